@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Short commands; the build itself is CMake (presets in CMakePresets.json).
+PREFIX ?= /usr/local
+PRESET ?= release
+BUILD := build/$(PRESET)
+CMAKE ?= cmake
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+TESTS ?=
+
+.DEFAULT_GOAL := all
+.PHONY: all help setup demo test bench docs install lint format check-asan check-tsan fuzz-smoke coverage clean
+
+all: ## build the library and programs into build/release
+	@scripts/setup.sh build
+	@scripts/build.sh $(PRESET) $(JOBS)
+
+help: ## list these commands
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 14
+
+setup: ## install everything the other commands need
+	@scripts/setup.sh test docs lint
+
+demo: ## three programs under Open MPI, MPICH and a plain shell exchange fields
+	@scripts/demo.sh
+
+test: ## build and run all tests; TESTS='-k NAME' narrows the Python ones
+	@scripts/setup.sh test
+	@scripts/build.sh $(PRESET) $(JOBS)
+	@.venv/bin/python scripts/run_tests.py --build $(BUILD) $(TESTS)
+
+bench: ## measure against the raw floor and print the table
+	@scripts/setup.sh build
+	@scripts/build.sh $(PRESET) $(JOBS)
+	@scripts/bench.sh $(BUILD)
+
+docs: ## the site, into build/docs/html
+	@scripts/setup.sh docs
+	@scripts/docs.sh
+
+install: ## install under PREFIX (default /usr/local)
+	@scripts/setup.sh build
+	@scripts/build.sh $(PRESET) $(JOBS)
+	@$(CMAKE) --install $(BUILD) --prefix "$(abspath $(PREFIX))" >/dev/null
+	@echo "installed under $(abspath $(PREFIX))"
+
+lint: ## formatting, size limits, layering, generated files
+	@scripts/setup.sh lint
+	@scripts/lint.sh
+
+format: ## reformat the C sources
+	@scripts/setup.sh lint
+	@scripts/lint.sh --fix
+
+check-asan: ## C tests under the address and undefined-behaviour sanitizers
+	@scripts/setup.sh test
+	@scripts/build.sh asan $(JOBS)
+	@.venv/bin/python scripts/run_tests.py --build build/asan --suite asan $(TESTS)
+
+check-tsan: ## C tests under the thread sanitizer
+	@scripts/setup.sh test
+	@scripts/build.sh tsan $(JOBS)
+	@.venv/bin/python scripts/run_tests.py --build build/tsan --suite tsan $(TESTS)
+
+fuzz-smoke: ## each fuzz target for SECONDS (default 10); needs clang
+	@scripts/fuzz_smoke.sh $(SECONDS)
+
+coverage: ## line coverage of the tests, into build/coverage
+	@scripts/setup.sh test
+	@scripts/build.sh coverage $(JOBS)
+	@.venv/bin/python scripts/run_tests.py --build build/coverage --suite coverage || true
+	@scripts/coverage.sh build/coverage
+
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The shared library, the static one, and the view of the static one for tests and tools.
+set(WAITIO_MAP ${CMAKE_CURRENT_SOURCE_DIR}/src/libwaitio.map)
+
+add_library(waitio SHARED ${WAITIO_OBJECTS})
+add_library(waitio::waitio ALIAS waitio)
+target_include_directories(waitio PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(waitio PRIVATE OpenSSL::Crypto Threads::Threads m)
+target_link_options(waitio PRIVATE -Wl,--version-script=${WAITIO_MAP})
+if(NOT WAITIO_SANITIZE AND NOT WAITIO_FUZZ)
+  target_link_options(waitio PRIVATE -Wl,--no-undefined)
+endif()
+set_target_properties(waitio PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${WAITIO_MAP})
+
+add_library(waitio_static STATIC ${WAITIO_OBJECTS})
+add_library(waitio::waitio_static ALIAS waitio_static)
+target_include_directories(waitio_static PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(waitio_static PUBLIC OpenSSL::Crypto Threads::Threads m)
+set_target_properties(waitio_static PROPERTIES OUTPUT_NAME waitio EXPORT_NAME waitio_static)
+
+# For unit tests and tools that look inside: every internal symbol visible at link time.
+add_library(waitio_internal INTERFACE)
+target_include_directories(waitio_internal INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+target_compile_definitions(waitio_internal INTERFACE _GNU_SOURCE)
+target_link_libraries(waitio_internal INTERFACE waitio_static)

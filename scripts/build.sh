@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Configures (once) and builds one preset: scripts/build.sh PRESET [JOBS] [TARGET...]
+set -eu
+cd "$(dirname "$0")/.."
+preset=${1:-release} jobs=${2:-2}
+if [ $# -gt 2 ]; then shift 2; else set --; fi
+build=build/$preset
+if [ ! -e "$build/CMakeCache.txt" ] || [ CMakePresets.json -nt "$build/CMakeCache.txt" ]; then
+    # Ninja where it works, make elsewhere; an existing folder keeps its generator.
+    generator=
+    if [ ! -e "$build/CMakeCache.txt" ] && ninja --version >/dev/null 2>&1; then generator="-G Ninja"; fi
+    mkdir -p "$build"
+    # shellcheck disable=SC2086 # two words or none
+    if ! cmake --preset "$preset" $generator ${WAITIO_CMAKE_ARGS:-} >"$build/configure.log" 2>&1; then
+        cat "$build/configure.log" >&2
+        rm -f "$build/CMakeCache.txt"
+        exit 1
+    fi
+    touch "$build/CMakeCache.txt"
+fi
+if [ $# -gt 0 ]; then set -- --target "$@"; fi
+if ! cmake --build "$build" --parallel "$jobs" "$@" >"$build/build.log" 2>&1; then
+    tail -n 60 "$build/build.log" >&2
+    echo "build: failed; the whole log is $build/build.log" >&2
+    exit 1
+fi
+grep -E 'warning:' "$build/build.log" >&2 || true

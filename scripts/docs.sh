@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# `make docs`: Doxygen reads the public headers, Sphinx makes the site of it and of docs/.
+# Warnings are errors in both.
+set -eu
+cd "$(dirname "$0")/.."
+mkdir -p build/docs
+doxygen docs/Doxyfile
+.venv/bin/python -m sphinx -q -W --keep-going -b html -d build/docs/doctrees docs build/docs/html
+echo "documentation: build/docs/html/index.html"

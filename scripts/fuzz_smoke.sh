@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs every fuzz target for a few seconds from its corpus: scripts/fuzz_smoke.sh [SECONDS]
+# Last line: "N passed, N failed, N skipped". Inputs that fail are kept in build/fuzz/artifacts.
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${1:-10} passed=0 failed=0 skipped=0
+if ! command -v clang >/dev/null 2>&1 ||
+    ! echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n){(void)d;(void)n;return 0;}' |
+    clang -x c -fsanitize=fuzzer,address -o /dev/null - 2>/dev/null; then
+    echo "fuzz: clang with libFuzzer is not here (Debian: clang and libclang-rt-14-dev); replayed by the unit tests only"
+    for target in tests/fuzz/fuzz_*.c; do
+        [ -e "$target" ] && skipped=$((skipped + 1))
+    done
+    echo "0 passed, 0 failed, $skipped skipped"
+    exit 0
+fi
+scripts/build.sh fuzz "$(nproc 2>/dev/null || echo 2)"
+mkdir -p build/fuzz/artifacts
+for target in build/fuzz/tests/fuzz/fuzz_*; do
+    [ -x "$target" ] && [ -f "$target" ] || continue
+    name=${target##*/fuzz_}
+    grown=build/fuzz/grown/$name
+    mkdir -p "$grown"
+    set -- "$grown"
+    if [ -d "tests/fuzz/corpus/$name" ]; then set -- "$@" "tests/fuzz/corpus/$name"; fi
+    if "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=0 \
+        -artifact_prefix="build/fuzz/artifacts/$name-" "$@" >"build/fuzz/$name.log" 2>&1; then
+        echo "PASS fuzz/$name: $(grep -E '^Done ' "build/fuzz/$name.log" || true)"
+        passed=$((passed + 1))
+    else
+        echo "FAIL fuzz/$name"
+        tail -n 30 "build/fuzz/$name.log"
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

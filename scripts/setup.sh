@@ -1,0 +1,163 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Makes a machine able to build, test, document and lint WaitIO. Installs only what is missing, asks
+# nothing, is silent and quick when all is there, and then touches no network.
+#
+#   scripts/setup.sh build|test|docs|lint ...
+#
+# As root (or with password-less sudo) on Debian and Ubuntu it installs packages. Elsewhere it names
+# what is missing and the command that installs it, and exits with status 1. Python tools go into
+# .venv inside the checkout; nothing is installed for the user or the system with pip.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+export LC_ALL=C
+
+missing_packages=
+missing_names=
+
+need() { # need DEBIAN_PACKAGE WHAT COMMAND...: the command tells whether it is there
+    package=$1 what=$2
+    shift 2
+    if ! "$@" >/dev/null 2>&1; then
+        missing_packages="$missing_packages $package"
+        missing_names="$missing_names
+    $what (Debian package $package)"
+    fi
+}
+
+have() { command -v "$1"; }
+
+have_header() { # have_header HEADER
+    for dir in /usr/include /usr/include/"$(uname -m)"-linux-gnu /usr/local/include; do
+        if [ -e "$dir/$1" ]; then return 0; fi
+    done
+    echo "#include <$1>" | cc -E -o /dev/null - 2>/dev/null
+}
+
+have_venv_module() { "$(find_python)" -c 'import venv, ensurepip'; }
+
+# The system's own Python before whatever stands first in PATH: it is the one that packages extend.
+find_python() {
+    for candidate in ${PYTHON:-} /usr/bin/python3 python3; do
+        if command -v "$candidate" >/dev/null 2>&1 &&
+            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+            echo "$candidate"
+            return 0
+        fi
+    done
+    echo python3
+}
+
+have_cmake() { # a cmake that is new enough
+    set -- $(cmake --version 2>/dev/null | head -n 1)
+    [ "${3:-}" ] || return 1
+    major=${3%%.*} rest=${3#*.} minor=${rest%%.*}
+    [ "$major" -gt 3 ] || { [ "$major" -eq 3 ] && [ "$minor" -ge 20 ]; }
+}
+
+check_build() {
+    need gcc "a C compiler" have cc
+    need libc6-dev "the C library's headers" have_header stdlib.h
+    need make make have make
+    need cmake "CMake 3.20 or later" have_cmake
+    need libssl-dev "OpenSSL's headers (libcrypto)" have_header openssl/evp.h
+    need python3 "Python 3.9 or later" "$(find_python)" -c 'import sys; sys.exit(sys.version_info < (3, 9))'
+}
+
+check_demo() {
+    check_build
+    need openmpi-bin "Open MPI's mpiexec" have mpiexec.openmpi
+    need libopenmpi-dev "Open MPI's compiler wrapper" have mpicc.openmpi
+    need mpich "MPICH's mpiexec" have mpiexec.mpich
+    need libmpich-dev "MPICH's compiler wrapper" have mpicc.mpich
+}
+
+check_test() {
+    check_demo
+    need libcmocka-dev "cmocka (unit tests)" have_header cmocka.h
+    need g++ "a C++ compiler (the headers are tested with it)" have c++
+    need gfortran "gfortran" have gfortran
+    need pkg-config "pkg-config" have pkg-config
+    need iproute2 "ip (network namespaces)" have ip
+    need binutils "nm" have nm
+    need python3-venv "Python's venv module" have_venv_module
+}
+
+check_docs() {
+    need doxygen doxygen have doxygen
+    need python3-venv "Python's venv module" have_venv_module
+}
+
+check_lint() {
+    need clang-format-14 "clang-format 14" have clang-format-14
+    need python3-venv "Python's venv module" have_venv_module
+}
+
+install_packages() {
+    if ! command -v apt-get >/dev/null 2>&1; then
+        cat >&2 <<END
+setup: missing on this machine:$missing_names
+Install them with your system's package manager (dnf, zypper, spack, modules ...) and try again.
+END
+        exit 1
+    fi
+    if [ "$(id -u)" -eq 0 ]; then
+        as_root=
+    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+        as_root="sudo -n"
+    else
+        cat >&2 <<END
+setup: missing on this machine:$missing_names
+Neither root nor password-less sudo here. Ask for, or run:
+    sudo apt-get install --no-install-recommends$missing_packages
+END
+        exit 1
+    fi
+    echo "setup: installing$missing_packages"
+    export DEBIAN_FRONTEND=noninteractive
+    apt_install="$as_root apt-get install -y -q --no-install-recommends $missing_packages"
+    # Package lists may be absent (containers) or stale: try, refresh once, try again.
+    if ! $apt_install </dev/null >"$log" 2>&1; then
+        $as_root apt-get update -q </dev/null >>"$log" 2>&1 || true
+        if ! $apt_install </dev/null >>"$log" 2>&1; then
+            tail -n 20 "$log" >&2
+            echo "setup: could not install$missing_packages (is the network reachable?)" >&2
+            exit 1
+        fi
+    fi
+}
+
+venv() { # venv PART: the tools of scripts/requirements-PART.txt, in .venv
+    wanted=$root/scripts/requirements-$1.txt
+    stamp=$root/.venv/.have-$1
+    if [ -x "$root/.venv/bin/python" ] && cmp -s "$wanted" "$stamp"; then return 0; fi
+    if ! "$root/.venv/bin/python" -c pass 2>/dev/null; then
+        rm -rf "$root/.venv"
+        "$(find_python)" -m venv "$root/.venv"
+    fi
+    echo "setup: installing Python tools for $1 into .venv"
+    if ! "$root/.venv/bin/python" -m pip install -q --no-input -r "$wanted" </dev/null; then
+        echo "setup: pip could not install scripts/requirements-$1.txt (is the network reachable?)" >&2
+        exit 1
+    fi
+    cp "$wanted" "$stamp"
+}
+
+[ $# -gt 0 ] || set -- build
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for part; do
+    case $part in
+    build | demo | test | docs | lint) check_"$part" ;;
+    *)
+        echo "setup: unknown part '$part'; parts are build, demo, test, docs, lint" >&2
+        exit 2
+        ;;
+    esac
+done
+[ -z "$missing_packages" ] || install_packages
+for part; do
+    case $part in
+    test | docs | lint) venv "$part" ;;
+    esac
+done

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every Python test shares: where the build lies, an installed copy, a time limit per test."""
+
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIMIT_S = int(os.environ.get("WT_TEST_LIMIT", "180"))
+
+
+def _build_dir():
+    path = pathlib.Path(os.environ.get("WAITIO_BUILD_DIR", ROOT / "build" / "release"))
+    return path.resolve()
+
+
+@pytest.fixture(scope="session")
+def source_dir():
+    """Root of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def build_dir():
+    """Folder that CMake built in: bin/, lib/, tests/programs/."""
+    path = _build_dir()
+    if not (path / "CMakeCache.txt").exists():
+        pytest.fail(f"nothing is built in {path}: run make first, or set WAITIO_BUILD_DIR")
+    return path
+
+
+@pytest.fixture(scope="session")
+def install_dir(build_dir, tmp_path_factory):
+    """An installed copy of the build, made once per run."""
+    prefix = tmp_path_factory.mktemp("install") / "prefix"
+    done = subprocess.run(
+        ["cmake", "--install", str(build_dir), "--prefix", str(prefix)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return prefix
+
+
+@pytest.fixture(autouse=True)
+def _time_limit(request):
+    """A test that hangs fails, with the place where it hung, instead of stopping the run."""
+
+    def expire(signum, frame):
+        raise TimeoutError(f"{request.node.nodeid} took longer than {LIMIT_S} s")
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.alarm(LIMIT_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
