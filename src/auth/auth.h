@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file auth.h
+ * The one handshake of every connection (rendezvous, host leader, transports): both sides prove that
+ * they know the job secret before any other byte is looked at. Challenge and response with
+ * HMAC-SHA256 over the whole transcript, fresh nonces, bound to purpose, universe, protocol version
+ * and both identities. A state machine on bytes: no I/O, no allocation, fixed memory.
+ *
+ *   dialer                                   acceptor
+ *   HELLO(version, purpose, universe, ids, nonce)  ->
+ *                 <-  CHALLENGE(version, id, nonce, proof of acceptor)   or REFUSE(code, text)
+ *   PROOF(proof of dialer)  ->
+ *                 <-  READY                        or REFUSE(code, text)
+ * (Either side may send REFUSE in place of its next message, then closes.)
+ */
+#ifndef WIO_AUTH_H
+#define WIO_AUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/base.h"
+
+#define WIO_SECRET_MAX 256
+#define WIO_UNIVERSE_ID 16
+
+struct wio_secret {
+    uint8_t key[WIO_SECRET_MAX];
+    size_t len;   /* 0: WAITIO_SECRET=none, every proof is accepted from permitted addresses */
+    char origin[256]; /* "cookie /home/u/.waitio/cookie", for messages */
+};
+/**
+ * Find the secret as cfg says: none (warns), a named file, or the cookie (made on first use: temporary
+ * file, link(), re-read). Files must be regular, owned by us, not accessible by group or others, 16 to
+ * 256 bytes after trimming the trailing newline.
+ * @return 0; CONFIG / AUTH / SYSTEM naming file, owner or mode and the remedy
+ */
+int wio_secret_load(struct wio_secret *s, const struct wio_config *cfg, struct wio_log *lg);
+
+enum wio_auth_purpose { WIO_AUTH_BOOT = 1, WIO_AUTH_LEADER = 2, WIO_AUTH_LINK = 3, WIO_AUTH_SHM = 4 };
+enum wio_auth_role { WIO_AUTH_DIAL, WIO_AUTH_ACCEPT };
+enum wio_auth_state { WIO_AUTH_RUNNING, WIO_AUTH_DONE, WIO_AUTH_FAILED };
+
+/** Who a side claims to be; bound into the proofs. rank = universe rank for links, else role specific. */
+struct wio_auth_id {
+    uint8_t universe[WIO_UNIVERSE_ID]; /* LINK: id from the table; BOOT/LEADER: hash of the job id */
+    uint32_t rank;
+    uint32_t extra; /* free for the user of the handshake, e.g. lane or incarnation */
+};
+
+/**
+ * Acceptor's decision about a claimed identity, asked after the dialer's HELLO was parsed and its
+ * version and purpose are right (not yet proven) and again with proven=true before READY.
+ * @return 0 to go on, else a WAITIO_ERR_* sent to the dialer with @p why (<= 200 bytes). Only the
+ *         answers to proven peers may reveal facts about the run.
+ */
+typedef int (*wio_auth_admit_fn)(void *arg, const struct wio_auth_id *peer, bool proven, char *why,
+                                 size_t nwhy);
+
+struct wio_auth {
+    const struct wio_secret *secret;
+    struct wio_auth_id mine, peer;     /* peer: valid for the acceptor after HELLO, for the dialer given */
+    wio_auth_admit_fn admit;
+    void *admit_arg;
+    uint8_t purpose, role, state, step;
+    uint8_t out[320], in[320];
+    uint16_t out_len, out_off, in_len, in_need;
+    uint8_t nonce_mine[16], nonce_peer[16];
+    uint8_t transcript[32];            /* running SHA-256 of all messages so far */
+    int error;                         /* WAITIO_ERR_* when FAILED */
+    bool refused_by_peer;              /* the text came from the other side */
+    bool garbage;                      /* what came was no WaitIO handshake at all */
+    char text[240];                    /* reason when FAILED, printable */
+};
+
+/** Begin. For the dialer @p peer is whom it expects to meet (universe and rank are checked); the acceptor
+ *  passes NULL and an admit function. The secret and admit_arg must outlive the handshake. */
+int wio_auth_start(struct wio_auth *a, enum wio_auth_role role, enum wio_auth_purpose purpose,
+                   const struct wio_secret *secret, const struct wio_auth_id *mine,
+                   const struct wio_auth_id *peer, wio_auth_admit_fn admit, void *admit_arg);
+/** Bytes to write now (0 = none). After writing n of them call wio_auth_sent(n). Also after FAILED: the
+ *  refusal, to be sent if possible before closing. */
+size_t wio_auth_output(const struct wio_auth *a, const void **buf);
+void wio_auth_sent(struct wio_auth *a, size_t n);
+/** How many bytes may be read at most now without reading past the handshake (0 = none expected). */
+size_t wio_auth_want(const struct wio_auth *a);
+/** Feed received bytes (n <= wio_auth_want()). @return new state */
+enum wio_auth_state wio_auth_input(struct wio_auth *a, const void *buf, size_t n);
+/** End of stream or error came instead of bytes. Sets FAILED with a fitting text. */
+void wio_auth_eof(struct wio_auth *a, int oserr);
+
+/**
+ * Whole handshake on a non-blocking socket, for blocking callers (boot client, tools).
+ * @param deadline_ns  monotonic. @return 0 or the error, with wio_last_error text
+ * @blocking until done or deadline
+ */
+int wio_auth_run(struct wio_auth *a, int fd, int64_t deadline_ns);
+
+#endif
