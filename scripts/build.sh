@@ -7,12 +7,16 @@ preset=${1:-release} jobs=${2:-2}
 if [ $# -gt 2 ]; then shift 2; else set --; fi
 build=build/$preset
 if [ ! -e "$build/CMakeCache.txt" ] || [ CMakePresets.json -nt "$build/CMakeCache.txt" ]; then
-    # Ninja where it works, make elsewhere; an existing folder keeps its generator.
-    generator=
-    if [ ! -e "$build/CMakeCache.txt" ] && ninja --version >/dev/null 2>&1; then generator="-G Ninja"; fi
+    # The presets say Ninja; where it is not, make does. An existing folder keeps its generator.
+    generator=Ninja
+    if [ -e "$build/CMakeCache.txt" ]; then
+        generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+    elif ! ninja --version >/dev/null 2>&1; then
+        generator="Unix Makefiles"
+    fi
     mkdir -p "$build"
-    # shellcheck disable=SC2086 # two words or none
-    if ! cmake --preset "$preset" $generator ${WAITIO_CMAKE_ARGS:-} >"$build/configure.log" 2>&1; then
+    # shellcheck disable=SC2086 # words to be split
+    if ! cmake --preset "$preset" -G "$generator" ${WAITIO_CMAKE_ARGS:-} >"$build/configure.log" 2>&1; then
         cat "$build/configure.log" >&2
         rm -f "$build/CMakeCache.txt"
         exit 1

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_INPUT (1U << 20)
+#define REPLAY_MAX (1U << 20)
 #define MUTATIONS 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -59,11 +59,11 @@ static int replay_file(const char *path) {
         fprintf(stderr, "replay: cannot open %s\n", path);
         return -1;
     }
-    uint8_t *data = malloc(MAX_INPUT);
+    uint8_t *data = malloc(REPLAY_MAX);
     if (!data) {
         abort();
     }
-    size_t size = fread(data, 1, MAX_INPUT, file);
+    size_t size = fread(data, 1, REPLAY_MAX, file);
     fclose(file);
     feed(data, size);
     mutate(data, size, 0x9e3779b97f4a7c15U ^ size);
