@@ -169,7 +169,10 @@ def run_ctest(args, env, tally):
 
 
 def run_pytest(args, env, tally, marker):
-    folders = [d for d in ("tests", "python/tests") if glob.glob(os.path.join(ROOT, d, "**", "test_*.py"), recursive=True)]
+    folders = []
+    for folder in ("tests", "python/tests"):
+        if glob.glob(os.path.join(ROOT, folder, "**", "test_*.py"), recursive=True):
+            folders.append(folder)
     if not folders:
         return
     junit = os.path.join(args.out, "pytest.xml")
@@ -218,7 +221,7 @@ def main():
     parser.add_argument("-R", dest="filter", default="", help="only C tests that match")
     parser.add_argument("-k", dest="keyword", default="", help="only Python tests that match")
     parser.add_argument("-j", dest="jobs", type=int, default=2, help="C tests at a time")
-    parser.add_argument("--limit", type=float, default=1200, help="seconds for each of the two runs")
+    parser.add_argument("--limit", type=float, default=1200, help="seconds for each half")
     args = parser.parse_args()
     args.build = os.path.join(ROOT, args.build)
     args.out = os.path.join(args.build, "test-results")

@@ -17,7 +17,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t next_random(uint64_t *state) {
+static uint64_t next_random(uint64_t *state)
+{
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
@@ -25,7 +26,8 @@ static uint64_t next_random(uint64_t *state) {
 }
 
 /* Exact-size heap copy, so that a sanitizer sees a read one byte past the end. */
-static void feed(const uint8_t *data, size_t size) {
+static void feed(const uint8_t *data, size_t size)
+{
     uint8_t *copy = malloc(size ? size : 1);
     if (!copy) {
         abort();
@@ -37,7 +39,8 @@ static void feed(const uint8_t *data, size_t size) {
     free(copy);
 }
 
-static void mutate(const uint8_t *data, size_t size, uint64_t seed) {
+static void mutate(const uint8_t *data, size_t size, uint64_t seed)
+{
     uint8_t *copy = malloc(size ? size : 1);
     if (!copy) {
         abort();
@@ -53,7 +56,8 @@ static void mutate(const uint8_t *data, size_t size, uint64_t seed) {
     free(copy);
 }
 
-static int replay_file(const char *path) {
+static int replay_file(const char *path)
+{
     FILE *file = fopen(path, "rb");
     if (!file) {
         fprintf(stderr, "replay: cannot open %s\n", path);
@@ -71,7 +75,8 @@ static int replay_file(const char *path) {
     return 1;
 }
 
-static int replay_path(const char *path) {
+static int replay_path(const char *path)
+{
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
         return replay_file(path);
@@ -92,7 +97,8 @@ static int replay_path(const char *path) {
     return count;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     static const uint8_t zeros[256];
     int total = 0;
     feed(zeros, 0);
