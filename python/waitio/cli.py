@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The `waitio` command: which subcommand, and how its errors reach the user."""
+
+from __future__ import annotations
+
+import sys
+from typing import List, Optional
+
+from waitio import __version__, dryrun, envcmd, runargs
+from waitio.errors import UsageError, WaitioError, nearest
+from waitio.tools import exec_tool
+
+TOOLS = {"info": "waitio-info", "perf": "waitio-perf", "serv": "waitio-serv"}
+COMMANDS = ("run", "env", *TOOLS, "help", "version")
+HELP = """usage: waitio COMMAND [ARGUMENTS]
+
+Messages between separately launched parallel programs.
+
+  run     start the blocks of a coupled run together
+  env     print the variables of a block, for your own job scripts
+  info    show version, devices, limits, and what each variable resolves to
+  perf    measure latency and bandwidth between blocks
+  serv    the rendezvous service for blocks started by hand
+
+`waitio COMMAND --help` tells more.
+"""
+
+
+def _run(words: List[str]) -> int:
+    blocks, settings, want_help = runargs.read(words)
+    if want_help:
+        sys.stdout.write(runargs.HELP)
+        return 0
+    if settings.dry_run:
+        sys.stdout.write(dryrun.describe(blocks, settings))
+        return 0
+    from waitio.runner import Runner  # noqa: PLC0415  (a dry run needs none of it)
+
+    return Runner(blocks, settings).run()
+
+
+def _dispatch(words: List[str]) -> int:
+    command, rest = words[0], words[1:]
+    if command in ("help", "--help", "-h"):
+        sys.stdout.write(HELP)
+        return 0
+    if command in ("version", "--version", "-V"):
+        sys.stdout.write(f"waitio {__version__}\n")
+        return 0
+    if command == "run":
+        return _run(rest)
+    if command == "env":
+        return envcmd.main(rest)
+    if command in TOOLS:
+        return exec_tool(TOOLS[command], rest)
+    raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)}; see waitio --help")
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run the command; return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
+        sys.stderr.write(HELP)
+        return 2
+    try:
+        return _dispatch(words)
+    except WaitioError as error:
+        sys.stderr.write(f"waitio: {error}\n")
+        return error.status
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`waitio env`: export lines for blocks that go through a scheduler each by itself."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from typing import Any, Dict, List, Sequence
+
+from waitio.errors import UsageError
+from waitio.options import Option, choice, help_text, parse, whole
+from waitio.rundir import write_secret
+
+OPTIONS = (
+    Option(("--npb",), "npb", "number of blocks (required)", "N", whole(1, 1048576)),
+    Option(
+        ("--pbid",),
+        "pbid",
+        "the block to print for (default: all, one after the other)",
+        "ID",
+        whole(0, 1048575),
+    ),
+    Option(("--master-host",), "master_host", "host of the rendezvous (default: this one)", "HOST"),
+    Option(
+        ("--master-port", "--port"), "port", "its TCP port (default 7100)", "PORT", whole(1, 65535)
+    ),
+    Option(("--job-id",), "job_id", "id that the blocks of this run share", "ID"),
+    Option(
+        ("--secret-file",),
+        "secret_file",
+        "file with the job secret (default: the cookie\n" + " " * 30 + "$HOME/.waitio/cookie)",
+        "FILE",
+    ),
+    Option(("--make-secret",), "make_secret", "make that file, mode 0600; it must not exist yet"),
+    Option(
+        ("--shell",),
+        "shell",
+        "sh, csh or fish (default: from $SHELL)",
+        "SHELL",
+        choice("sh", "bash", "zsh", "ksh", "dash", "csh", "tcsh", "fish"),
+    ),
+    Option(("-h", "--help"), "help", "show this text"),
+)
+HELP = f"""usage: waitio env --npb N [--pbid ID] [OPTIONS]
+
+Print the lines that give a block its WAITIO_* variables, for job scripts:
+
+  eval "$(waitio env --npb 2 --pbid 0 --job-id $SLURM_JOB_ID --master-host node1)"
+
+{help_text(OPTIONS)}
+"""
+
+
+def shell_kind(given: str) -> str:
+    """Return "sh", "csh" or "fish" for a shell's name or path."""
+    name = os.path.basename(given or os.environ.get("SHELL", "sh"))
+    if name in ("csh", "tcsh"):
+        return "csh"
+    return "fish" if name == "fish" else "sh"
+
+
+def quote(value: str, kind: str) -> str:
+    """Quote a value so that the shell takes it literally."""
+    if "\n" in value or "\0" in value:
+        raise UsageError(f"waitio env: {value!r}: a value must fit in one line")
+    if kind == "fish":
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    text = value.replace("'", "'\\''")
+    # csh looks for history even inside quotes.
+    return "'" + (text.replace("!", "\\!") if kind == "csh" else text) + "'"
+
+
+def line(name: str, value: str, kind: str) -> str:
+    """Return the line that sets and exports a variable."""
+    word = quote(value, kind)
+    if kind == "csh":
+        return f"setenv {name} {word};"
+    if kind == "fish":
+        return f"set -gx {name} {word};"
+    return f"export {name}={word};"
+
+
+def variables(values: Dict[str, Any], pbid: int) -> Dict[str, str]:
+    """Return the variables of one block."""
+    result = {
+        "WAITIO_MASTER_HOST": values.get("master_host") or socket.gethostname(),
+        "WAITIO_MASTER_PORT": str(values.get("port", 7100)),
+        "WAITIO_NPB": str(values["npb"]),
+        "WAITIO_PBID": str(pbid),
+    }
+    if "job_id" in values:
+        result["WAITIO_JOB_ID"] = values["job_id"]
+    if "secret_file" in values:
+        result["WAITIO_SECRET_FILE"] = os.path.abspath(values["secret_file"])
+    return result
+
+
+def render(values: Dict[str, Any]) -> str:
+    """Return the text for one block, or for all with a comment before each."""
+    kind = shell_kind(values.get("shell", ""))
+    one = "pbid" in values
+    lines: List[str] = []
+    for pbid in [values["pbid"]] if one else range(values["npb"]):
+        if not one:
+            lines.append(f"# block {pbid}")
+        lines += [line(name, value, kind) for name, value in variables(values, pbid).items()]
+    return "\n".join(lines) + "\n"
+
+
+def main(words: Sequence[str]) -> int:
+    """Run `waitio env`."""
+    values, rest = parse(words, OPTIONS, "waitio env")
+    if values.get("help"):
+        sys.stdout.write(HELP)
+        return 0
+    if rest:
+        raise UsageError(f"waitio env: what is '{rest[0]}' for? (waitio env --help)")
+    if "npb" not in values:
+        raise UsageError("waitio env: --npb N is needed: how many blocks has the run?")
+    if values.get("pbid", 0) >= values["npb"]:
+        raise UsageError(
+            f"waitio env: --pbid {values['pbid']}: with --npb {values['npb']} the ids are 0 to"
+            f" {values['npb'] - 1}"
+        )
+    if "job_id" in values and not 0 < len(values["job_id"].encode()) < 64:
+        raise UsageError("waitio env: --job-id has 1 to 63 bytes")
+    if values.get("make_secret") and "secret_file" not in values:
+        raise UsageError("waitio env: --make-secret needs --secret-file FILE")
+    text = render(values)
+    if values.get("make_secret"):
+        write_secret(values["secret_file"])
+    sys.stdout.write(text)
+    return 0

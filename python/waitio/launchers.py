@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From a block to the command lines that start its processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+from dataclasses import dataclass, field
+from typing import Callable, Dict, List, Mapping, Sequence
+
+from waitio import detect
+from waitio.blocks import RESERVED, Block
+from waitio.errors import UsageError, WaitioError
+
+LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+# Variables of ours that describe this command's own surroundings, not the block's.
+NOT_FOR_BLOCKS = ("WAITIO_RANK", "WAITIO_NPROCS", "WAITIO_SERV", "COUPLER_JOB_ID")
+
+
+@dataclass
+class Launch:
+    """One process that `waitio run` starts for a block: a launcher, or one plain process.
+
+    `command` is what a user would type; the words from `split` on are the program and its
+    arguments, before which the runner may put its output helper. `env` holds only what the run
+    adds to the inherited environment. `rank` is -1 for a launcher.
+    """
+
+    command: List[str]
+    env: Dict[str, str]
+    split: int = 0
+    rank: int = -1
+    tagged: str = ""
+    direct: bool = False
+    drop: List[str] = field(default_factory=list)
+
+
+def is_local(host: str) -> bool:
+    """Tell whether a host word (perhaps with ":slots") names this machine."""
+    name = host.partition(":")[0] if host != "::1" else host
+    own = socket.gethostname()
+    return name in LOCAL_NAMES or name in (own, own.partition(".")[0])
+
+
+def spread_by_scheduler(environ: Mapping[str, str]) -> bool:
+    """Tell whether a scheduler's allocation around us reaches over several machines."""
+    nodes = environ.get("SLURM_JOB_NUM_NODES") or environ.get("SLURM_NNODES") or ""
+    if nodes.isdigit() and int(nodes) > 1:
+        return True
+    return "PJM_JOBID" in environ or "PBS_NODEFILE" in environ or "LSB_DJOB_HOSTFILE" in environ
+
+
+def is_remote(block: Block, environ: Mapping[str, str]) -> bool:
+    """Tell whether processes of the block may run on another machine."""
+    if block.hosts:
+        return not all(is_local(host) for host in block.hosts)
+    if block.plain:
+        return False
+    return block.mpi in ("slurm", "fujitsu") or spread_by_scheduler(environ)
+
+
+def _exports(block: Block, env: Mapping[str, str], option: str) -> List[str]:
+    """Return `-x NAME` for every variable the ranks need; values travel in the environment."""
+    names = sorted(set(env) | {name for name in os.environ if _is_ours(name)})
+    return [word for name in names for word in (option, name)]
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith("WAITIO_") and name not in NOT_FOR_BLOCKS
+
+
+def _openmpi(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
+    words = ["-n", str(block.n)]
+    if block.hosts:
+        words += ["--host", ",".join(block.hosts)]
+    if not is_remote(block, os.environ):
+        # Blocks on one machine do not know of each other: each would bind its first rank to the
+        # first core, and refuse more ranks than there are cores.
+        words += ["--oversubscribe"]
+        words += [] if alone else ["--bind-to", "none"]
+    return words + _exports(block, env, "-x")
+
+
+def _hydra(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
+    del env, alone  # hydra passes its whole environment, and binds nothing by default
+    words = ["-n", str(block.n)]
+    return words + (["-hosts", ",".join(block.hosts)] if block.hosts else [])
+
+
+def _slurm(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
+    del env
+    words = ["-n", str(block.n), "--export=ALL", "--kill-on-bad-exit=1"]
+    # Without it the first step takes the whole allocation, and the second waits for ever.
+    words += [] if alone else ["--exact"]
+    return words + (["-w", ",".join(block.hosts)] if block.hosts else [])
+
+
+def _fujitsu(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
+    del alone
+    if block.hosts:
+        raise UsageError(
+            f"block '{block.name}': Fujitsu's mpiexec takes no host list; use"
+            " --mpi-args '-vcoordfile FILE'"
+        )
+    return ["-n", str(block.n)] + _exports(block, env, "-x")
+
+
+ARGUMENTS: Dict[str, Callable[[Block, Mapping[str, str], bool], List[str]]] = {
+    "openmpi": _openmpi,
+    "mpich": _hydra,
+    "intel": _hydra,
+    "mvapich": _hydra,
+    "slurm": _slurm,
+    "fujitsu": _fujitsu,
+}
+# Options that make a launcher tag each line with its rank, and the name of the tag's form.
+TAG_OPTIONS: Dict[str, List[str]] = {
+    "openmpi": ["--tag-output"],
+    "mpich": ["-prepend-rank"],
+    "intel": ["-prepend-rank"],
+    "mvapich": ["-prepend-rank"],
+    "slurm": ["--label"],
+}
+# Several local blocks must not be pinned to the same first cores.
+UNPIN: Dict[str, Dict[str, str]] = {
+    "intel": {"I_MPI_PIN": "off"},
+    "mvapich": {"MV2_ENABLE_AFFINITY": "0"},
+}
+
+
+def _tagging(block: Block, wish: str, remote: bool) -> str:
+    """Decide how the rank of an output line is known: "direct", "launcher" or "none"."""
+    if wish != "auto":
+        return wish if wish != "launcher" or block.mpi in TAG_OPTIONS else "none"
+    if not remote:
+        return "direct"
+    return "launcher" if block.mpi in TAG_OPTIONS else "none"
+
+
+def _mpi(block: Block, env: Dict[str, str], alone: bool, tagging: str) -> Launch:
+    mpi = block.mpi
+    if mpi == "auto":
+        mpi = detect.resolve_auto(block.command[0], block.wdir, block.env.get("PATH"))
+        block.mpi = mpi
+    launcher = detect.find_launcher(mpi, block.mpiexec)
+    remote = is_remote(block, os.environ)
+    tagging = _tagging(block, tagging, remote)
+    if not alone and not remote:
+        for name, value in UNPIN.get(mpi, {}).items():
+            if name not in os.environ:
+                env.setdefault(name, value)
+    words = [launcher] + ARGUMENTS[mpi](block, env, alone)
+    if tagging == "launcher":
+        words += TAG_OPTIONS[mpi]
+    words += block.mpi_args
+    return Launch(
+        words + block.command,
+        env,
+        split=len(words),
+        direct=tagging == "direct",
+        tagged=mpi if tagging == "launcher" else "",
+    )
+
+
+def _free(block: Block, env: Dict[str, str], tagging: str) -> Launch:
+    """Fill a free launcher line: {n} is the count, {cmd} the program with its arguments."""
+    where = f"block '{block.name}': --launcher '{block.launcher}'"
+    try:
+        words = shlex.split(block.launcher)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from None
+    if not words:
+        raise UsageError(f"{where}: it names no program")
+    for name in re.findall(r"\{(\w*)\}", block.launcher):
+        if name not in ("n", "cmd", "name", "pbid"):
+            known = "{n} {cmd} {name} {pbid}"
+            raise UsageError(f"{where}: unknown '{{{name}}}'; known are {known}")
+    fill = {"{n}": str(block.n), "{name}": block.name, "{pbid}": str(block.pbid)}
+    if words.count("{cmd}") > 1:
+        raise UsageError(f"{where}: {{cmd}} stands there twice")
+    place = words.index("{cmd}") if "{cmd}" in words else len(words)
+    filled = []
+    for word in words:
+        for mark, text in fill.items():
+            word = word.replace(mark, text)  # noqa: PLW2901
+        filled.append(word)
+    command = filled[:place] + block.command + filled[place + 1 :]
+    direct = tagging in ("auto", "direct")
+    if any("{cmd}" in word for word in filled if word != "{cmd}"):
+        # Inside a longer word, for a shell: no room for the output helper.
+        command = [word.replace("{cmd}", shlex.join(block.command)) for word in filled]
+        place, direct = len(command), False
+    return Launch(command, env, split=place, direct=direct)
+
+
+def _plain(block: Block, env: Dict[str, str]) -> List[Launch]:
+    launches = []
+    for rank in range(block.n):
+        mine = {**env, "WAITIO_RANK": str(rank), "WAITIO_NPROCS": str(block.n)}
+        host = block.hosts[rank % len(block.hosts)] if block.hosts else ""
+        command = list(block.command)
+        if host and not is_local(host):
+            command = _ssh(host.partition(":")[0], block, mine)
+        launches.append(Launch(command, mine, rank=rank))
+    return launches
+
+
+def _ssh(host: str, block: Block, env: Mapping[str, str]) -> List[str]:
+    """Start a plain process elsewhere; the secret itself never stands in a command line."""
+    ours = {name: value for name, value in os.environ.items() if _is_ours(name)}
+    pairs = [f"{name}={value}" for name, value in sorted({**ours, **env}.items())]
+    line = (
+        shlex.join(["cd", os.path.abspath(block.wdir or ".")])
+        + " && exec "
+        + shlex.join(["env", *pairs, *block.command])
+    )
+    # -tt: the remote process ends when the connection does.
+    return ["ssh", "-tt", "-o", "BatchMode=yes", host, line]
+
+
+def block_env(block: Block, common: Mapping[str, str], npb: int) -> Dict[str, str]:
+    """Return the variables a block gets in addition to the inherited ones."""
+    env = dict(block.env)
+    env.update(common)
+    env["WAITIO_PBID"] = str(block.pbid)
+    env["WAITIO_NPB"] = str(npb)
+    return env
+
+
+def plan(block: Block, common: Mapping[str, str], npb: int, tagging: str) -> List[Launch]:
+    """Return what has to be started for a block; raises what the user has to mend."""
+    env = block_env(block, common, npb)
+    alone = npb == 1
+    try:
+        if block.plain:
+            launches = _plain(block, env)
+        elif block.launcher:
+            launches = [_free(block, env, tagging)]
+        else:
+            launches = [_mpi(block, env, alone, tagging)]
+    except WaitioError as error:
+        raise type(error)(*_named(block, error)) from None
+    for launch in launches:
+        launch.drop = [name for name in (*NOT_FOR_BLOCKS, *RESERVED) if name not in launch.env]
+    return launches
+
+
+def _named(block: Block, error: WaitioError) -> Sequence[object]:
+    text = str(error)
+    text = text if text.startswith("block ") else f"block '{block.name}': {text}"
+    return (text,) if isinstance(error, UsageError) else (text, error.status)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Leaving no process behind.
+
+Ranks started by an mpiexec sit in process groups and sessions of their own, and programs start
+helpers. Three nets hold them: this process adopts orphans below it (Linux's child subreaper),
+every process of a run carries the run's WAITIO_JOB_ID in its environment, and a guard process
+ends them all when the runner itself is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import time
+from typing import Callable, List, Optional, Tuple
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def _prctl() -> Optional[Callable[..., int]]:
+    try:
+        function: Callable[..., int] = ctypes.CDLL(None, use_errno=True).prctl
+    except (OSError, AttributeError):
+        return None
+    return function
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends."""
+    prctl = _prctl()
+    if prctl:
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def child_setup(nofile: Tuple[int, int]) -> Callable[[], None]:
+    """Return what a child does before exec: end with its parent, have the user's file limit."""
+    import resource  # noqa: PLC0415
+
+    prctl, parent = _prctl(), os.getpid()
+
+    def setup() -> None:
+        if prctl:
+            prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(143)
+        resource.setrlimit(resource.RLIMIT_NOFILE, nofile)
+
+    return setup
+
+
+def raise_file_limit() -> Tuple[int, int]:
+    """Allow this process as many files as the system does; return the limits as they were."""
+    import resource  # noqa: PLC0415
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    return before
+
+
+def carriers(job_id: str, pbid: Optional[int] = None) -> List[int]:
+    """Return the processes of ours whose environment carries the job id (and the block's)."""
+    marks = [f"WAITIO_JOB_ID={job_id}".encode()]
+    if pbid is not None:
+        marks.append(f"WAITIO_PBID={pbid}".encode())
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if all(mark in words for mark in marks):
+            found.append(int(name))
+    return found
+
+
+def adopted(known: List[int]) -> List[int]:
+    """Return children of this process that it did not start itself."""
+    me, found = os.getpid(), []
+    with contextlib.suppress(OSError):
+        with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as file:
+            found = [int(word) for word in file.read().split()]
+    return [pid for pid in found if pid not in known]
+
+
+def send(pid: int, number: int) -> bool:
+    """Signal a process, and its group if it leads one; False if it is gone."""
+    try:
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def end_all(find: Callable[[], List[int]], grace: float) -> int:
+    """End what `find` finds: TERM, after `grace` seconds KILL; return how many there were."""
+    first = find()
+    if not first:
+        return 0
+    for pid in first:
+        send(pid, signal.SIGCONT)
+        send(pid, signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline:
+        reap_strangers()
+        if not find():
+            return len(first)
+        time.sleep(0.02)
+    for _ in range(20):
+        left = find()
+        if not left:
+            break
+        for pid in left:
+            send(pid, signal.SIGKILL)
+        time.sleep(0.02)
+        reap_strangers()
+    return len(first)
+
+
+def reap_strangers() -> None:
+    """Collect ended orphans; every process of the run itself has been collected before."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0] > 0:
+            pass
+
+
+class Guard:
+    """A process that cleans up after a runner that was killed without a chance to."""
+
+    def __init__(self, job_id: str, folder: str) -> None:
+        """Fork the guard; it waits for this process to end or to call `release`."""
+        reading, self._line = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                self._watch(reading, job_id, folder)
+            finally:
+                os._exit(0)
+        os.close(reading)
+
+    def _watch(self, reading: int, job_id: str, folder: str) -> None:
+        os.setsid()
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGUSR1,
+            signal.SIGUSR2,
+            signal.SIGCHLD,
+        ):
+            signal.signal(number, signal.SIG_IGN)
+        signal.set_wakeup_fd(-1)
+        os.close(self._line)
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        if os.read(reading, 1) == b"":
+            end_all(lambda: carriers(job_id), 2.0)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def release(self) -> None:
+        """Tell the guard that all is clean, and collect it."""
+        with contextlib.suppress(OSError):
+            os.write(self._line, b"q")
+        os.close(self._line)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)

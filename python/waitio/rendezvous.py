@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the blocks of a run meet: host, port, and the service that waits there."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Mapping, Optional, Sequence
+
+from waitio import launchers
+from waitio.blocks import Block, Settings
+from waitio.errors import WaitioError
+from waitio.rundir import RunDir
+from waitio.tools import find_tool
+
+LOOPBACK = "127.0.0.1"
+READY_TIMEOUT = 10.0
+PORT_TRIES = 200
+
+
+@dataclass
+class Meeting:
+    """The rendezvous of a run; `serv` is the command that serves it, or empty when embedded."""
+
+    host: str
+    port: int
+    job_id: str
+    serv: List[str]
+
+
+def new_job_id() -> str:
+    """Return an id that no other run has."""
+    return f"run-{secrets.token_hex(8)}"
+
+
+def free_port(host: str) -> int:
+    """Return a port nobody listens on.
+
+    It lies below the range from which the system takes ports of outgoing connections, so that
+    nothing else grabs it before the service does.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    chooser = random.SystemRandom()
+    for _ in range(PORT_TRIES):
+        port = chooser.randrange(20000, 32000)
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            try:
+                probe.bind(("::" if ":" in host else "", port))
+            except OSError:
+                continue
+            return port
+    raise WaitioError(f"no free TCP port after {PORT_TRIES} tries; give one with --master-port")
+
+
+def _master_host(blocks: Sequence[Block], settings: Settings, remote: bool, serv: bool) -> str:
+    if settings.master_host:
+        return settings.master_host
+    if not remote:
+        return LOOPBACK
+    first = blocks[0]
+    if not serv and first.hosts and not launchers.is_local(first.hosts[0]):
+        return first.hosts[0].partition(":")[0]
+    return socket.gethostname()
+
+
+def arrange(blocks: Sequence[Block], settings: Settings) -> Meeting:
+    """Decide where the blocks meet and who serves."""
+    remote = any(launchers.is_remote(block, os.environ) for block in blocks)
+    path: Optional[str] = None
+    if settings.rendezvous != "embedded":
+        path = find_tool("waitio-serv")
+    if settings.rendezvous == "serv" and path is None:
+        raise WaitioError(
+            "--rendezvous serv: 'waitio-serv' is not installed beside this command"
+            " and not in PATH; name it in WAITIO_SERV",
+            127,
+        )
+    host = _master_host(blocks, settings, remote, path is not None)
+    port = settings.master_port or free_port(host)
+    serv = [path, "--foreground", "-m", host] if path else []
+    return Meeting(host, port, settings.job_id or new_job_id(), serv)
+
+
+def common_env(meeting: Meeting, secret: str) -> Dict[str, str]:
+    """Return the variables that every block and the service share."""
+    return {
+        "WAITIO_MASTER_HOST": meeting.host,
+        "WAITIO_MASTER_PORT": str(meeting.port),
+        "WAITIO_JOB_ID": meeting.job_id,
+        "WAITIO_SECRET_FILE": secret,
+    }
+
+
+def _listening(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=1.0):
+            return True
+    except OSError:
+        return False
+
+
+def start_service(
+    meeting: Meeting, folder: RunDir, npb: int, setup: Callable[[], None]
+) -> Optional[subprocess.Popen[bytes]]:
+    """Start waitio-serv in the foreground and wait until it listens; None when embedded."""
+    if not meeting.serv:
+        return None
+    env: Dict[str, str] = {k: v for k, v in os.environ.items() if k not in launchers.NOT_FOR_BLOCKS}
+    env.update(common_env(meeting, folder.secret))
+    # Its publication must not meet one of the user's own under ~/.waitio.
+    env.update(WAITIO_NPB=str(npb), WAITIO_SERV_DIR=folder.local)
+    env.pop("WAITIO_PBID", None)
+    log = os.path.join(folder.local, "serv.log")
+    with open(log, "wb") as file:
+        service = subprocess.Popen(
+            meeting.serv,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env=env,
+            start_new_session=True,
+            preexec_fn=setup,
+        )  # noqa: PLW1509
+    deadline = time.monotonic() + READY_TIMEOUT
+    while not _listening(meeting.host, meeting.port):
+        status = service.poll()
+        if status is not None or time.monotonic() > deadline:
+            service.kill()
+            service.wait()
+            raise WaitioError(_service_report(meeting, log, status))
+        time.sleep(0.01)
+    return service
+
+
+def _service_report(meeting: Meeting, log: str, status: Optional[int]) -> str:
+    with open(log, "rb") as file:
+        said = file.read(4096).decode("utf-8", "replace").strip()
+    ended = f"ended with status {status}" if status is not None else "does not listen"
+    text = f"the rendezvous service {meeting.serv[0]} {ended} ({meeting.host}:{meeting.port})"
+    return f"{text}: {said}" if said else text
+
+
+def describe(meeting: Meeting, env: Mapping[str, str]) -> str:
+    """Return one line for --dry-run."""
+    who = " ".join(meeting.serv) if meeting.serv else "rank 0 of the first block (embedded)"
+    return f"# rendezvous: {who} at {env['WAITIO_MASTER_HOST']}:{env['WAITIO_MASTER_PORT']}"

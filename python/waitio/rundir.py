@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The private folder of one run: its secret, and the socket where ranks hand over their output."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from typing import Optional
+
+from waitio.errors import WaitioError
+
+SOCKET_PATH_MAX = 100
+
+
+def write_secret(path: str) -> None:
+    """Write a fresh secret to a new file that only its owner reads."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        raise WaitioError(f"'{path}' exists already; a secret is never overwritten") from None
+    except OSError as error:
+        raise WaitioError(f"cannot make the secret file '{path}': {error.strerror}") from None
+    with os.fdopen(fd, "w", encoding="ascii") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(secrets.token_hex(32) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _home_folder() -> str:
+    folder = os.path.join(os.path.expanduser("~"), ".waitio")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    return folder
+
+
+class RunDir:
+    """Folders of one run, mode 0700, removed by `remove`.
+
+    With blocks on other machines the secret lies under the user's home, which they share; the
+    socket always lies on this machine.
+    """
+
+    def __init__(self, shared: bool) -> None:
+        """Make the folders and the secret."""
+        try:
+            self.local = tempfile.mkdtemp(prefix="waitio-run-")
+            if len(self.local) > SOCKET_PATH_MAX:
+                os.rmdir(self.local)
+                self.local = tempfile.mkdtemp(prefix="waitio-run-", dir="/tmp")
+            self._shared: Optional[str] = None
+            if shared:
+                self._shared = tempfile.mkdtemp(prefix="run-", dir=_home_folder())
+        except OSError as error:
+            raise WaitioError(f"cannot make a private folder: {error}") from None
+        self.secret = os.path.join(self._shared or self.local, "secret")
+        self.socket = os.path.join(self.local, "s")
+        try:
+            write_secret(self.secret)
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        """Remove all of it."""
+        shutil.rmtree(self.local, ignore_errors=True)
+        if self._shared:
+            shutil.rmtree(self._shared, ignore_errors=True)

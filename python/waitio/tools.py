@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Find and run the programs that belong to the C library: waitio-serv, -info, -perf."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import List, Optional, Sequence
+
+from waitio.errors import WaitioError
+
+
+def _folders() -> List[str]:
+    """Return where an installation puts programs, as seen from this package and this command."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    command = os.path.dirname(os.path.realpath(sys.argv[0])) if sys.argv and sys.argv[0] else ""
+    folders = [os.path.join(package, "bin"), command]
+    above = package
+    for _ in range(5):
+        above = os.path.dirname(above)
+        folders += [os.path.join(above, "libexec", "waitio"), os.path.join(above, "bin")]
+    return [folder for folder in folders if folder]
+
+
+def find_tool(name: str) -> Optional[str]:
+    """Return the path of a tool: its variable (WAITIO_SERV ...), beside the package, PATH."""
+    variable = name.upper().replace("-", "_")
+    given = os.environ.get(variable)
+    if given:
+        path = shutil.which(given)
+        if path is None:
+            raise WaitioError(f"{variable}={given}: no such program", 127)
+        return path
+    for folder in _folders():
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return shutil.which(name)
+
+
+def exec_tool(name: str, words: Sequence[str]) -> int:
+    """Become the tool; returns only by raising an error."""
+    path = find_tool(name)
+    if path is None:
+        variable = name.upper().replace("-", "_")
+        raise WaitioError(
+            f"'{name}' is not installed beside this command and not in PATH; build and install the"
+            f" C library, or name the program in {variable}",
+            127,
+        )
+    os.environ.pop(name.upper().replace("-", "_"), None)
+    try:
+        os.execv(path, [path, *words])
+    except OSError as error:
+        raise WaitioError(f"cannot start '{path}': {error.strerror}", 126) from None
