@@ -12,7 +12,7 @@ if(NOT WAITIO_SANITIZE AND NOT WAITIO_FUZZ)
   target_link_options(waitio PRIVATE -Wl,--no-undefined)
 endif()
 set_target_properties(waitio PROPERTIES
-  VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${WAITIO_MAP})
+  VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS ${WAITIO_MAP} INSTALL_RPATH "")
 
 add_library(waitio_static STATIC ${WAITIO_OBJECTS})
 add_library(waitio::waitio_static ALIAS waitio_static)

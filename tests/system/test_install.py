@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`make install`: complete, usable through pkg-config and CMake, movable, free of build paths."""
+
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+# A whole universe in one process: joins, sends itself a message, leaves.
+PROGRAM = """
+#include <waitio.h>
+#include <string.h>
+int main(void)
+{
+    int major = -1, size = -1, order[1] = {1};
+    waitio_filter_func_t all[1] = {truef};
+    char out[8] = "hello", in[8] = "";
+    waitio_req_t sent = WAITIO_REQ_NULL, got = WAITIO_REQ_NULL;
+    if (waitio_get_version(&major, NULL, NULL) != 0 || major != WAITIO_VERSION_MAJOR)
+        return 2;
+    if (waitio_init(20) != 0) {
+        fprintf(stderr, "%s\\n", waitio_last_error());
+        return 3;
+    }
+    waitio_group_t group = waitio_create_group(0, all, order);
+    if (group == NULL || waitio_group_size(group, &size) != 0 || size != 1)
+        return 4;
+    if (waitio_irecv(group, 0, in, sizeof in, 7, &got) ||
+        waitio_isend(group, 0, out, sizeof out, 7, &sent))
+        return 5;
+    if (waitio_wait(&sent) || waitio_wait(&got) || strcmp(in, out) != 0)
+        return 6;
+    puts(in);
+    return waitio_finalize() != 0;
+}
+"""
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.20)
+project(use C)
+find_package(waitio 0.1 REQUIRED)
+add_executable(shared main.c)
+target_link_libraries(shared PRIVATE waitio::waitio)
+add_executable(static main.c)
+target_link_libraries(static PRIVATE waitio::waitio_static)
+"""
+
+
+def run(command, **kwargs):
+    done = subprocess.run(
+        [str(c) for c in command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **kwargs,
+    )
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def clean_env(tmp_path, **extra):
+    """An environment without anything of the build, with a home of its own."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PYTHON"))}
+    env["PATH"] = os.pathsep.join(
+        p for p in env["PATH"].split(os.pathsep) if "/build/" not in p + "/" and ".venv" not in p
+    )
+    env["HOME"] = str(tmp_path)
+    return {**env, **extra}
+
+
+def alone(tmp_path, **extra):
+    """Variables of a universe of one process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return clean_env(
+        tmp_path,
+        WAITIO_MASTER_HOST="127.0.0.1",
+        WAITIO_MASTER_PORT=str(port),
+        WAITIO_PBID="0",
+        WAITIO_NPB="1",
+        WAITIO_RANK="0",
+        WAITIO_NPROCS="1",
+        **extra,
+    )
+
+
+@pytest.fixture(scope="module")
+def moved(install_dir, source_dir, tmp_path_factory):
+    """A copy of the installed tree under another path; the first one is hidden meanwhile."""
+    if not list((source_dir / "src" / "api").glob("*.c")):
+        pytest.skip("the library has no public functions yet (src/api)")
+    target = tmp_path_factory.mktemp("moved") / "somewhere else"
+    hidden = install_dir.with_name("hidden")
+    shutil.copytree(install_dir, target, symlinks=True)
+    install_dir.rename(hidden)
+    yield target
+    hidden.rename(install_dir)
+
+
+def libdir(prefix):
+    return next(prefix.glob("**/libwaitio.so")).parent
+
+
+def test_contents(install_dir, source_dir):
+    lib = libdir(install_dir)
+    for name in (
+        "libwaitio.so.0",
+        "libwaitio.a",
+        "pkgconfig/waitio.pc",
+        "cmake/waitio/waitioConfig.cmake",
+    ):
+        assert (lib / name).exists(), f"{name} is not installed"
+    for name in ("libwaitio_a64fx.so", "libwaitio_a64fx.a"):
+        assert os.readlink(lib / name) == name.replace("_a64fx", "")
+    for header in (source_dir / "include").glob("*.h"):
+        assert (install_dir / "include" / header.name).read_bytes() == header.read_bytes()
+    assert os.access(install_dir / "bin" / "waitio", os.X_OK)
+    tools = source_dir / "tools"
+    for tool in ("waitio-serv", "waitio-info", "waitio-perf"):
+        if (tools / f"{tool}.c").exists() or list((tools / tool).glob("*.c")):
+            assert os.access(install_dir / "bin" / tool, os.X_OK), f"{tool} is not installed"
+    for page in (source_dir / "docs" / "man").glob("*.[1-9].md"):
+        name = page.name[: -len(".md")]
+        assert (install_dir / "share" / "man" / f"man{name[-1]}" / name).exists()
+
+
+def test_nothing_names_the_build(install_dir, build_dir, source_dir):
+    places = [str(p).encode() for p in {build_dir, source_dir, install_dir}]
+    for path in sorted(install_dir.rglob("*")):
+        if path.is_symlink():
+            assert not os.readlink(path).startswith("/"), f"{path} is an absolute link"
+        elif path.is_file():
+            data = path.read_bytes()
+            found = [p.decode() for p in places if p in data]
+            assert not found, f"{path.relative_to(install_dir)} contains {found}"
+
+
+def test_no_bytecode_or_test_files(install_dir):
+    bad = [
+        p for p in install_dir.rglob("*") if p.name == "__pycache__" or p.name.startswith("test_")
+    ]
+    assert bad == []
+
+
+def test_pkg_config_shared(moved, tmp_path):
+    (tmp_path / "main.c").write_text(PROGRAM)
+    env = clean_env(tmp_path, PKG_CONFIG_PATH=str(libdir(moved) / "pkgconfig"))
+    flags = run(["pkg-config", "--cflags", "--libs", "waitio"], env=env)
+    # A shell splits the flags, as in every makefile; the prefix has a blank in it on purpose.
+    run(["sh", "-c", f"cc -std=c11 -Wall -Werror -o shared main.c {flags.strip()}"], cwd=tmp_path)
+    out = run([tmp_path / "shared"], env=alone(tmp_path, LD_LIBRARY_PATH=str(libdir(moved))))
+    assert out == "hello\n"
+
+
+def test_pkg_config_static(moved, tmp_path):
+    (tmp_path / "main.c").write_text(PROGRAM)
+    env = clean_env(tmp_path, PKG_CONFIG_PATH=str(libdir(moved) / "pkgconfig"))
+    flags = run(["pkg-config", "--static", "--cflags", "--libs", "waitio"], env=env).strip()
+    flags = flags.replace("-lwaitio", "-l:libwaitio.a")
+    run(["sh", "-c", f"cc -std=c11 -o static main.c {flags}"], cwd=tmp_path)
+    assert run([tmp_path / "static"], env=alone(tmp_path)) == "hello\n"
+
+
+def test_old_link_name(moved, tmp_path):
+    (tmp_path / "main.c").write_text(PROGRAM)
+    run(
+        ["cc", "-std=c11", f"-I{moved / 'include'}", "-o", "old", "main.c", f"-L{libdir(moved)}"]
+        + ["-lwaitio_a64fx"],
+        cwd=tmp_path,
+    )
+    out = run([tmp_path / "old"], env=alone(tmp_path, LD_LIBRARY_PATH=str(libdir(moved))))
+    assert out == "hello\n"
+
+
+def test_cmake_package(moved, tmp_path):
+    (tmp_path / "main.c").write_text(PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    env = clean_env(tmp_path)
+    run(["cmake", "-S", ".", "-B", "out", f"-DCMAKE_PREFIX_PATH={moved}"], cwd=tmp_path, env=env)
+    run(["cmake", "--build", "out"], cwd=tmp_path, env=env)
+    for name in ("shared", "static"):
+        assert run([tmp_path / "out" / name], env=alone(tmp_path)) == "hello\n"
+
+
+def test_commands_run_from_the_moved_tree(moved, tmp_path):
+    env = clean_env(tmp_path)
+    for program in sorted((moved / "bin").iterdir()):
+        out = run([program, "--help"], env=env, cwd=tmp_path)
+        assert "usage" in out.lower(), f"{program.name} --help does not show its usage"
+    link = pathlib.Path(tmp_path / "linked")
+    link.symlink_to(moved / "bin" / "waitio")
+    assert "usage" in run([link, "--help"], env=env, cwd=tmp_path).lower()
