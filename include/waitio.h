@@ -29,10 +29,11 @@ extern "C" {
 #pragma GCC visibility push(default) /* the library is built with hidden visibility */
 #endif
 
+/** Version of this header; waitio_get_version() tells that of the running library. */
 #define WAITIO_VERSION_MAJOR 0
-#define WAITIO_VERSION_MINOR 1
-#define WAITIO_VERSION_PATCH 0
-#define WAITIO_VERSION_STRING "0.1.0"
+#define WAITIO_VERSION_MINOR 1         /**< see WAITIO_VERSION_MAJOR */
+#define WAITIO_VERSION_PATCH 0         /**< see WAITIO_VERSION_MAJOR */
+#define WAITIO_VERSION_STRING "0.1.0" /**< see WAITIO_VERSION_MAJOR */
 
 /** Source wildcard for receives and probes. */
 #define WAITIO_ANY_SOURCE (-1001)
@@ -54,7 +55,7 @@ typedef int (*waitio_filter_func_t)(int pbid, int n);
  * 4); all bytes zero = null handle. The copy that is waited on becomes null, others become stale.
  */
 typedef struct waitio_req {
-    int32_t opaque[22];
+    int32_t opaque[22]; /**< the library's own */
 } waitio_req_t;
 
 /** Null handle initialiser. */
