@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Point-to-point calls: check arguments, call the engine, report. */
+#include "api/api.h"
+
+#include "os/os.h"
+
+/* Arguments common to sends and receives, checked in the order a user reads them. */
+struct envelope {
+    const char *call;
+    waitio_group_t group;
+    int rank;
+    const void *buf;
+    size_t bytes;
+    int tag;
+    bool wild; /* wildcards allowed */
+};
+
+static int check(struct wio_universe *u, const struct envelope *e)
+{
+    int rc = wio_group_check(u, e->group);
+    if (rc != 0)
+        return rc;
+    if (WIO_UNLIKELY(e->group->my_rank < 0))
+        return wio_fail(WAITIO_ERR_GROUP, "this process is no member of the group");
+    bool any_rank = e->wild && e->rank == WAITIO_ANY_SOURCE;
+    if (WIO_UNLIKELY(!any_rank && (e->rank < 0 || (uint32_t)e->rank >= e->group->size)))
+        return wio_fail(WAITIO_ERR_RANK, "%s rank %d in a group of %u",
+                        e->wild ? "source" : "destination", e->rank, e->group->size);
+    if (WIO_UNLIKELY(e->tag < 0 && !(e->wild && e->tag == WAITIO_ANY_TAG)))
+        return wio_fail(WAITIO_ERR_TAG, "tag %d", e->tag);
+    if (WIO_UNLIKELY(e->buf == NULL && e->bytes > 0))
+        return wio_fail(WAITIO_ERR_ARG, "buf is NULL but bytes is %zu", e->bytes);
+    if (WIO_UNLIKELY(e->bytes > PTRDIFF_MAX))
+        return wio_fail(WAITIO_ERR_ARG, "bytes is %zu: a negative count?", e->bytes);
+    return 0;
+}
+
+static int64_t source(int src)
+{
+    return src == WAITIO_ANY_SOURCE ? -1 : src;
+}
+
+static int64_t any_tag(int tag)
+{
+    return tag == WAITIO_ANY_TAG ? -1 : tag;
+}
+
+static int start_send(const struct envelope *e, bool persistent, waitio_req_t *req)
+{
+    if (req == NULL)
+        return wio_api_result(e->call, wio_fail(WAITIO_ERR_ARG, "req is NULL"));
+    memset(req, 0, sizeof *req);
+    struct wio_universe *u = wio_api_universe();
+    int rc = u == NULL ? wio_last_code() : check(u, e);
+    if (rc == 0)
+        rc = wio_isend(u, e->group, (uint32_t)e->rank, e->buf, e->bytes, e->tag, persistent,
+                       wio_api_handle(req));
+    return wio_api_result(e->call, rc);
+}
+
+static int start_recv(const struct envelope *e, void *buf, bool persistent, waitio_req_t *req)
+{
+    if (req == NULL)
+        return wio_api_result(e->call, wio_fail(WAITIO_ERR_ARG, "req is NULL"));
+    memset(req, 0, sizeof *req);
+    struct wio_universe *u = wio_api_universe();
+    int rc = u == NULL ? wio_last_code() : check(u, e);
+    if (rc == 0)
+        rc = wio_irecv(u, e->group, source(e->rank), buf, e->bytes, any_tag(e->tag), persistent,
+                       wio_api_handle(req));
+    return wio_api_result(e->call, rc);
+}
+
+int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
+                 waitio_req_t *req)
+{
+    struct envelope e = {"waitio_isend", group, dst, buf, bytes, tag, false};
+    return start_send(&e, false, req);
+}
+
+int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
+                 waitio_req_t *req)
+{
+    struct envelope e = {"waitio_irecv", group, src, buf, bytes, tag, true};
+    return start_recv(&e, buf, false, req);
+}
+
+int waitio_send_init(waitio_group_t group, int dst, const void *buf, size_t bytes,
+                     waitio_tag_t tag, waitio_req_t *req)
+{
+    struct envelope e = {"waitio_send_init", group, dst, buf, bytes, tag, false};
+    return start_send(&e, true, req);
+}
+
+int waitio_recv_init(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
+                     waitio_req_t *req)
+{
+    struct envelope e = {"waitio_recv_init", group, src, buf, bytes, tag, true};
+    return start_recv(&e, buf, true, req);
+}
+
+/* ---- completion ---- */
+
+static int fill(waitio_status_t *status, const struct wio_result *res)
+{
+    if (status != NULL)
+        *status = (waitio_status_t){res->source, res->tag, res->err, res->cancelled, res->bytes};
+    return res->err;
+}
+
+/** Is req usable? NULL is an error; an inactive or null one is for the engine to judge. */
+static int need(const char *call, const void *arg, const char *name, struct wio_universe **u)
+{
+    if (arg == NULL)
+        return wio_api_result(call, wio_fail(WAITIO_ERR_ARG, "%s is NULL", name));
+    *u = wio_api_universe();
+    return *u == NULL ? wio_api_result(call, wio_last_code()) : 0;
+}
+
+static bool is_null(const waitio_req_t *req)
+{
+    return req->opaque[0] == 0 && req->opaque[1] == 0 && req->opaque[2] == 0;
+}
+
+int waitio_wait_status(waitio_req_t *req, waitio_status_t *status)
+{
+    struct wio_universe *u = NULL;
+    struct wio_result res = {.source = -1, .tag = -1};
+    if (req != NULL && is_null(req)) /* also before joining and after leaving */
+        return fill(status, &res);
+    int rc = need("waitio_wait", req, "req", &u);
+    if (rc != 0)
+        return rc;
+    rc = wio_wait(u, wio_api_handle(req), &res);
+    fill(status, &res);
+    return wio_api_result("waitio_wait", rc != 0 ? rc : res.err);
+}
+
+int waitio_wait(waitio_req_t *req)
+{
+    return waitio_wait_status(req, NULL);
+}
+
+int waitio_test(waitio_req_t *req, int *flag, waitio_status_t *status)
+{
+    struct wio_universe *u = NULL;
+    struct wio_result res;
+    bool done = false;
+    int rc = need("waitio_test", req == NULL ? NULL : flag, req == NULL ? "req" : "flag", &u);
+    if (rc != 0)
+        return rc;
+    rc = wio_test(u, wio_api_handle(req), &done, &res);
+    *flag = done;
+    if (done)
+        fill(status, &res);
+    return wio_api_result("waitio_test", rc != 0 ? rc : done ? res.err : 0);
+}
+
+static int check_array(const char *call, int n, const void *reqs, struct wio_universe **u)
+{
+    if (n < 0)
+        return wio_api_result(call, wio_fail(WAITIO_ERR_ARG, "n is %d", n));
+    static const char none[1];
+    return need(call, n == 0 ? none : reqs, "reqs", u);
+}
+
+int waitio_waitall(int n, waitio_req_t reqs[], waitio_status_t statuses[])
+{
+    struct wio_universe *u = NULL;
+    int first = check_array("waitio_waitall", n, reqs, &u);
+    if (first != 0)
+        return first;
+    for (int i = 0; i < n; i++) {
+        struct wio_result res;
+        int rc = wio_wait(u, wio_api_handle(&reqs[i]), &res);
+        if (rc != 0)
+            res.err = rc;
+        fill(statuses == NULL ? NULL : &statuses[i], &res);
+        if (res.err != 0) {
+            wio_api_result("waitio_waitall", res.err);
+            if (first == 0)
+                first = res.err;
+        }
+    }
+    return first;
+}
+
+static int take_one(const char *call, struct wio_universe *u, waitio_req_t *req,
+                    waitio_status_t *status)
+{
+    struct wio_result res;
+    int rc = wio_wait(u, wio_api_handle(req), &res);
+    fill(status, &res);
+    return wio_api_result(call, rc != 0 ? rc : res.err);
+}
+
+int waitio_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *status)
+{
+    struct wio_universe *u = NULL;
+    int which = -1;
+    int rc = check_array("waitio_waitany", n, reqs, &u);
+    if (rc == 0)
+        rc = need("waitio_waitany", index, "index", &u);
+    if (rc != 0)
+        return rc;
+    *index = WAITIO_UNDEFINED;
+    rc = n == 0 ? 0 : wio_wait_any(u, wio_api_handle(reqs), sizeof *reqs, n, &which);
+    if (rc != 0)
+        return wio_api_result("waitio_waitany", rc);
+    if (which < 0)
+        return fill(status, &(struct wio_result){.source = -1, .tag = -1});
+    *index = which;
+    return take_one("waitio_waitany", u, &reqs[which], status);
+}
+
+int waitio_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t statuses[])
+{
+    struct wio_universe *u = NULL;
+    int rc = check_array("waitio_testall", n, reqs, &u);
+    if (rc == 0)
+        rc = need("waitio_testall", flag, "flag", &u);
+    if (rc != 0)
+        return rc;
+    *flag = 0;
+    for (int i = 0; i < n; i++) {
+        bool done = false;
+        rc = wio_peek(u, wio_api_handle(&reqs[i]), i == 0, &done);
+        if (rc != 0)
+            return wio_api_result("waitio_testall", rc);
+        if (!done) /* one look at the transports per call is enough, but not none */
+            rc = i == 0 ? 0 : wio_peek(u, wio_api_handle(&reqs[i]), true, &done);
+        if (!done)
+            return 0;
+    }
+    *flag = 1;
+    return waitio_waitall(n, reqs, statuses);
+}
+
+int waitio_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_status_t *status)
+{
+    struct wio_universe *u = NULL;
+    int rc = check_array("waitio_testany", n, reqs, &u);
+    if (rc == 0)
+        rc = need("waitio_testany", index == NULL ? NULL : flag, index == NULL ? "index" : "flag", &u);
+    if (rc != 0)
+        return rc;
+    *flag = 0;
+    *index = WAITIO_UNDEFINED;
+    int active = 0;
+    for (int i = 0; i < n; i++) {
+        bool done = false;
+        if (wio_inactive(u, wio_api_handle(&reqs[i])))
+            continue;
+        rc = wio_peek(u, wio_api_handle(&reqs[i]), active++ == 0, &done);
+        if (rc != 0)
+            return wio_api_result("waitio_testany", rc);
+        if (done) {
+            *flag = 1;
+            *index = i;
+            return take_one("waitio_testany", u, &reqs[i], status);
+        }
+    }
+    *flag = active == 0;
+    if (active == 0)
+        fill(status, &(struct wio_result){.source = -1, .tag = -1});
+    return 0;
+}
+
+/* ---- the rest ---- */
+
+static int probe(const char *call, waitio_group_t group, int src, int tag, bool block, int *flag,
+                 waitio_status_t *status)
+{
+    struct wio_universe *u = wio_api_universe();
+    struct envelope e = {call, group, src, NULL, 0, tag, true};
+    bool found = false;
+    struct wio_result res;
+    int rc = u == NULL ? wio_last_code() : check(u, &e);
+    if (rc == 0)
+        rc = wio_probe(u, group, source(src), any_tag(tag), block, &found, &res);
+    if (flag != NULL)
+        *flag = found;
+    if (found)
+        fill(status, &res);
+    return wio_api_result(call, rc);
+}
+
+int waitio_probe(waitio_group_t group, int src, waitio_tag_t tag, waitio_status_t *status)
+{
+    return probe("waitio_probe", group, src, tag, true, NULL, status);
+}
+
+int waitio_iprobe(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
+                  waitio_status_t *status)
+{
+    if (flag == NULL)
+        return wio_api_result("waitio_iprobe", wio_fail(WAITIO_ERR_ARG, "flag is NULL"));
+    return probe("waitio_iprobe", group, src, tag, false, flag, status);
+}
+
+int waitio_cancel(waitio_req_t *req)
+{
+    struct wio_universe *u = NULL;
+    int rc = need("waitio_cancel", req, "req", &u);
+    return rc != 0 ? rc : wio_api_result("waitio_cancel", wio_cancel(u, wio_api_handle(req)));
+}
+
+int waitio_sendrecv(waitio_group_t group, int dst, const void *sbuf, size_t sbytes,
+                    waitio_tag_t stag, int src, void *rbuf, size_t rbytes, waitio_tag_t rtag,
+                    waitio_status_t *status)
+{
+    waitio_req_t rr = WAITIO_REQ_NULL, sr = WAITIO_REQ_NULL;
+    int rc = waitio_irecv(group, src, rbuf, rbytes, rtag, &rr);
+    if (rc != 0)
+        return rc;
+    rc = waitio_isend(group, dst, sbuf, sbytes, stag, &sr);
+    if (rc != 0) {
+        waitio_cancel(&rr);
+        waitio_wait(&rr);
+        return rc;
+    }
+    rc = waitio_wait_status(&rr, status);
+    int rc2 = waitio_wait(&sr);
+    return rc != 0 ? rc : rc2;
+}
+
+int waitio_start(waitio_req_t *req)
+{
+    struct wio_universe *u = NULL;
+    int rc = need("waitio_start", req, "req", &u);
+    return rc != 0 ? rc : wio_api_result("waitio_start", wio_start(u, wio_api_handle(req)));
+}
+
+int waitio_startall(int n, waitio_req_t reqs[])
+{
+    struct wio_universe *u = NULL;
+    int rc = check_array("waitio_startall", n, reqs, &u);
+    for (int i = 0; rc == 0 && i < n; i++)
+        rc = waitio_start(&reqs[i]);
+    return rc;
+}
+
+int waitio_request_free(waitio_req_t *req)
+{
+    struct wio_universe *u = NULL;
+    int rc = need("waitio_request_free", req, "req", &u);
+    return rc != 0 ? rc
+                   : wio_api_result("waitio_request_free", wio_request_free(u, wio_api_handle(req)));
+}

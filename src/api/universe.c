@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The default universe of the process: init, finalize, exit, fork. The only mutable file-scope state of the
+ * library lives here.
+ */
+#include "api/api.h"
+
+#include <stdatomic.h>
+
+#include "os/os.h"
+
+enum phase { NOT_YET, JOINED, LEFT };
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static struct wio_universe *_Atomic the_universe;
+static _Atomic int phase = NOT_YET;
+static _Atomic int forked;
+static _Atomic int hooks_set;
+static _Atomic int fork_cleaned;
+static int errors_mode = WIO_CFG_ERRORS_DEFAULT;
+static _Atomic int lines_printed;
+
+enum { LINES_MAX = 50 };
+
+static void at_exit(void)
+{
+    if (!atomic_load(&forked) && atomic_load(&phase) == JOINED)
+        waitio_finalize();
+}
+
+/* In the child of a fork: nothing of the universe is ours. */
+static void in_child(void)
+{
+    if (atomic_load(&phase) != NOT_YET)
+        atomic_store(&forked, 1);
+}
+
+static int forked_error(void)
+{
+    struct wio_universe *u = atomic_load(&the_universe);
+    if (u != NULL && !atomic_exchange(&fork_cleaned, 1))
+        wio_universe_after_fork(u);
+    return wio_fail(WAITIO_ERR_FORK, "this process was forked from a member of the universe");
+}
+
+static int join_locked(int timeout)
+{
+    if (atomic_load(&phase) == JOINED)
+        return 0;
+    if (atomic_load(&phase) == LEFT)
+        return wio_fail(WAITIO_ERR_STATE, "the universe was left already; joining again is not possible");
+    struct wio_universe *u = NULL;
+    int rc = wio_universe_join(timeout, &u);
+    if (rc != 0)
+        return rc;
+    errors_mode = wio_universe_config(u)->errors;
+    if (!atomic_exchange(&hooks_set, 1)) {
+        wio_os_at_fork_child(in_child);
+        atexit(at_exit);
+    }
+    atomic_store(&the_universe, u);
+    atomic_store(&phase, JOINED);
+    return 0;
+}
+
+static int join(int timeout)
+{
+    if (atomic_load(&forked))
+        return forked_error();
+    pthread_mutex_lock(&gate);
+    int rc = join_locked(timeout);
+    pthread_mutex_unlock(&gate);
+    return rc;
+}
+
+struct wio_universe *wio_api_universe(void)
+{
+    if (WIO_LIKELY(atomic_load_explicit(&phase, memory_order_acquire) == JOINED &&
+                   !atomic_load_explicit(&forked, memory_order_relaxed)))
+        return atomic_load_explicit(&the_universe, memory_order_acquire);
+    return join(0) == 0 ? atomic_load(&the_universe) : NULL;
+}
+
+struct wio_universe *wio_api_current(void)
+{
+    return atomic_load(&phase) == JOINED && !atomic_load(&forked) ? atomic_load(&the_universe)
+                                                                  : NULL;
+}
+
+/* One line per failure, but no flood: programs that ignore return codes may call in a loop. */
+static void print_error(const char *call, int code)
+{
+    int n = atomic_fetch_add(&lines_printed, 1);
+    if (n > LINES_MAX)
+        return;
+    struct wio_universe *u = wio_api_current();
+    char me[64] = "";
+    if (u != NULL) {
+        me[0] = ' ';
+        wio_universe_name(u, wio_universe_table(u)->me, me + 1, sizeof me - 1);
+    }
+    fprintf(stderr, "waitio%s: %s: %s: %s%s\n", me, call, wio_error_name(code), wio_last_error(),
+            n == LINES_MAX ? " (further errors are not printed)" : "");
+}
+
+int wio_api_result(const char *call, int code)
+{
+    if (WIO_LIKELY(code == 0))
+        return 0;
+    int mode = errors_mode;
+    if (wio_api_current() == NULL) {
+        const char *text = wio_os_getenv("WAITIO_ERRORS"); /* no configuration was read yet */
+        mode = text == NULL                  ? WIO_CFG_ERRORS_DEFAULT
+               : strcmp(text, "return") == 0 ? WIO_CFG_ERRORS_RETURN
+               : strcmp(text, "abort") == 0  ? WIO_CFG_ERRORS_ABORT
+                                             : WIO_CFG_ERRORS_DEFAULT;
+    }
+    if (mode != WIO_CFG_ERRORS_RETURN)
+        print_error(call, code);
+    if (mode == WIO_CFG_ERRORS_ABORT && code != WAITIO_ERR_FORK)
+        waitio_abort(1);
+    return code;
+}
+
+int waitio_init(int timeout)
+{
+    return wio_api_result("waitio_init", join(timeout));
+}
+
+int waitio_finalize(void)
+{
+    if (atomic_load(&forked))
+        return wio_api_result("waitio_finalize", forked_error());
+    pthread_mutex_lock(&gate);
+    int rc = 0;
+    if (atomic_load(&phase) != JOINED) {
+        rc = wio_fail(WAITIO_ERR_STATE, "the universe was %s",
+                      atomic_load(&phase) == LEFT ? "left already" : "never joined");
+    } else {
+        struct wio_universe *u = atomic_load(&the_universe);
+        atomic_store(&phase, LEFT);
+        rc = wio_universe_leave(u);
+        atomic_store(&the_universe, NULL);
+    }
+    pthread_mutex_unlock(&gate);
+    return wio_api_result("waitio_finalize", rc);
+}
+
+int waitio_initialized(int *flag)
+{
+    if (flag == NULL)
+        return wio_api_result("waitio_initialized", wio_fail(WAITIO_ERR_ARG, "flag is NULL"));
+    *flag = wio_api_current() != NULL;
+    return 0;
+}
+
+void waitio_abort(int code)
+{
+    struct wio_universe *u = wio_api_current();
+    if (u != NULL) {
+        fprintf(stderr, "waitio: this process calls waitio_abort(%d)\n", code);
+        wio_universe_abort(u);
+    }
+    fflush(NULL);
+    wio_os_exit_now(code);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arrivals: the transports' upcalls. Every header is checked against what this peer may say now;
+ * envelopes are put back into order by their numbers, matched, and their data is steered straight into
+ * the posted buffer or into a held message.
+ */
+#include "p2p/universe.h"
+
+/* Above this size a message nobody has asked for yet stays unread while its reader is about to return
+ * to the program, which may be about to post the receive for it. */
+enum { WIO_STRANGER_MAX = 8192 };
+
+/* The sink's cookie names a request, or with the low bit set a held message. */
+static void *cookie_of_held(struct wio_unexpected *m)
+{
+    return (void *)((uintptr_t)m | 1u);
+}
+static bool is_held(const void *cookie)
+{
+    return ((uintptr_t)cookie & 1u) != 0;
+}
+static struct wio_unexpected *held_of(void *cookie)
+{
+    return (struct wio_unexpected *)((uintptr_t)cookie & ~(uintptr_t)1u);
+}
+
+static int violation(struct wio_universe *u, const struct wio_peer *p, const char *what,
+                     const struct wio_msg *m)
+{
+    char name[64];
+    return wio_fail(WAITIO_ERR_PROTOCOL, "%s sent a %s that %s (envelope %u, tag %d)",
+                    wio_peer_name(u, p->rank, name, sizeof name), wio_msg_op_name(m->op), what,
+                    m->envelope, m->tag);
+}
+
+static void sink_to(struct wio_sink *s, void *buf, size_t room, size_t offset, void *cookie)
+{
+    s->buf = offset < room ? (uint8_t *)buf + offset : NULL;
+    s->len = offset < room ? room - offset : 0;
+    s->cookie = cookie;
+}
+
+/* ---- held messages ---- */
+
+static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *p,
+                                       const struct wio_msg *msg, uint32_t cost)
+{
+    bool rts = msg->op == WIO_OP_RTS;
+    size_t size = sizeof(struct wio_unexpected) + (rts ? 0 : (size_t)msg->a);
+    struct wio_unexpected *m =
+        size <= WIO_SMALL_HELD ? wio_pool_get(&u->small_pool) : wio_os_realloc(NULL, size);
+    if (m == NULL)
+        return NULL;
+    *m = (struct wio_unexpected){.peer = p, .remote = msg->b, .total = (size_t)msg->a,
+                                 .envelope = msg->envelope, .cost = cost, .epoch = p->epoch,
+                                 .rts = rts};
+    m->held.space = msg->space;
+    m->held.src = p->rank;
+    m->held.tag = msg->tag;
+    u->ctr.unexpected_msgs++;
+    u->ctr.unexpected_bytes += size;
+    if (u->ctr.unexpected_bytes > u->ctr.unexpected_max)
+        u->ctr.unexpected_max = u->ctr.unexpected_bytes;
+    return m;
+}
+
+static bool complete(const struct wio_unexpected *m)
+{
+    return m->rts || m->arrived == m->total;
+}
+
+/* In-order envelope without a receive: into the match tables. */
+static void hold(struct wio_universe *u, struct wio_unexpected *m)
+{
+    wio_match_hold(&u->match, &m->held, m->held.space, m->held.src, m->held.tag);
+    u->completed = true; /* a probe may wait for it */
+}
+
+/* Envelopes that came early are due now? */
+static void deliver_early(struct wio_universe *u, struct wio_peer *p)
+{
+    struct wio_list *n;
+    while ((n = wio_list_first(&p->early)) != NULL) {
+        struct wio_unexpected *m = WIO_CONTAINER(n, struct wio_unexpected, owned);
+        if (m->envelope != p->recv_envelope + 1)
+            return;
+        p->recv_envelope++;
+        wio_list_remove(n);
+        if (!complete(m))
+            wio_list_push(&p->partial, &m->owned);
+        struct wio_post *post =
+            wio_match_arrive(&u->match, m->held.space, m->held.src, m->held.tag);
+        if (post != NULL)
+            wio_recv_take(u, WIO_CONTAINER(post, struct wio_request, post), m);
+        else
+            hold(u, m);
+    }
+}
+
+static void insert_early(struct wio_peer *p, struct wio_unexpected *m)
+{
+    struct wio_list *at = p->early.next;
+    while (at != &p->early) {
+        struct wio_unexpected *e = WIO_CONTAINER(at, struct wio_unexpected, owned);
+        if ((int32_t)(e->envelope - m->envelope) > 0)
+            break;
+        at = at->next;
+    }
+    wio_list_insert_before(at, &m->owned);
+}
+
+/* ---- envelopes: EAGER and RTS ---- */
+
+static int keep(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
+                uint32_t bytes, uint32_t cost, bool early, struct wio_sink *sink)
+{
+    struct wio_unexpected *m = hold_new(u, p, msg, cost);
+    if (m == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory to hold a message of %zu bytes",
+                        (size_t)msg->a);
+    if (!m->rts)
+        sink_to(sink, m->data, m->total, 0, cookie_of_held(m));
+    if (early) {
+        insert_early(p, m);
+        return 0;
+    }
+    if (!m->rts && bytes > 0)
+        wio_list_push(&p->partial, &m->owned);
+    hold(u, m);
+    return 0;
+}
+
+static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
+                         uint32_t bytes, struct wio_sink *sink)
+{
+    bool rts = msg->op == WIO_OP_RTS;
+    int32_t ahead = (int32_t)(msg->envelope - (p->recv_envelope + 1));
+    if (ahead < 0)
+        return violation(u, p, "came before", msg);
+    if (!rts && msg->a > 0 && bytes == 0)
+        return violation(u, p, "has no data", msg);
+    uint32_t cost = wio_credit_cost((size_t)msg->a, rts);
+    if ((!rts && msg->a > UINT32_MAX) || p->credit.granted - p->credit.taken < cost)
+        return violation(u, p, "exceeds the credit it was given", msg);
+    if (ahead > 0) {
+        p->credit.taken += cost;
+        return keep(u, p, msg, bytes, cost, true, sink);
+    }
+    struct wio_post *post = wio_match_arrive(&u->match, msg->space, p->rank, msg->tag);
+    if (post == NULL) {
+        if (u->stop_now && bytes > WIO_STRANGER_MAX)
+            return 1;
+        p->credit.taken += cost;
+        p->recv_envelope++;
+        int rc = keep(u, p, msg, bytes, cost, false, sink);
+        if (rc == 0)
+            deliver_early(u, p);
+        return rc;
+    }
+    p->credit.taken += cost;
+    p->recv_envelope++;
+    struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
+    wio_credit_consumed(u, p, cost, p->epoch);
+    wio_recv_answer(u, r, p, msg);
+    if (!rts)
+        sink_to(sink, r->buf, r->bytes, 0, r);
+    return 0;
+}
+
+/* ---- further pieces ---- */
+
+static int more(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
+                uint32_t bytes, struct wio_sink *sink)
+{
+    uint32_t envelope = (uint32_t)msg->b;
+    WIO_LIST_FOR(it, &p->partial)
+    {
+        struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
+        if (m->envelope != envelope)
+            continue;
+        if (msg->a != m->arrived || bytes > m->total - m->arrived)
+            return violation(u, p, "does not continue its message", msg);
+        if (m->req != NULL)
+            sink_to(sink, m->req->buf, m->req->bytes, m->arrived, cookie_of_held(m));
+        else
+            sink_to(sink, m->data, m->total, m->arrived, cookie_of_held(m));
+        return 0;
+    }
+    WIO_LIST_FOR(it, &p->early)
+    {
+        struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
+        if (m->envelope != envelope || m->rts)
+            continue;
+        if (msg->a != m->arrived || bytes > m->total - m->arrived)
+            return violation(u, p, "does not continue its message", msg);
+        sink_to(sink, m->data, m->total, m->arrived, cookie_of_held(m));
+        return 0;
+    }
+    WIO_LIST_FOR(it, &p->owned)
+    {
+        struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
+        if (r->kind != WIO_REQ_RECV || r->state != WIO_RS_MOVING || r->envelope != envelope)
+            continue;
+        if (msg->a != r->moved || bytes > r->granted - r->moved)
+            return violation(u, p, "does not continue its message", msg);
+        sink_to(sink, r->buf, r->bytes, r->moved, r);
+        return 0;
+    }
+    return violation(u, p, "belongs to no message", msg);
+}
+
+static int data(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
+                uint32_t bytes, struct wio_sink *sink)
+{
+    struct wio_request *r = wio_req_by_id(u, msg->space);
+    if (r == NULL || r->kind != WIO_REQ_RECV || r->state != WIO_RS_MOVING || r->peer != p)
+        return violation(u, p, "names no receive of ours", msg);
+    if (msg->a != r->moved || bytes > r->granted - r->moved)
+        return violation(u, p, "does not continue its message", msg);
+    sink_to(sink, r->buf, r->bytes, r->moved, r);
+    return 0;
+}
+
+static int answer(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg)
+{
+    struct wio_request *r = wio_req_by_id(u, msg->b);
+    bool cts = msg->op == WIO_OP_CTS;
+    if (r == NULL || r->kind != WIO_REQ_SEND || r->peer != p ||
+        (cts ? r->state != WIO_RS_ASKED || msg->a > r->bytes
+             : r->state != WIO_RS_ACK && r->state != WIO_RS_MOVING))
+        return violation(u, p, "names no send of ours", msg);
+    if (!cts) {
+        wio_send_acked(r);
+        return 0;
+    }
+    wio_send_granted(r, msg->a, msg->space);
+    wio_send_pump(u, p);
+    return 0;
+}
+
+int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8_t *raw,
+                       uint32_t bytes, struct wio_sink *sink)
+{
+    struct wio_universe *u = user;
+    struct wio_peer *p = ep->context;
+    struct wio_msg msg;
+    const char *why = NULL;
+    if (WIO_UNLIKELY(p == NULL && (p = wio_peer_get(u, rank)) == NULL))
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a new peer");
+    int rc = wio_msg_decode(raw, bytes, &msg, &why);
+    if (rc != 0)
+        return wio_fail(rc, "bad message header: %s", why);
+    if (p->dead)
+        return wio_peer_error(u, p);
+    sink->buf = NULL;
+    sink->len = 0;
+    sink->cookie = NULL;
+    u->burst = 0;
+    p->piece = bytes;
+    switch (msg.op) {
+    case WIO_OP_EAGER:
+    case WIO_OP_RTS:
+        rc = take_envelope(u, p, &msg, bytes, sink);
+        break;
+    case WIO_OP_MORE:
+        rc = more(u, p, &msg, bytes, sink);
+        break;
+    case WIO_OP_DATA:
+        rc = data(u, p, &msg, bytes, sink);
+        break;
+    case WIO_OP_CTS:
+    case WIO_OP_DONE:
+        rc = answer(u, p, &msg);
+        break;
+    default: /* CREDIT: the field below is all there is */
+        break;
+    }
+    if (rc == 0 && (msg.credit != p->credit.limit || !p->credit.open))
+        wio_credit_heard(u, p, msg.credit);
+    return rc;
+}
+
+/* A piece of a held message is complete. */
+static void held_piece(struct wio_universe *u, struct wio_peer *p, struct wio_unexpected *m,
+                       const struct wio_sink *sink)
+{
+    struct wio_request *r = m->req;
+    if (r != NULL && sink->buf == m->data + m->arrived && m->arrived < r->bytes) {
+        /* The receive matched while this piece was on its way into the held copy. */
+        size_t room = r->bytes - m->arrived;
+        size_t n = p->piece < room ? p->piece : room;
+        memcpy(r->buf + m->arrived, m->data + m->arrived, n);
+    }
+    m->arrived += p->piece;
+    if (!complete(m))
+        return;
+    if (r != NULL) {
+        wio_unexpected_free(u, m);
+        wio_recv_complete(r);
+        return;
+    }
+    if (wio_list_linked(&m->held.bin)) /* not one that came early and waits its turn */
+        wio_list_remove(&m->owned);
+    u->completed = true;
+}
+
+int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_sink *sink)
+{
+    struct wio_universe *u = user;
+    struct wio_peer *p = ep->context != NULL ? ep->context : u->peer[rank];
+    if (sink->cookie == NULL || p == NULL)
+        return 0;
+    if (is_held(sink->cookie)) {
+        held_piece(u, p, held_of(sink->cookie), sink);
+        return 0;
+    }
+    struct wio_request *r = sink->cookie;
+    r->moved += p->piece;
+    if (r->moved == r->granted)
+        wio_recv_complete(r);
+    return 0;
+}
+
+/* The link broke in the middle of a payload. Its CLOSED state follows and fails or frees the receiver. */
+void wio_arrive_abandon(void *user, uint32_t rank, struct wio_sink *sink)
+{
+    (void)user;
+    (void)rank;
+    sink->cookie = NULL;
+}

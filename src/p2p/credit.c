@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Credit bounds what an endpoint holds for messages whose receive is not posted, however many peers
+ * shout. When a link opens each side promises the other a window out of its budget; an envelope costs
+ * its bytes and a fixed part, and the cost comes back when a receive has taken the message. Grants are
+ * cumulative counters carried by every header, so losing one changes nothing. A new link starts a new
+ * account (epoch): the old link was drained, and what is still held of it went back to the budget's debt.
+ */
+#include "p2p/universe.h"
+
+enum { ENVELOPE_BYTES = 96, FLOOR_UNITS = 16 };
+#define WINDOW_MAX ((32u << 20) / WIO_CREDIT_UNIT)
+
+uint32_t wio_credit_cost(size_t bytes, bool rts)
+{
+    size_t held = ENVELOPE_BYTES + (rts ? 0 : bytes);
+    return (uint32_t)((held + WIO_CREDIT_UNIT - 1) / WIO_CREDIT_UNIT);
+}
+
+uint32_t wio_credit_available(const struct wio_peer *p)
+{
+    return p->credit.open ? p->credit.limit - p->credit.used : 0;
+}
+
+static void announce(struct wio_universe *u, struct wio_peer *p)
+{
+    struct wio_msg msg = {.op = WIO_OP_CREDIT};
+    (void)wio_send_ctl(u, p, &msg, WIO_TX_SMALL);
+}
+
+void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
+{
+    uint64_t share = u->credit_left / 8;
+    if (share > WINDOW_MAX)
+        share = WINDOW_MAX;
+    if (share < FLOOR_UNITS)
+        share = FLOOR_UNITS;
+    /* Past the budget a small floor is promised all the same: without any credit nobody could speak. */
+    uint64_t reserved = share <= u->credit_left ? share : u->credit_left;
+    u->credit_left -= reserved;
+    p->credit = (struct wio_credit){.granted = (uint32_t)share,
+                                    .window = (uint32_t)share,
+                                    .reserved = (uint32_t)reserved};
+    p->epoch++;
+    announce(u, p);
+}
+
+void wio_credit_close(struct wio_universe *u, struct wio_peer *p)
+{
+    /* What is still held of this link's messages stays charged; it comes back when it is consumed. */
+    uint32_t held = p->credit.taken - (p->credit.granted - p->credit.window);
+    if (p->credit.reserved > held)
+        u->credit_left += p->credit.reserved - held;
+    p->credit = (struct wio_credit){0};
+    p->epoch++;
+}
+
+void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit)
+{
+    bool first = !p->credit.open;
+    if (first || (int32_t)(limit - p->credit.limit) > 0) {
+        p->credit.limit = limit;
+        p->credit.open = true;
+        if (!wio_list_empty(&p->sendq))
+            wio_send_pump(u, p);
+    }
+}
+
+void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch)
+{
+    if (epoch != p->epoch) {
+        u->credit_left += cost;
+        return;
+    }
+    p->credit.granted += cost;
+    if (p->credit.granted - p->credit.announced > p->credit.window / 2)
+        announce(u, p);
+}

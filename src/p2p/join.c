@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From nothing to a running engine: configuration, identity, transports, rendezvous, service thread. */
+#include "p2p/universe.h"
+
+#define DEFAULT_TIMEOUT_S 1000.0
+
+static uint16_t allowed_transports(struct wio_universe *u)
+{
+    uint16_t all = 0;
+    for (int t = WIO_TR_TCP; t < WIO_TR_COUNT; t++)
+        if (wio_transport_get((enum wio_transport_id)t) != NULL)
+            all |= (uint16_t)(1u << t);
+    static const struct {
+        int value;
+        uint16_t mask;
+        const char *name;
+    } types[] = {
+        {WIO_CFG_COMM_TYPE_SOCKET, 1u << WIO_TR_TCP, "socket"},
+        {WIO_CFG_COMM_TYPE_SHM, 1u << WIO_TR_SHM, "shm"},
+        {WIO_CFG_COMM_TYPE_FILE, 1u << WIO_TR_FILE, "file"},
+        {WIO_CFG_COMM_TYPE_HYBRID, 1u << WIO_TR_TCP | 1u << WIO_TR_FILE, "hybrid"},
+        {WIO_CFG_COMM_TYPE_VERBS, 0, "verbs"},
+    };
+    for (size_t i = 0; i < WIO_ARRAY_LEN(types); i++) {
+        if (types[i].value != u->cfg.comm_type)
+            continue;
+        if (types[i].mask != 0 && (types[i].mask & all) == types[i].mask)
+            return types[i].mask;
+        wio_warn(&u->log, WIO_C_CONFIG,
+                 "WAITIO_COMM_TYPE=%s is not built in this version: using auto", types[i].name);
+    }
+    return all;
+}
+
+static int open_transports(struct wio_universe *u, struct wio_boot_offer *offer)
+{
+    struct wio_iface_params p = {.cfg = &u->cfg, .secret = &u->secret, .log = &u->log,
+                                 .counters = &u->ctr, .up = &wio_p2p_upcalls, .user = u};
+    bool alone = u->who.npb == 1 && u->who.nprocs == 1;
+    u->allowed = allowed_transports(u);
+    for (int t = 0; t < WIO_TR_COUNT; t++) {
+        const struct wio_transport *tr = wio_transport_get((enum wio_transport_id)t);
+        if (tr == NULL || (t != WIO_TR_SELF && (alone || (u->allowed & (1u << t)) == 0)))
+            continue;
+        int rc = tr->query(&u->cfg, &u->attr[t]);
+        if (rc == 0)
+            rc = tr->open(&p, &u->iface[t]);
+        if (rc == 0)
+            rc = tr->address(u->iface[t], offer);
+        if (rc != 0)
+            return rc;
+        if (u->attr[t].chunk == 0 || u->attr[t].chunk > WIO_PAYLOAD_MAX)
+            u->attr[t].chunk = u->cfg.chunk;
+    }
+    return 0;
+}
+
+static void count_neighbours(struct wio_universe *u)
+{
+    const struct wio_table *t = u->table;
+    uint64_t here = t->host[t->ep[t->me].host].identity;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->size; i++)
+        n += t->host[t->ep[i].host].identity == here;
+    if ((int64_t)n > wio_os_cpus()) {
+        u->spin.crowded = true;
+        u->spin.contended = 8;
+    }
+}
+
+static int start_transports(struct wio_universe *u)
+{
+    for (int t = 0; t < WIO_TR_COUNT; t++) {
+        if (u->iface[t] == NULL)
+            continue;
+        int rc = u->iface[t]->tr->start(u->iface[t], u->table);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* Everything that needs no network. */
+static int prepare(struct wio_universe *u)
+{
+    int rc = wio_log_init(&u->log, "warn", "");
+    if (rc == 0)
+        rc = wio_config_load(&u->cfg, &u->log);
+    if (rc == 0) {
+        wio_log_close(&u->log);
+        rc = wio_log_init(&u->log, u->cfg.log, u->cfg.log_file);
+    }
+    if (rc == 0)
+        rc = wio_whoami(&u->who, &u->cfg, wio_os_getenv);
+    if (rc == 0) {
+        u->log.pbid = u->who.pbid;
+        u->log.pb_rank = u->who.rank;
+        rc = wio_match_init(&u->match);
+    }
+    if (rc == 0 && (u->kick_fd = wio_os_eventfd()) < 0)
+        rc = wio_fail_os(WAITIO_ERR_SYSTEM, u->kick_fd, "eventfd");
+    if (rc == 0 && !(u->who.npb == 1 && u->who.nprocs == 1))
+        rc = wio_secret_load(&u->secret, &u->cfg, &u->log);
+    return rc;
+}
+
+static int meet(struct wio_universe *u, double timeout_s)
+{
+    struct wio_join_params jp = {.cfg = &u->cfg, .secret = &u->secret, .me = &u->who,
+                                 .log = &u->log, .timeout_s = timeout_s};
+    int rc = open_transports(u, &jp.offer);
+    if (rc == 0)
+        rc = wio_join(&jp, &u->table);
+    if (rc != 0)
+        return rc;
+    u->peer = wio_os_alloc((size_t)u->table->size * sizeof(struct wio_peer *));
+    if (u->peer == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a universe of %u processes",
+                        u->table->size);
+    u->ctr.table_bytes = u->table->bytes;
+    u->ctr.peer_bytes = (size_t)u->table->size * sizeof(struct wio_peer *);
+    count_neighbours(u);
+    return start_transports(u);
+}
+
+static struct wio_universe *universe_new(void)
+{
+    struct wio_universe *u = wio_os_alloc(sizeof *u);
+    if (u == NULL)
+        return NULL;
+    u->kick_fd = u->service_fd = -1;
+    u->service_wake_ns = INT64_MAX;
+    uint32_t serial = 0;
+    wio_os_random(&serial, sizeof serial);
+    u->serial = serial == 0 ? 1 : serial;
+    pthread_mutex_init(&u->lock, NULL);
+    pthread_cond_init(&u->turn, NULL);
+    wio_list_init(&u->active);
+    wio_list_init(&u->closed_eps);
+    wio_list_init(&u->free_reqs);
+    wio_list_init(&u->groups);
+    wio_pool_init(&u->ctl_pool, WIO_CTL_BYTES, 64);
+    wio_pool_init(&u->small_pool, WIO_SMALL_HELD, 256);
+    return u;
+}
+
+int wio_universe_join(double timeout_s, struct wio_universe **out)
+{
+    struct wio_universe *u = universe_new();
+    if (u == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for the universe");
+    int rc = prepare(u);
+    if (rc == 0) {
+        if (u->cfg.init_timeout >= 0)
+            timeout_s = u->cfg.init_timeout;
+        else if (timeout_s <= 0)
+            timeout_s = DEFAULT_TIMEOUT_S;
+        u->credit_left = u->cfg.unexpected_max / WIO_CREDIT_UNIT;
+        rc = meet(u, timeout_s);
+    }
+    if (rc == 0)
+        rc = wio_service_thread_start(u);
+    if (rc != 0) {
+        wio_universe_destroy(u);
+        return rc;
+    }
+    u->joined = true;
+    char name[64];
+    wio_info(&u->log, WIO_C_P2P, "joined: %u processes in %u PBs, I am %s (launcher: %s)",
+             u->table->size, u->table->npb,
+             wio_peer_name(u, u->table->me, name, sizeof name), u->who.launcher);
+    *out = u;
+    return 0;
+}
+
+const struct wio_table *wio_universe_table(const struct wio_universe *u)
+{
+    return u->table;
+}
+const struct wio_config *wio_universe_config(const struct wio_universe *u)
+{
+    return &u->cfg;
+}
+struct wio_log *wio_universe_log(struct wio_universe *u)
+{
+    return &u->log;
+}
+const struct wio_counters *wio_universe_counters(struct wio_universe *u)
+{
+    return &u->ctr;
+}
+const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n)
+{
+    return wio_peer_name(u, rank, buf, n);
+}
+
+int *wio_universe_sizes(struct wio_universe *u)
+{
+    wio_enter(u);
+    if (u->sizes == NULL) {
+        u->sizes = wio_os_alloc(u->table->npb * sizeof(int));
+        for (uint32_t p = 0; u->sizes != NULL && p < u->table->npb; p++)
+            u->sizes[p] = (int)u->table->pb_size[p];
+    }
+    if (u->sizes == NULL)
+        wio_fail(WAITIO_ERR_NOMEM, "no memory for %u PB sizes", u->table->npb);
+    wio_leave(u);
+    return u->sizes;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Leaving: everything promised is delivered, goodbyes are exchanged, memory is freed. Living peers are
+ * waited for, however slow; a peer whose library gives no sign of life for WAITIO_LINGER is given up.
+ */
+#include "p2p/universe.h"
+
+#define PING_NS 500000000LL
+
+struct leaving {
+    struct wio_universe *u;
+    int64_t begun_ns;
+    bool gave_up;
+};
+
+static bool unsent(const struct wio_peer *p)
+{
+    if (p->dead)
+        return false;
+    if (!wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) || !wio_list_empty(&p->ctlq))
+        return true;
+    WIO_LIST_FOR(it, &p->owned)
+    {
+        const struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
+        if (r->kind == WIO_REQ_SEND)
+            return true;
+    }
+    return false;
+}
+
+static bool all_sent(void *arg)
+{
+    const struct leaving *l = arg;
+    for (uint32_t i = 0; i < l->u->table->size; i++)
+        if (l->u->peer[i] != NULL && unsent(l->u->peer[i]))
+            return false;
+    return true;
+}
+
+static bool all_closed(void *arg)
+{
+    const struct leaving *l = arg;
+    for (uint32_t i = 0; i < l->u->table->size; i++)
+        if (l->u->peer[i] != NULL && l->u->peer[i]->ep != NULL)
+            return false;
+    return true;
+}
+
+/* Ask the silent for a sign of life; drop those who gave none for the linger time. */
+static void press(struct leaving *l, int64_t now)
+{
+    struct wio_universe *u = l->u;
+    int64_t linger = (int64_t)(u->cfg.linger * 1e9);
+    for (uint32_t i = 0; i < u->table->size; i++) {
+        struct wio_peer *p = u->peer[i];
+        if (p == NULL || p->ep == NULL || p->dead)
+            continue;
+        int64_t heard = p->iface->tr->heard_ns(p->ep);
+        if (heard < l->begun_ns)
+            heard = l->begun_ns;
+        if (now - heard > linger) {
+            char name[64];
+            wio_warn(&u->log, WIO_C_P2P,
+                     "%s gave no sign of life for %.0f s (WAITIO_LINGER): leaving without it",
+                     wio_peer_name(u, i, name, sizeof name), u->cfg.linger);
+            struct wio_ep *ep = p->ep;
+            struct wio_iface *f = p->iface;
+            wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it gave no sign of life at finalize");
+            f->tr->close(ep, WIO_BYE_ERROR);
+            l->gave_up = true;
+        } else if (now - heard > PING_NS) {
+            p->iface->tr->ping(p->ep);
+        }
+    }
+}
+
+static void drive(struct leaving *l, wio_done_fn done, const char *what)
+{
+    while (!done(l)) {
+        int64_t slice = wio_os_now_ns() + PING_NS;
+        if (wio_wait_until(l->u, done, l, NULL, what, slice) == 0)
+            return;
+        press(l, wio_os_now_ns());
+    }
+}
+
+static void say_goodbye(struct wio_universe *u)
+{
+    for (uint32_t i = 0; i < u->table->size; i++) {
+        struct wio_peer *p = u->peer[i];
+        if (p != NULL && p->ep != NULL)
+            p->iface->tr->close(p->ep, WIO_BYE_FINALIZE);
+    }
+}
+
+static void print_stats(struct wio_universe *u)
+{
+    char name[64];
+    struct wio_strbuf sb = {0};
+    wio_strbuf_add(&sb, "WaitIO statistics of %s\n",
+                   wio_peer_name(u, u->table->me, name, sizeof name));
+    const struct wio_counter_row *row;
+    for (int i = 0; (row = wio_counter_row(i)) != NULL; i++)
+        wio_strbuf_add(&sb, "  %-18s %16llu %s\n", row->name,
+                       (unsigned long long)wio_counter_value(&u->ctr, i), row->unit);
+    if (!sb.failed)
+        fputs(sb.text, stderr);
+    wio_strbuf_free(&sb);
+}
+
+static void free_requests(struct wio_universe *u)
+{
+    for (uint32_t s = 0; s < u->nslabs; s++) {
+        for (uint32_t i = 0; i < WIO_SLAB; i++) {
+            struct wio_request *r = &u->slab[s][i];
+            if (r->kind != WIO_REQ_FREE)
+                wio_os_free(r->pool);
+        }
+        wio_os_free(u->slab[s]);
+    }
+    wio_os_free(u->slab);
+}
+
+static void free_held(void *arg, struct wio_held *h)
+{
+    struct wio_universe *u = arg;
+    wio_match_unhold(&u->match, h);
+    wio_unexpected_free(u, (struct wio_unexpected *)(void *)h);
+}
+
+static void free_peers(struct wio_universe *u)
+{
+    for (uint32_t i = 0; u->peer != NULL && i < u->table->size; i++) {
+        struct wio_peer *p = u->peer[i];
+        if (p == NULL)
+            continue;
+        WIO_LIST_FOR_SAFE(it, next, &p->early)
+        {
+            wio_unexpected_free(u, WIO_CONTAINER(it, struct wio_unexpected, owned));
+        }
+        wio_peer_free(u, p);
+    }
+    wio_os_free(u->peer);
+}
+
+void wio_universe_destroy(struct wio_universe *u)
+{
+    wio_bury(u);
+    for (int t = 0; t < WIO_TR_COUNT; t++)
+        if (u->iface[t] != NULL)
+            u->iface[t]->tr->close_iface(u->iface[t]);
+    if (u->match.held != NULL)
+        wio_match_each_held(&u->match, free_held, u);
+    free_peers(u);
+    free_requests(u);
+    wio_match_free(&u->match);
+    struct wio_list *n;
+    while ((n = wio_list_pop(&u->groups)) != NULL)
+        wio_group_destroy(WIO_CONTAINER(n, struct waitio_group, node));
+    wio_pool_free(&u->ctl_pool);
+    wio_pool_free(&u->small_pool);
+    wio_os_close(u->kick_fd);
+    wio_os_close(u->service_fd);
+    wio_os_free(u->sizes);
+    wio_table_free(u->table);
+    wio_log_close(&u->log);
+    pthread_cond_destroy(&u->turn);
+    pthread_mutex_destroy(&u->lock);
+    memset(&u->secret, 0, sizeof u->secret);
+    wio_os_free(u);
+}
+
+int wio_universe_leave(struct wio_universe *u)
+{
+    wio_enter(u);
+    u->ending = true;
+    struct leaving l = {.u = u, .begun_ns = wio_os_now_ns()};
+    drive(&l, all_sent, "finalize (delivering what was sent)");
+    say_goodbye(u);
+    l.begun_ns = wio_os_now_ns();
+    drive(&l, all_closed, "finalize (goodbyes)");
+    if (u->cfg.stats)
+        print_stats(u);
+    wio_leave(u);
+    wio_service_thread_stop(u);
+    wio_universe_destroy(u);
+    return l.gave_up ? wio_fail(WAITIO_ERR_TIMEOUT, "some peers gave no sign of life (WAITIO_LINGER)")
+                     : 0;
+}
+
+void wio_universe_abort(struct wio_universe *u)
+{
+    wio_enter(u);
+    u->ending = true;
+    for (uint32_t i = 0; i < u->table->size; i++) {
+        struct wio_peer *p = u->peer[i];
+        if (p != NULL && p->ep != NULL)
+            p->iface->tr->close(p->ep, WIO_BYE_ABORT);
+    }
+    wio_leave(u);
+}
+
+void wio_universe_after_fork(struct wio_universe *u)
+{
+    for (int t = 0; t < WIO_TR_COUNT; t++)
+        if (u->iface[t] != NULL)
+            u->iface[t]->tr->after_fork(u->iface[t]);
+    wio_os_close(u->kick_fd);
+    wio_os_close(u->service_fd);
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine's face to the upper layers: operations by handle. Each function takes the engine lock. */
+#include "p2p/universe.h"
+
+static int stale(const struct wio_handle *h)
+{
+    return wio_fail(WAITIO_ERR_REQUEST,
+                    "request %u (generation %u) is not pending here: it was completed already, or is "
+                    "a copy, or never came from isend/irecv",
+                    h->index, h->generation);
+}
+
+static bool is_null(const struct wio_handle *h)
+{
+    return h->index == 0 && h->generation == 0 && h->serial == 0;
+}
+
+/** @return NULL and the error set when the handle names nothing */
+static struct wio_request *find(struct wio_universe *u, const struct wio_handle *h)
+{
+    struct wio_request *r =
+        h->serial == u->serial ? wio_req_at(u, h->index, h->generation) : NULL;
+    if (r == NULL || !r->user_holds) {
+        stale(h);
+        return NULL;
+    }
+    return r;
+}
+
+static bool is_template(const struct wio_request *r)
+{
+    return r->kind == WIO_REQ_SEND_TEMPLATE || r->kind == WIO_REQ_RECV_TEMPLATE;
+}
+
+/** The request that runs: the round of a template, NULL when inactive. */
+static struct wio_request *running(struct wio_request *r)
+{
+    return is_template(r) ? r->child : r;
+}
+
+static void name_handle(const struct wio_request *r, struct wio_handle *h)
+{
+    *h = (struct wio_handle){r->index, r->generation, r->u->serial};
+}
+
+static struct wio_request *new_request(struct wio_universe *u, uint8_t kind, struct waitio_group *g)
+{
+    struct wio_request *r = wio_req_new(u, kind);
+    if (r == NULL) {
+        wio_fail(WAITIO_ERR_NOMEM, "no memory for another request");
+        return NULL;
+    }
+    r->space = g->space;
+    return r;
+}
+
+static void hold_group(struct wio_request *r, struct waitio_group *g)
+{
+    r->group = g;
+    g->refs++;
+}
+
+/* ---- start ---- */
+
+int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
+              size_t bytes, int32_t tag, bool persistent, struct wio_handle *h)
+{
+    wio_enter(u);
+    struct wio_request *r =
+        new_request(u, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND, g);
+    struct wio_peer *p = r == NULL ? NULL : wio_peer_get(u, wio_group_member(g, dst));
+    if (p == NULL) {
+        if (r != NULL)
+            wio_req_release(r);
+        wio_leave(u);
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a send");
+    }
+    r->peer = p;
+    r->src = -1;
+    r->status_source = (int32_t)dst;
+    r->buf = (uint8_t *)(uintptr_t)buf; /* never written through */
+    r->bytes = bytes;
+    r->tag = tag;
+    name_handle(r, h);
+    if (!persistent)
+        wio_send_start(r);
+    wio_leave(u);
+    return 0;
+}
+
+int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
+              int64_t tag, bool persistent, struct wio_handle *h)
+{
+    wio_enter(u);
+    struct wio_request *r =
+        new_request(u, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV, g);
+    if (r == NULL) {
+        wio_leave(u);
+        return WAITIO_ERR_NOMEM;
+    }
+    r->src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src);
+    r->status_source = src < 0 ? -1 : (int32_t)src;
+    if (src < 0)
+        hold_group(r, g);
+    r->buf = buf;
+    r->bytes = bytes;
+    r->tag = tag < 0 ? -1 : (int32_t)tag;
+    r->post.tag = tag < 0 ? WIO_ANY : tag;
+    name_handle(r, h);
+    if (!persistent)
+        wio_recv_start(r);
+    wio_leave(u);
+    return 0;
+}
+
+static struct wio_request *spawn(struct wio_request *t)
+{
+    bool send = t->kind == WIO_REQ_SEND_TEMPLATE;
+    struct wio_request *r = wio_req_new(t->u, send ? WIO_REQ_SEND : WIO_REQ_RECV);
+    if (r == NULL)
+        return NULL;
+    r->space = t->space;
+    r->peer = send ? t->peer : NULL;
+    r->src = t->src;
+    r->status_source = t->status_source;
+    r->buf = t->buf;
+    r->bytes = t->bytes;
+    r->tag = t->tag;
+    r->post.tag = t->post.tag;
+    if (t->group != NULL)
+        hold_group(r, t->group);
+    return r;
+}
+
+int wio_start(struct wio_universe *u, const struct wio_handle *h)
+{
+    wio_enter(u);
+    struct wio_request *t = find(u, h);
+    int rc = 0;
+    if (t == NULL)
+        rc = WAITIO_ERR_REQUEST;
+    else if (!is_template(t))
+        rc = wio_fail(WAITIO_ERR_REQUEST, "start needs a request made by send_init or recv_init");
+    else if (t->child != NULL)
+        rc = wio_fail(WAITIO_ERR_BUSY, "the persistent request is active already");
+    else if ((t->child = spawn(t)) == NULL)
+        rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for another request");
+    else if (t->kind == WIO_REQ_SEND_TEMPLATE)
+        wio_send_start(t->child);
+    else
+        wio_recv_start(t->child);
+    wio_leave(u);
+    return rc;
+}
+
+/* ---- completion ---- */
+
+/* What the user learns; the slot is free afterwards unless the engine still works on it. */
+static void consume(struct wio_request *top, struct wio_handle *h, struct wio_result *res)
+{
+    struct wio_request *r = running(top);
+    bool fits = r->kind == WIO_REQ_RECV && (r->state == WIO_RS_DONE) && !r->cancelled;
+    *res = (struct wio_result){.source = r->status_source, .tag = r->tag, .err = r->err,
+                               .cancelled = r->cancelled,
+                               .bytes = fits ? (r->total < r->bytes ? r->total : r->bytes)
+                                        : r->kind == WIO_REQ_SEND ? r->bytes : 0};
+    if (r->err == WAITIO_ERR_TRUNCATE)
+        wio_fail(r->err, "message of %zu bytes (tag %d), receive buffer of %zu bytes", r->total,
+                 r->tag, r->bytes);
+    else if (r->err != 0 && r->peer != NULL)
+        wio_peer_error(r->u, r->peer);
+    else if (r->err != 0)
+        wio_fail(r->err, "no living process of the group could send");
+    if (top != r)
+        top->child = NULL; /* the template stays with the user */
+    else
+        memset(h, 0, sizeof *h);
+    r->user_holds = false;
+    if (r->state == WIO_RS_DONE)
+        wio_req_release(r);
+}
+
+static void empty_result(struct wio_result *res)
+{
+    *res = (struct wio_result){.source = -1, .tag = -1};
+}
+
+static bool request_done(void *arg)
+{
+    return ((const struct wio_request *)arg)->user_done;
+}
+
+int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
+{
+    empty_result(res);
+    if (is_null(h))
+        return 0;
+    wio_enter(u);
+    struct wio_request *top = find(u, h);
+    if (top == NULL) {
+        wio_leave(u);
+        return WAITIO_ERR_REQUEST;
+    }
+    struct wio_request *r = running(top);
+    if (r != NULL) {
+        if (!r->user_done)
+            wio_wait_until(u, request_done, r, r, "wait", INT64_MAX);
+        consume(top, h, res);
+    }
+    wio_leave(u);
+    return 0;
+}
+
+/* Non-blocking calls move things on, unless another thread does so already. */
+static void poke(struct wio_universe *u)
+{
+    if (u->batched)
+        wio_flush(u);
+    if (!u->polling)
+        wio_progress(u, WIO_PROGRESS_FULL);
+}
+
+int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wio_result *res)
+{
+    empty_result(res);
+    *done = true;
+    if (is_null(h))
+        return 0;
+    wio_enter(u);
+    struct wio_request *top = find(u, h);
+    struct wio_request *r = top == NULL ? NULL : running(top);
+    if (r != NULL && !r->user_done)
+        poke(u);
+    *done = r == NULL || r->user_done;
+    if (r != NULL && *done)
+        consume(top, h, res);
+    wio_leave(u);
+    return top == NULL ? WAITIO_ERR_REQUEST : 0;
+}
+
+int wio_peek(struct wio_universe *u, const struct wio_handle *h, bool poll, bool *done)
+{
+    *done = true;
+    if (is_null(h))
+        return 0;
+    wio_enter(u);
+    struct wio_request *top = find(u, h);
+    struct wio_request *r = top == NULL ? NULL : running(top);
+    if (r != NULL && !r->user_done && poll)
+        poke(u);
+    *done = r == NULL || r->user_done;
+    wio_leave(u);
+    return top == NULL ? WAITIO_ERR_REQUEST : 0;
+}
+
+bool wio_inactive(struct wio_universe *u, const struct wio_handle *h)
+{
+    if (is_null(h))
+        return true;
+    wio_enter(u);
+    struct wio_request *top =
+        h->serial == u->serial ? wio_req_at(u, h->index, h->generation) : NULL;
+    bool inactive = top != NULL && running(top) == NULL;
+    wio_leave(u);
+    return inactive;
+}
+
+struct any {
+    struct wio_universe *u;
+    const char *handles;
+    size_t stride;
+    int n, which, active;
+    int rc;
+};
+
+static bool any_done(void *arg)
+{
+    struct any *a = arg;
+    a->active = 0;
+    for (int i = 0; i < a->n; i++) {
+        const struct wio_handle *h = (const void *)(a->handles + (size_t)i * a->stride);
+        if (is_null(h))
+            continue;
+        struct wio_request *top = find(a->u, h);
+        if (top == NULL) {
+            a->rc = WAITIO_ERR_REQUEST;
+            return true;
+        }
+        struct wio_request *r = running(top);
+        if (r == NULL)
+            continue;
+        a->active++;
+        if (r->user_done) {
+            a->which = i;
+            return true;
+        }
+    }
+    return a->active == 0;
+}
+
+int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
+                 int *which)
+{
+    struct any a = {.u = u, .handles = (const char *)h, .stride = stride, .n = n, .which = -1};
+    wio_enter(u);
+    wio_wait_until(u, any_done, &a, NULL, "waitany", INT64_MAX);
+    wio_leave(u);
+    *which = a.which;
+    return a.rc;
+}
+
+/* ---- cancel, free, probe ---- */
+
+int wio_cancel(struct wio_universe *u, const struct wio_handle *h)
+{
+    if (is_null(h))
+        return wio_fail(WAITIO_ERR_REQUEST, "cancel of a null request");
+    wio_enter(u);
+    struct wio_request *top = find(u, h);
+    struct wio_request *r = top == NULL ? NULL : running(top);
+    int rc = top == NULL ? WAITIO_ERR_REQUEST : 0;
+    if (r != NULL && r->kind == WIO_REQ_SEND) {
+        rc = wio_fail(WAITIO_ERR_UNSUPPORTED, "sends cannot be cancelled; only receives can");
+    } else if (r != NULL && r->state == WIO_RS_POSTED) {
+        wio_match_unpost(&u->match, &r->post);
+        r->cancelled = true;
+        wio_req_finish(r, 0);
+    } /* matched, done or inactive: completes normally */
+    wio_leave(u);
+    return rc;
+}
+
+int wio_request_free(struct wio_universe *u, struct wio_handle *h)
+{
+    if (is_null(h))
+        return 0;
+    wio_enter(u);
+    struct wio_request *top = find(u, h);
+    if (top == NULL) {
+        wio_leave(u);
+        return WAITIO_ERR_REQUEST;
+    }
+    struct wio_request *r = running(top);
+    if (r != NULL) {
+        r->user_holds = false;
+        if (r->state == WIO_RS_DONE)
+            wio_req_release(r);
+    }
+    if (top != r) {
+        top->user_holds = false;
+        wio_req_release(top);
+    }
+    memset(h, 0, sizeof *h);
+    wio_leave(u);
+    return 0;
+}
+
+struct look {
+    struct wio_universe *u;
+    struct waitio_group *g;
+    int64_t src, tag;
+    struct wio_held *found;
+};
+
+static bool source_gone(const struct look *l)
+{
+    if (l->src >= 0) {
+        const struct wio_peer *p = l->u->peer[l->src];
+        return p != NULL && p->dead;
+    }
+    if (l->u->deaths == 0 || l->g->size == 1)
+        return false;
+    for (uint32_t i = 0; i < l->g->size; i++) {
+        uint32_t rank = wio_group_member(l->g, i);
+        if (rank != l->u->table->me && (l->u->peer[rank] == NULL || !l->u->peer[rank]->dead))
+            return false;
+    }
+    return true;
+}
+
+static bool look_done(void *arg)
+{
+    struct look *l = arg;
+    l->found = wio_match_probe(&l->u->match, l->g->space, l->src, l->tag);
+    return l->found != NULL || source_gone(l);
+}
+
+int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag, bool block,
+              bool *found, struct wio_result *res)
+{
+    empty_result(res);
+    *found = false;
+    wio_enter(u);
+    struct look l = {.u = u, .g = g, .tag = tag < 0 ? WIO_ANY : tag,
+                     .src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src)};
+    if (!look_done(&l))
+        poke(u);
+    if (block)
+        wio_wait_until(u, look_done, &l, NULL, "probe", INT64_MAX);
+    else
+        look_done(&l);
+    int rc = 0;
+    if (l.found != NULL) {
+        const struct wio_unexpected *m = (const struct wio_unexpected *)(const void *)l.found;
+        *found = true;
+        res->source = (int32_t)wio_group_rank_of(g, (uint32_t)l.found->src);
+        res->tag = (int32_t)l.found->tag;
+        res->bytes = m->total;
+    } else if (block || source_gone(&l)) {
+        rc = l.src >= 0 ? wio_peer_error(u, u->peer[l.src])
+                        : wio_fail(WAITIO_ERR_PEER, "no living process of the group could send");
+    }
+    wio_leave(u);
+    return rc;
+}
+
+/* ---- groups ---- */
+
+void wio_group_register(struct wio_universe *u, struct waitio_group *g)
+{
+    wio_enter(u);
+    wio_list_push_front(&u->groups, &g->node);
+    wio_leave(u);
+}
+
+static bool known_group(struct wio_universe *u, const struct waitio_group *g)
+{
+    WIO_LIST_FOR(it, &u->groups)
+    {
+        if (WIO_CONTAINER(it, struct waitio_group, node) != g)
+            continue;
+        atomic_store_explicit(&u->last_group, (uintptr_t)g, memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+int wio_group_check(struct wio_universe *u, const struct waitio_group *g)
+{
+    if (g == NULL)
+        return wio_fail(WAITIO_ERR_GROUP, "the group is NULL");
+    if (WIO_LIKELY((uintptr_t)g == atomic_load_explicit(&u->last_group, memory_order_acquire)))
+        return 0;
+    wio_enter(u);
+    bool known = known_group(u, g);
+    wio_leave(u);
+    return known ? 0
+                 : wio_fail(WAITIO_ERR_GROUP, "%p is no group of this universe, or was freed",
+                            (const void *)g);
+}
+
+int wio_group_drop(struct wio_universe *u, struct waitio_group *g)
+{
+    int rc = wio_group_check(u, g);
+    if (rc != 0)
+        return rc;
+    wio_enter(u);
+    wio_list_remove(&g->node);
+    atomic_store(&u->last_group, 0);
+    if (--g->refs == 0)
+        wio_group_destroy(g);
+    wio_leave(u);
+    return 0;
+}

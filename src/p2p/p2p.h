@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file p2p.h
+ * What the upper layers see of the engine: joining, requests by slot and generation, waiting, groups'
+ * bookkeeping, end. Functions take and release the engine lock themselves (any thread may call),
+ * return 0 or WAITIO_ERR_* with the detail in wio_last_error.
+ */
+#ifndef WIO_P2P_H
+#define WIO_P2P_H
+
+#include "base/base.h"
+#include "group/group.h"
+
+struct wio_universe;
+
+/** Names a request from outside: slot, generation, universe. All zero = null. */
+struct wio_handle {
+    uint32_t index, generation, serial;
+};
+struct wio_result {
+    int32_t source, tag;
+    int err;
+    bool cancelled;
+    size_t bytes;
+};
+
+/** Read the configuration, find out who we are, open the transports, join, start the engine.
+ *  @param timeout_s from the caller; <= 0 = 1000; WAITIO_INIT_TIMEOUT wins. @blocking until joined or timeout */
+int wio_universe_join(double timeout_s, struct wio_universe **out);
+/** Deliver what was sent, say goodbye, free. @return 0 or TIMEOUT (unresponsive peers were given up) @blocking */
+int wio_universe_leave(struct wio_universe *u);
+/** Say ABORT to all links and return at once; the caller ends the process. */
+void wio_universe_abort(struct wio_universe *u);
+/** In a forked child: close inherited descriptors, touch nothing else. */
+void wio_universe_after_fork(struct wio_universe *u);
+const struct wio_table *wio_universe_table(const struct wio_universe *u);
+const struct wio_config *wio_universe_config(const struct wio_universe *u);
+struct wio_log *wio_universe_log(struct wio_universe *u);
+const struct wio_counters *wio_universe_counters(struct wio_universe *u); /* gauges brought up to date */
+void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out);
+/** Processes per PB as ints, NPB of them; owned by the universe. NULL: out of memory, error set. */
+int *wio_universe_sizes(struct wio_universe *u);
+/** "PB 1 rank 3" of a universe rank. */
+const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n);
+
+/** Register, look up and drop groups, so that a foreign pointer is never followed. */
+void wio_group_register(struct wio_universe *u, struct waitio_group *g);
+int wio_group_check(struct wio_universe *u, const struct waitio_group *g); /* 0 or GROUP */
+int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
+
+/**
+ * Start operations. dst and src are group ranks already checked by the caller; src < 0 = any source; tag < 0 = any.
+ * persistent: only make the (inactive) request.
+ */
+int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
+              size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
+int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
+              int64_t tag, bool persistent, struct wio_handle *h);
+int wio_start(struct wio_universe *u, const struct wio_handle *h);
+int wio_cancel(struct wio_universe *u, const struct wio_handle *h);
+int wio_request_free(struct wio_universe *u, struct wio_handle *h);
+/** Look for a held message. @param block wait for one. *found set; res filled when found. */
+int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag, bool block,
+              bool *found, struct wio_result *res);
+
+/**
+ * Completion. The handle becomes null (persistent ones stay, inactive). Null handles are complete at once with an empty
+ * result. @return code of the *call* (REQUEST for a stale handle); the operation's own code is in res->err.
+ */
+int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res);
+/** *done false: nothing changed. */
+int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wio_result *res);
+/** Look without consuming: *done. Makes progress once when @p poll. */
+int wio_peek(struct wio_universe *u, const struct wio_handle *h, bool poll, bool *done);
+/** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
+bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
+/** Sleep until at least one of the n handles is done (all active; null and inactive ones are skipped). @param[out] which
+ *  index, or -1 when none is active. Consumes nothing. */
+int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n, int *which);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Peers: made on first contact, routed, linked, failed. */
+#include "p2p/universe.h"
+
+const char *wio_peer_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n)
+{
+    uint32_t pb = wio_table_pb_of(u->table, rank);
+    wio_text(buf, n, "PB %u rank %u", pb, rank - u->table->pb_base[pb]);
+    return buf;
+}
+
+struct wio_peer *wio_peer_get(struct wio_universe *u, uint32_t rank)
+{
+    struct wio_peer *p = u->peer[rank];
+    if (WIO_LIKELY(p != NULL))
+        return p;
+    p = wio_os_alloc(sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->rank = rank;
+    p->link = WIO_EP_CLOSED;
+    wio_list_init(&p->ctlq);
+    wio_list_init(&p->sendq);
+    wio_list_init(&p->bulk);
+    wio_list_init(&p->owned);
+    wio_list_init(&p->partial);
+    wio_list_init(&p->early);
+    u->peer[rank] = p;
+    u->ctr.peers++;
+    u->ctr.peer_bytes += sizeof *p;
+    return p;
+}
+
+void wio_peer_free(struct wio_universe *u, struct wio_peer *p)
+{
+    wio_ctl_drop(u, p);
+    u->peer[p->rank] = NULL;
+    wio_os_free(p->why);
+    wio_os_free(p);
+}
+
+static const char *caps_text(uint16_t caps, char *buf, size_t n)
+{
+    size_t at = 0;
+    buf[0] = '\0';
+    for (int t = WIO_TR_TCP; t < WIO_TR_COUNT; t++)
+        if ((caps & (1u << t)) != 0) {
+            const struct wio_transport *tr = wio_transport_get((enum wio_transport_id)t);
+            at += wio_text(buf + at, n - at, "%s%s", at > 0 ? "," : "", tr ? tr->name : "?");
+        }
+    return at > 0 ? buf : "none";
+}
+
+struct wio_iface *wio_peer_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy)
+{
+    uint16_t theirs = u->table->ep[rank].caps, ours = u->allowed;
+    struct wio_iface *best = NULL;
+    char text[256];
+    wio_text(why, nwhy, "no transport was tried");
+    for (int t = 0; t < WIO_TR_COUNT; t++) {
+        if (u->iface[t] == NULL || (t != WIO_TR_SELF && (ours & theirs & (1u << t)) == 0))
+            continue;
+        if (!u->iface[t]->tr->reachable(u->iface[t], rank, text, sizeof text)) {
+            if (best == NULL)
+                wio_text(why, nwhy, "%s: %s", u->iface[t]->tr->name, text);
+            continue;
+        }
+        if (best == NULL || u->attr[t].latency_s < u->attr[best->tr->id].latency_s) {
+            best = u->iface[t];
+            wio_text(why, nwhy, "%s: %s", best->tr->name, text);
+        }
+    }
+    if (best == NULL && (ours & theirs) == 0) {
+        char a[64], b[64];
+        wio_text(why, nwhy, "we allow %s, it allows %s (WAITIO_COMM_TYPE of the two must overlap)",
+                 caps_text(ours, a, sizeof a), caps_text(theirs, b, sizeof b));
+    }
+    return best;
+}
+
+int wio_peer_error(const struct wio_universe *u, const struct wio_peer *p)
+{
+    char name[64];
+    return wio_fail(WAITIO_ERR_PEER, "%s: %s", wio_peer_name(u, p->rank, name, sizeof name),
+                    p->why != NULL ? p->why : "connection lost");
+}
+
+int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
+{
+    if (p->ep != NULL || p->dead)
+        return p->dead ? wio_peer_error(u, p) : 0;
+    char name[64], why[320];
+    struct wio_iface *f = wio_peer_route(u, p->rank, why, sizeof why);
+    if (f == NULL)
+        return wio_fail(WAITIO_ERR_NOROUTE, "no route to %s: %s",
+                        wio_peer_name(u, p->rank, name, sizeof name), why);
+    struct wio_ep *ep = NULL;
+    int rc = f->tr->connect(f, p->rank, &ep);
+    if (rc != 0)
+        return rc;
+    wio_debug(&u->log, WIO_C_P2P, "link to %s by %s",
+              wio_peer_name(u, p->rank, name, sizeof name), why);
+    p->iface = f;
+    p->ep = ep;
+    p->link = WIO_EP_CONNECTING;
+    ep->context = p;
+    if (ep->state == WIO_EP_READY && !p->credit.open) {
+        /* A transport without a handshake (self). */
+        p->link = WIO_EP_READY;
+        wio_credit_open(u, p);
+    }
+    return 0;
+}
+
+/* ---- the end of a peer ---- */
+
+static void fail_sends(struct wio_universe *u, struct wio_peer *p, int err)
+{
+    WIO_LIST_FOR_SAFE(it, next, &p->owned)
+    {
+        struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
+        if (r->kind != WIO_REQ_SEND)
+            continue;
+        if (r->user_done)
+            wio_warn(&u->log, WIO_C_P2P,
+                     "a completed send of %zu bytes (tag %d) was not delivered: the peer is gone",
+                     r->bytes, r->tag);
+        r->tx_busy = false;
+        wio_req_finish(r, err);
+    }
+}
+
+void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool left, const char *text)
+{
+    if (p->dead)
+        return;
+    p->dead = true;
+    u->deaths++;
+    p->left = left;
+    size_t n = strlen(text) + 1;
+    p->why = wio_os_alloc(n);
+    if (p->why != NULL)
+        memcpy(p->why, text, n);
+    char name[64];
+    if (left)
+        wio_info(&u->log, WIO_C_P2P, "%s: %s", wio_peer_name(u, p->rank, name, sizeof name), text);
+    else if (!u->ending)
+        wio_warn(&u->log, WIO_C_P2P, "%s is gone: %s",
+                 wio_peer_name(u, p->rank, name, sizeof name), text);
+    fail_sends(u, p, err);
+    wio_recv_peer_gone(u, p);
+    wio_ctl_drop(u, p);
+    u->completed = true;
+}
+
+/* ---- upcalls about links ---- */
+
+static bool may_close(void *user, struct wio_ep *ep, uint32_t rank)
+{
+    struct wio_universe *u = user;
+    struct wio_peer *p = u->peer[rank];
+    (void)ep;
+    if (p == NULL)
+        return true;
+    if (!wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) || !wio_list_empty(&p->ctlq) ||
+        !wio_list_empty(&p->partial) || p->moving > 0 || p->local_pending > 0)
+        return false;
+    WIO_LIST_FOR(it, &p->owned)
+    {
+        const struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
+        if (r->state != WIO_RS_ASKED || r->tx_busy)
+            return false;
+    }
+    return true;
+}
+
+static void activate(struct wio_universe *u, struct wio_peer *p)
+{
+    if (!p->active) {
+        p->active = true;
+        wio_list_push(&u->active, &p->active_node);
+    }
+}
+
+static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep, int err,
+                        enum wio_bye_reason reason, const char *text)
+{
+    struct wio_grave *g = wio_os_alloc(sizeof *g);
+    if (g != NULL) {
+        g->ep = ep;
+        wio_list_push(&u->closed_eps, &g->node);
+    } /* else: freed with the interface */
+    if (p->ep == ep) {
+        p->ep = NULL;
+        p->link = WIO_EP_CLOSED;
+        p->watched = false;
+        wio_credit_close(u, p);
+    }
+    if (err < 0)
+        wio_peer_fail(u, p, err, false, text);
+    else if (reason == WIO_BYE_FINALIZE)
+        wio_peer_fail(u, p, WAITIO_ERR_PEER, true, "it has finalized");
+    else if (reason == WIO_BYE_ABORT)
+        wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it has called waitio_abort");
+    else if (reason == WIO_BYE_ERROR)
+        wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it closed the link after a protocol error");
+    else if (!wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) || !wio_list_empty(&p->ctlq))
+        activate(u, p); /* closed by a connection cap with work left: dial again */
+}
+
+static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_state state, int err,
+                     enum wio_bye_reason reason, const char *text)
+{
+    struct wio_universe *u = user;
+    struct wio_peer *p = wio_peer_get(u, rank);
+    if (p == NULL)
+        return; /* no memory: the first message will fail the link */
+    if (state == WIO_EP_CLOSED) {
+        link_closed(u, p, ep, err, reason, text);
+        return;
+    }
+    if (p->ep != NULL && p->ep != ep)
+        return; /* an old link that is still closing */
+    p->ep = ep;
+    p->iface = ep->iface;
+    p->link = (uint8_t)state;
+    ep->context = p;
+    if (state == WIO_EP_READY) {
+        wio_credit_open(u, p);
+        activate(u, p);
+    }
+}
+
+const struct wio_upcalls wio_p2p_upcalls = {
+    .on_message = wio_arrive_message,
+    .on_payload = wio_arrive_payload,
+    .on_abandon = wio_arrive_abandon,
+    .on_state = on_state,
+    .on_may_close = may_close,
+};

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One round of progress, entering and leaving the engine. */
+#include "p2p/universe.h"
+
+void wio_enter(struct wio_universe *u)
+{
+    if (WIO_UNLIKELY(pthread_mutex_trylock(&u->lock) != 0)) {
+        atomic_fetch_add(&u->want, 1); /* a spinning poller gives way */
+        pthread_mutex_lock(&u->lock);
+        atomic_fetch_sub(&u->want, 1);
+    }
+    u->calls++;
+}
+
+/* Tell sleepers that something completed. */
+static void announce(struct wio_universe *u)
+{
+    u->completed = false;
+    if (u->sleepers > 0)
+        pthread_cond_broadcast(&u->turn);
+    if (u->poller_asleep)
+        wio_os_eventfd_set(u->kick_fd);
+}
+
+static bool needs_service(const struct wio_universe *u)
+{
+    for (int t = 0; t < WIO_TR_COUNT; t++)
+        if (u->iface[t] != NULL && u->iface[t]->tr->needs_service(u->iface[t]))
+            return true;
+    return !wio_list_empty(&u->active);
+}
+
+void wio_leave(struct wio_universe *u)
+{
+    if (WIO_UNLIKELY(u->completed))
+        announce(u);
+    if (u->inside == 0) {
+        if (!u->service_runs) {
+            if (u->batched)
+                wio_flush(u);
+        } else if (needs_service(u) && u->service_wake_ns > u->last_send_ns + WIO_SERVICE_SOON) {
+            /* The program may compute for long now: the service thread keeps what we promised. */
+            u->service_wake_ns = 0;
+            wio_os_eventfd_set(u->service_fd);
+        }
+    }
+    pthread_mutex_unlock(&u->lock);
+}
+
+void wio_flush(struct wio_universe *u)
+{
+    u->batched = false;
+    u->burst = 0;
+    for (int t = 0; t < WIO_TR_COUNT; t++)
+        if (u->iface[t] != NULL)
+            u->iface[t]->tr->flush(u->iface[t]);
+}
+
+void wio_bury(struct wio_universe *u)
+{
+    struct wio_list *n;
+    while ((n = wio_list_pop(&u->closed_eps)) != NULL) {
+        struct wio_grave *g = WIO_CONTAINER(n, struct wio_grave, node);
+        g->ep->iface->tr->free_ep(g->ep);
+        wio_os_free(g);
+    }
+}
+
+int wio_progress(struct wio_universe *u, enum wio_progress_how how)
+{
+    int events = 0;
+    for (int t = 0; t < WIO_TR_COUNT; t++) {
+        if (u->iface[t] == NULL)
+            continue;
+        int n = u->iface[t]->tr->progress(u->iface[t], how);
+        if (n > 0)
+            events += n;
+    }
+    if (!wio_list_empty(&u->active)) {
+        struct wio_list work; /* one turn each: pumping may put a peer back */
+        wio_list_init(&work);
+        struct wio_list *n;
+        while ((n = wio_list_pop(&u->active)) != NULL)
+            wio_list_push(&work, n);
+        while ((n = wio_list_pop(&work)) != NULL) {
+            struct wio_peer *p = WIO_CONTAINER(n, struct wio_peer, active_node);
+            p->active = false;
+            wio_send_pump(u, p);
+            events++;
+        }
+    }
+    if (!wio_list_empty(&u->closed_eps))
+        wio_bury(u);
+    if (u->completed && (u->sleepers > 0 || u->poller_asleep))
+        announce(u);
+    return events;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Receives: posting, meeting a held message, completion, and the end of a source. */
+#include "p2p/universe.h"
+
+static void moving(struct wio_request *r, bool on)
+{
+    if (on) {
+        r->peer->moving++;
+        wio_list_push(&r->peer->owned, &r->owned);
+    } else {
+        r->peer->moving--;
+        wio_list_remove(&r->owned);
+    }
+}
+
+void wio_recv_matched(struct wio_request *r, struct wio_peer *p, size_t total, int32_t tag)
+{
+    r->peer = p;
+    r->total = total;
+    r->moved = 0;
+    r->tag = tag;
+    r->state = WIO_RS_MOVING;
+    moving(r, true);
+    if (r->group != NULL)
+        r->status_source = (int32_t)wio_group_rank_of(r->group, p->rank);
+}
+
+void wio_recv_complete(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    struct wio_peer *p = r->peer;
+    moving(r, false);
+    if (r->remote != 0) {
+        struct wio_msg m = {.op = WIO_OP_DONE, .a = r->total < r->bytes ? r->total : r->bytes,
+                            .b = r->remote};
+        u->batched = true; /* rides with the answer that usually follows */
+        (void)wio_send_ctl(u, p, &m, WIO_TX_SMALL | WIO_TX_BATCH);
+    }
+    u->ctr.recv_msgs++;
+    u->ctr.recv_bytes += r->total < r->bytes ? r->total : r->bytes;
+    wio_req_finish(r, r->total > r->bytes ? WAITIO_ERR_TRUNCATE : 0);
+}
+
+/* A request to send has met its receive: say how much may come. */
+static void answer_rts(struct wio_universe *u, struct wio_request *r, uint64_t remote)
+{
+    size_t granted = r->total < r->bytes ? r->total : r->bytes;
+    struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = granted, .b = remote};
+    r->granted = granted;
+    r->remote = remote;
+    (void)wio_send_ctl(u, r->peer, &m, WIO_TX_SMALL);
+    if (granted == 0) {
+        r->remote = 0; /* the grant of nothing completes the send too */
+        wio_recv_complete(r);
+    }
+}
+
+void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m)
+{
+    wio_list_remove(&m->owned);
+    u->ctr.unexpected_bytes -= sizeof *m + (m->rts ? 0 : m->total);
+    if (!m->rts && sizeof *m + m->total > WIO_SMALL_HELD)
+        wio_os_free(m);
+    else
+        wio_pool_put(&u->small_pool, m);
+}
+
+static void copy_out(struct wio_universe *u, struct wio_request *r, const struct wio_unexpected *m)
+{
+    size_t n = m->arrived < r->bytes ? m->arrived : r->bytes;
+    if (n > 0)
+        memcpy(r->buf, m->data, n);
+    u->ctr.copied_bytes += n;
+}
+
+void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_unexpected *m)
+{
+    struct wio_peer *p = m->peer;
+    wio_recv_matched(r, p, m->total, (int32_t)m->held.tag);
+    wio_credit_consumed(u, p, m->cost, m->epoch);
+    if (m->rts) {
+        uint64_t remote = m->remote;
+        wio_unexpected_free(u, m);
+        answer_rts(u, r, remote);
+        return;
+    }
+    r->remote = m->remote;
+    r->granted = m->total;
+    copy_out(u, r, m);
+    if (m->arrived == m->total) {
+        wio_unexpected_free(u, m);
+        wio_recv_complete(r);
+        return;
+    }
+    m->req = r; /* the rest goes straight to the user's buffer */
+}
+
+/** Envelope arrived for a posted receive. */
+void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_peer *p,
+                     const struct wio_msg *msg)
+{
+    wio_recv_matched(r, p, (size_t)msg->a, msg->tag);
+    if (msg->op == WIO_OP_RTS) {
+        answer_rts(u, r, msg->b);
+        return;
+    }
+    r->envelope = msg->envelope;
+    r->remote = msg->b;
+    r->granted = r->total;
+}
+
+/* Does anybody other than us live who could still satisfy it? */
+static bool hopeless(struct wio_universe *u, const struct wio_request *r)
+{
+    if (r->group->size == 1)
+        return false; /* only ourselves: another thread may send */
+    for (uint32_t i = 0; i < r->group->size; i++) {
+        uint32_t rank = wio_group_member(r->group, i);
+        if (rank != u->table->me && (u->peer[rank] == NULL || !u->peer[rank]->dead))
+            return false;
+    }
+    return true;
+}
+
+void wio_recv_start(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    r->state = WIO_RS_POSTED;
+    r->post.space = r->space;
+    r->post.src = r->src;
+    struct wio_held *h = wio_match_post(&u->match, &r->post);
+    if (h != NULL) {
+        wio_recv_take(u, r, (struct wio_unexpected *)(void *)h);
+        return;
+    }
+    struct wio_peer *p = r->src >= 0 ? u->peer[r->src] : NULL;
+    if (p != NULL && p->dead && wio_list_empty(&p->early)) {
+        wio_match_unpost(&u->match, &r->post);
+        r->peer = p;
+        wio_req_finish(r, WAITIO_ERR_PEER);
+    } else if (r->src == WIO_ANY && u->deaths > 0 && hopeless(u, r)) {
+        wio_match_unpost(&u->match, &r->post);
+        wio_req_finish(r, WAITIO_ERR_PEER);
+    }
+}
+
+/* ---- the end of a source ---- */
+
+struct gone {
+    struct wio_universe *u;
+    struct wio_peer *p;
+};
+
+static void fail_posted(void *arg, struct wio_post *post)
+{
+    const struct gone *g = arg;
+    struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
+    if (r->src == (int64_t)g->p->rank ||
+        (r->src == WIO_ANY && wio_group_rank_of(r->group, g->p->rank) >= 0 &&
+         hopeless(g->u, r))) {
+        wio_match_unpost(&g->u->match, post);
+        r->peer = g->p;
+        wio_req_finish(r, WAITIO_ERR_PEER);
+    }
+}
+
+static void fail_moving(struct wio_peer *p)
+{
+    WIO_LIST_FOR_SAFE(it, next, &p->owned)
+    {
+        struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
+        if (r->kind != WIO_REQ_RECV)
+            continue;
+        p->moving--;
+        wio_req_finish(r, WAITIO_ERR_PEER);
+    }
+}
+
+/* Held requests-to-send of a dead peer can never deliver. */
+static void drop_ask(void *arg, struct wio_held *h)
+{
+    const struct gone *g = arg;
+    struct wio_unexpected *m = (struct wio_unexpected *)(void *)h;
+    if (m->peer == g->p && m->rts) {
+        wio_match_unhold(&g->u->match, h);
+        wio_unexpected_free(g->u, m);
+    }
+}
+
+void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p)
+{
+    fail_moving(p);
+    WIO_LIST_FOR_SAFE(it, next, &p->partial)
+    {
+        struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
+        if (m->req == NULL && wio_list_linked(&m->held.bin))
+            wio_match_unhold(&u->match, &m->held);
+        wio_unexpected_free(u, m);
+    }
+    WIO_LIST_FOR_SAFE(it, next, &p->early)
+    {
+        wio_unexpected_free(u, WIO_CONTAINER(it, struct wio_unexpected, owned));
+    }
+    struct gone g = {u, p};
+    wio_match_each_held(&u->match, drop_ask, &g);
+    wio_match_each_post(&u->match, fail_posted, &g);
+}
+

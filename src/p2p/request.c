@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Slots of operations: allocation, names (index and generation), completion. */
+#include "p2p/universe.h"
+
+/* Generation 0 never occurs, so that an all-zero handle is null. */
+static void next_generation(struct wio_request *r)
+{
+    if (++r->generation == 0)
+        r->generation = 1;
+}
+
+static int add_slab(struct wio_universe *u)
+{
+    struct wio_request **list =
+        wio_os_realloc(u->slab, ((size_t)u->nslabs + 1) * sizeof(struct wio_request *));
+    if (list == NULL)
+        return WAITIO_ERR_NOMEM;
+    u->slab = list;
+    struct wio_request *slab = wio_os_alloc(WIO_SLAB * sizeof *slab);
+    if (slab == NULL)
+        return WAITIO_ERR_NOMEM;
+    for (uint32_t i = 0; i < WIO_SLAB; i++) {
+        slab[i].index = u->nslabs * WIO_SLAB + i;
+        slab[i].u = u;
+        next_generation(&slab[i]);
+        wio_list_push(&u->free_reqs, &slab[i].node);
+    }
+    u->slab[u->nslabs++] = slab;
+    u->ctr.request_bytes += WIO_SLAB * sizeof *slab;
+    return 0;
+}
+
+void wio_req_reset(struct wio_request *r, uint8_t kind)
+{
+    r->kind = kind;
+    r->state = WIO_RS_NEW;
+    r->user_done = r->cancelled = r->waited = r->tx_busy = r->acked = r->local = false;
+    r->user_holds = true;
+    r->err = 0;
+    r->peer = NULL;
+    r->group = NULL;
+    r->pool = NULL;
+    r->child = NULL;
+    r->total = r->moved = r->granted = 0;
+    r->cost = 0;
+    r->remote = 0;
+    r->seen_ns = 0;
+    r->node.next = r->owned.next = r->post.bin.next = r->tx.node.next = NULL;
+}
+
+struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind)
+{
+    struct wio_list *n = wio_list_first(&u->free_reqs);
+    if (WIO_UNLIKELY(n == NULL)) {
+        if (add_slab(u) != 0)
+            return NULL;
+        n = wio_list_first(&u->free_reqs);
+    }
+    wio_list_remove(n);
+    struct wio_request *r = WIO_CONTAINER(n, struct wio_request, node);
+    wio_req_reset(r, kind);
+    return r;
+}
+
+void wio_req_release(struct wio_request *r)
+{
+    if (r->group != NULL && --r->group->refs == 0)
+        wio_group_destroy(r->group);
+    r->kind = WIO_REQ_FREE;
+    next_generation(r);
+    wio_list_push_front(&r->u->free_reqs, &r->node);
+}
+
+uint64_t wio_req_id(const struct wio_request *r)
+{
+    return (uint64_t)r->generation << 32 | (r->index + 1);
+}
+
+struct wio_request *wio_req_at(struct wio_universe *u, uint32_t index, uint32_t generation)
+{
+    if (index / WIO_SLAB >= u->nslabs)
+        return NULL;
+    struct wio_request *r = &u->slab[index / WIO_SLAB][index % WIO_SLAB];
+    return r->kind != WIO_REQ_FREE && r->generation == generation ? r : NULL;
+}
+
+struct wio_request *wio_req_by_id(struct wio_universe *u, uint64_t id)
+{
+    uint32_t slot = (uint32_t)id;
+    return slot == 0 ? NULL : wio_req_at(u, slot - 1, (uint32_t)(id >> 32));
+}
+
+void wio_req_user_done(struct wio_request *r, int err)
+{
+    if (r->user_done)
+        return;
+    if (r->err == 0)
+        r->err = err;
+    r->user_done = true;
+    r->u->completed = true;
+    if (r->waited)
+        r->u->stop_now = true;
+}
+
+static void pool_release(struct wio_request *r)
+{
+    if (r->pool != NULL) {
+        r->u->ctr.pool_bytes -= r->bytes;
+        wio_os_free(r->pool);
+        r->pool = NULL;
+    }
+    if (r->local) {
+        r->local = false;
+        r->peer->local_pending--;
+    }
+}
+
+void wio_req_finish(struct wio_request *r, int err)
+{
+    pool_release(r);
+    wio_list_remove(&r->node);
+    wio_list_remove(&r->owned);
+    r->state = WIO_RS_DONE;
+    wio_req_user_done(r, err);
+    if (!r->user_holds)
+        wio_req_release(r);
+}

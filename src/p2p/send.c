@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending. A request goes one of these ways:
+ *   eager, one piece:    NEW -> DONE (written at once), or NEW -> MOVING -> DONE (the transport queues it)
+ *   eager, many pieces:  NEW -> MOVING (EAGER, then MORE ...) -> ACK -> DONE
+ *   rendezvous:          NEW -> ASKED (RTS) -> MOVING (CTS came: DATA ...) -> ACK -> DONE
+ * and through QUEUED before any of them when there is no link or no credit yet. Sends up to
+ * cfg.local_max are complete for the user at once: written, or copied into the send pool. ACK is
+ * skipped for those: nobody waits for DONE.
+ */
+#include "p2p/universe.h"
+
+enum { PUMP_PIECES = 8 };
+#define BURST_NS 5000
+
+static size_t limit_of(const struct wio_request *r)
+{
+    return r->state == WIO_RS_MOVING && r->remote != 0 ? r->granted : r->bytes;
+}
+
+static bool wants_done(const struct wio_request *r)
+{
+    return r->bytes > r->u->cfg.local_max;
+}
+
+static void own(struct wio_request *r)
+{
+    if (!wio_list_linked(&r->owned))
+        wio_list_push(&r->peer->owned, &r->owned);
+}
+
+/* Sends that follow each other without anything arriving in between share a system call: the
+ * second and later ones of a burst are kept back until somebody flushes. */
+static unsigned burst_flag(struct wio_universe *u)
+{
+    int64_t now = wio_os_now_ns();
+    int64_t gap = now - u->last_send_ns;
+    u->last_send_ns = now;
+    if (u->burst++ == 0 || gap > BURST_NS)
+        return 0;
+    u->batched = true;
+    u->ctr.coalesced_msgs++;
+    return WIO_TX_BATCH;
+}
+
+static void fill_header(struct wio_request *r, uint8_t op, uint64_t space, uint64_t a, uint64_t b)
+{
+    struct wio_credit *c = &r->peer->credit;
+    struct wio_msg m = {.op = op, .credit = c->granted, .tag = r->tag, .envelope = r->envelope,
+                        .space = space, .a = a, .b = b};
+    c->announced = c->granted;
+    wio_msg_encode(&m, r->tx.msg);
+}
+
+/* All bytes are with the transport and written. */
+static void written(struct wio_request *r)
+{
+    if (wants_done(r) && !r->acked)
+        r->state = WIO_RS_ACK;
+    else
+        wio_req_finish(r, 0);
+}
+
+static void to_bulk(struct wio_request *r)
+{
+    own(r);
+    wio_list_push(&r->peer->bulk, &r->node);
+}
+
+/* The piece in r->tx has left. */
+static void piece_left(struct wio_request *r)
+{
+    if (r->state == WIO_RS_ASKED)
+        return; /* that was the RTS */
+    if (r->moved < limit_of(r))
+        to_bulk(r);
+    else
+        written(r);
+}
+
+static void tx_done(struct wio_tx *tx, int err)
+{
+    struct wio_request *r = (struct wio_request *)(void *)tx;
+    struct wio_peer *p = r->peer;
+    struct wio_universe *u = r->u;
+    r->tx_busy = false;
+    if (err != 0)
+        return; /* the link is broken: its CLOSED state fails the request */
+    piece_left(r);
+    wio_send_pump(u, p);
+}
+
+/** Hand r->tx over. @return 0 written, 1 queued, < 0 nothing taken */
+static int submit(struct wio_request *r, const void *payload, size_t n, unsigned flags)
+{
+    struct wio_peer *p = r->peer;
+    r->tx.payload = payload;
+    r->tx.bytes = (uint32_t)n;
+    r->tx.flags = (uint8_t)flags;
+    r->tx.sent = 0;
+    r->tx.done = tx_done;
+    int rc = p->iface->tr->send(p->ep, &r->tx);
+    if (rc == WIO_TX_QUEUED) {
+        r->tx_busy = true;
+        own(r);
+    }
+    return rc;
+}
+
+/** First message of an eager send. @return as submit */
+static int send_eager(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    size_t chunk = u->attr[r->peer->iface->tr->id].chunk;
+    size_t n = r->bytes < chunk ? r->bytes : chunk;
+    bool ack = wants_done(r);
+    r->state = WIO_RS_MOVING;
+    fill_header(r, WIO_OP_EAGER, r->space, r->bytes, ack ? wio_req_id(r) : 0);
+    r->moved = n;
+    if (ack)
+        own(r); /* DONE must find it */
+    unsigned flags = WIO_TX_SMALL | (n <= WIO_BATCH_BYTES / 2 ? burst_flag(u) : 0);
+    int rc = submit(r, r->buf, n, flags);
+    if (rc < 0)
+        return rc;
+    u->ctr.eager_msgs++;
+    if (rc == WIO_TX_DONE)
+        piece_left(r);
+    return rc;
+}
+
+static int send_rts(struct wio_request *r)
+{
+    r->state = WIO_RS_ASKED;
+    fill_header(r, WIO_OP_RTS, r->space, r->bytes, wio_req_id(r));
+    own(r);
+    int rc = submit(r, NULL, 0, WIO_TX_SMALL);
+    if (rc >= 0)
+        r->u->ctr.rndv_msgs++;
+    return rc;
+}
+
+/** Try to put the envelope on the link. @return false: must wait (link not ready, no credit) */
+static bool try_send(struct wio_request *r)
+{
+    struct wio_peer *p = r->peer;
+    struct wio_universe *u = r->u;
+    if (p->link != WIO_EP_READY || !p->credit.open)
+        return false;
+    uint32_t room = wio_credit_available(p);
+    uint32_t cost = wio_credit_cost(r->bytes, false);
+    bool eager = r->bytes <= u->cfg.eager_max && cost <= room;
+    if (!eager) {
+        cost = wio_credit_cost(r->bytes, true);
+        if (cost > room || (r->bytes <= 4096 && r->bytes <= u->cfg.eager_max)) {
+            u->ctr.credit_waits++;
+            return false;
+        }
+    }
+    p->credit.used += cost;
+    int rc = eager ? send_eager(r) : send_rts(r);
+    if (rc >= 0)
+        return true;
+    /* The link is closing under our hands: as if we had not tried; on_state sends it later. */
+    p->credit.used -= cost;
+    r->state = WIO_RS_QUEUED;
+    r->moved = 0;
+    return false;
+}
+
+static void watch(struct wio_peer *p)
+{
+    bool on = p->local_pending > 0;
+    if (on != p->watched && p->ep != NULL && p->link == WIO_EP_READY) {
+        p->watched = on;
+        p->iface->tr->watch(p->ep, on);
+    }
+}
+
+/* Keep the user's data so that the send is complete for the user although it has not left. */
+static void keep_copy(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    if (r->user_done || r->bytes > u->cfg.local_max)
+        return;
+    if (r->bytes > 0) {
+        if (u->ctr.pool_bytes + r->bytes > u->cfg.send_buffer_max ||
+            (r->pool = wio_os_realloc(NULL, r->bytes)) == NULL) {
+            u->ctr.pool_waits++;
+            return; /* not complete: the user waits, the stuck-wait report says why */
+        }
+        memcpy(r->pool, r->buf, r->bytes);
+        if (r->tx_busy && r->tx.payload != NULL) /* the transport reads on from the copy */
+            r->tx.payload = (uint8_t *)r->pool + ((const uint8_t *)r->tx.payload - r->buf);
+        r->buf = r->pool;
+        u->ctr.copied_bytes += r->bytes;
+        u->ctr.pool_bytes += r->bytes;
+        if (u->ctr.pool_bytes > u->ctr.pool_max)
+            u->ctr.pool_max = u->ctr.pool_bytes;
+    }
+    r->local = true;
+    r->peer->local_pending++;
+    wio_req_user_done(r, 0);
+    watch(r->peer);
+}
+
+void wio_send_start(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    struct wio_peer *p = r->peer;
+    u->ctr.send_msgs++;
+    u->ctr.send_bytes += r->bytes;
+    if (p->dead || (p->ep == NULL && wio_peer_connect(u, p) != 0)) {
+        int rc = p->dead ? WAITIO_ERR_PEER : wio_last_code();
+        if (!p->dead)
+            wio_peer_fail(u, p, rc, false, wio_last_error());
+        wio_req_finish(r, rc);
+        return;
+    }
+    r->envelope = ++p->send_envelope;
+    if (wio_list_empty(&p->sendq) && try_send(r)) {
+        if (r->state != WIO_RS_DONE)
+            keep_copy(r);
+        if (!wio_list_empty(&p->bulk))
+            wio_send_pump(u, p);
+        return;
+    }
+    r->state = WIO_RS_QUEUED;
+    own(r);
+    wio_list_push(&p->sendq, &r->node);
+    keep_copy(r);
+}
+
+/** Next piece of a bulk transfer. @return false: the link takes nothing now */
+static bool send_piece(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    size_t chunk = u->attr[r->peer->iface->tr->id].chunk;
+    size_t left = limit_of(r) - r->moved;
+    size_t n = left < chunk ? left : chunk;
+    if (r->remote != 0)
+        fill_header(r, WIO_OP_DATA, r->remote, r->moved, 0);
+    else
+        fill_header(r, WIO_OP_MORE, 0, r->moved, r->envelope);
+    r->moved += n;
+    int rc = submit(r, r->buf + r->moved - n, n, 0);
+    if (rc < 0) {
+        r->moved -= n;
+        wio_list_push_front(&r->peer->bulk, &r->node);
+        return false;
+    }
+    if (rc == WIO_TX_DONE)
+        piece_left(r);
+    return true;
+}
+
+static void flush_ctl(struct wio_universe *u, struct wio_peer *p);
+
+void wio_send_pump(struct wio_universe *u, struct wio_peer *p)
+{
+    if (p->dead)
+        return;
+    if (p->ep == NULL) {
+        if (wio_list_empty(&p->sendq) && wio_list_empty(&p->bulk) && wio_list_empty(&p->ctlq) &&
+            !p->doomed)
+            return;
+        if (wio_peer_connect(u, p) != 0)
+            wio_peer_fail(u, p, wio_last_code(), false, wio_last_error());
+        return;
+    }
+    if (p->link != WIO_EP_READY)
+        return;
+    flush_ctl(u, p);
+    for (;;) {
+        struct wio_list *n = wio_list_first(&p->sendq);
+        if (n == NULL)
+            break;
+        struct wio_request *r = WIO_CONTAINER(n, struct wio_request, node);
+        wio_list_remove(n);
+        if (!try_send(r)) {
+            wio_list_push_front(&p->sendq, n);
+            break;
+        }
+    }
+    size_t chunk = u->attr[p->iface->tr->id].chunk;
+    for (int i = 0; i < PUMP_PIECES && !wio_list_empty(&p->bulk); i++) {
+        if (p->iface->tr->queued(p->ep) >= chunk)
+            break; /* their done() comes back here */
+        struct wio_list *n = wio_list_pop(&p->bulk);
+        if (!send_piece(WIO_CONTAINER(n, struct wio_request, node)))
+            break;
+    }
+    if (!wio_list_empty(&p->bulk) && !p->active && p->iface->tr->queued(p->ep) < chunk) {
+        p->active = true;
+        wio_list_push(&u->active, &p->active_node);
+    }
+    watch(p);
+}
+
+void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote)
+{
+    r->granted = (size_t)granted;
+    r->remote = remote;
+    r->moved = 0;
+    r->state = WIO_RS_MOVING;
+    if (granted == 0) {
+        wio_req_finish(r, 0);
+        return;
+    }
+    to_bulk(r);
+}
+
+void wio_send_acked(struct wio_request *r)
+{
+    if (r->state == WIO_RS_ACK)
+        wio_req_finish(r, 0);
+    else
+        r->acked = true; /* the transport has not told us yet that it let go */
+}
+
+/* ---- control messages ---- */
+
+struct ctl {
+    struct wio_tx tx; /* first */
+    struct wio_universe *u;
+    struct wio_peer *peer;
+    struct wio_list node;
+};
+_Static_assert(sizeof(struct ctl) <= WIO_CTL_BYTES, "control messages come from blocks of this size");
+
+static void ctl_done(struct wio_tx *tx, int err)
+{
+    struct ctl *c = (struct ctl *)(void *)tx;
+    struct wio_universe *u = c->u;
+    struct wio_peer *p = c->peer;
+    wio_pool_put(&u->ctl_pool, c);
+    if (err == 0)
+        wio_send_pump(u, p);
+}
+
+/** @return false: the link takes nothing; c is still ours */
+static bool submit_ctl(struct ctl *c)
+{
+    struct wio_peer *p = c->peer;
+    int rc = p->iface->tr->send(p->ep, &c->tx);
+    if (rc == WIO_TX_DONE)
+        wio_pool_put(&c->u->ctl_pool, c);
+    return rc >= 0;
+}
+
+static void flush_ctl(struct wio_universe *u, struct wio_peer *p)
+{
+    (void)u;
+    struct wio_list *n;
+    while ((n = wio_list_first(&p->ctlq)) != NULL) {
+        struct ctl *c = WIO_CONTAINER(n, struct ctl, node);
+        wio_list_remove(n);
+        c->tx.sent = 0;
+        if (!submit_ctl(c)) {
+            wio_list_push_front(&p->ctlq, n);
+            return;
+        }
+    }
+}
+
+void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p)
+{
+    struct wio_list *n;
+    while ((n = wio_list_pop(&p->ctlq)) != NULL)
+        wio_pool_put(&u->ctl_pool, WIO_CONTAINER(n, struct ctl, node));
+}
+
+int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags)
+{
+    struct ctl *c = wio_pool_get(&u->ctl_pool);
+    if (c == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a control message");
+    msg->credit = p->credit.granted;
+    p->credit.announced = p->credit.granted;
+    *c = (struct ctl){.tx = {.flags = (uint8_t)flags, .done = ctl_done}, .u = u, .peer = p};
+    wio_msg_encode(msg, c->tx.msg);
+    if (p->link == WIO_EP_READY && wio_list_empty(&p->ctlq) && submit_ctl(c))
+        return 0;
+    if (msg->op == WIO_OP_CREDIT) { /* a new link starts a new account anyway */
+        wio_pool_put(&u->ctl_pool, c);
+        return 0;
+    }
+    wio_list_push(&p->ctlq, &c->node);
+    return p->ep == NULL ? wio_peer_connect(u, p) : 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The service thread keeps the promises made to the program and to the peers while the program
+ * computes or sits in another library: links are accepted, sends that completed locally leave, goodbyes and
+ * probes are answered, deaths are noticed. It never calls MPI.
+ *
+ * It sleeps unless something is unfinished. While the program calls us often it looks at the
+ * transports' service events only, so that it is not woken by every message; when the program has been
+ * away for AWAY_NS it drives everything (bounded by credit), until the program comes back.
+ */
+#include "p2p/universe.h"
+
+#define TICK_SOON_NS 300000LL
+#define TICK_MAX_NS 50000000LL
+#define AWAY_NS 60000000LL
+enum { QUIET_TICKS = 4 };
+
+struct service {
+    int64_t tick_ns; /* length of the current tick */
+    int quiet;       /* ticks without unfinished work */
+    uint64_t calls;  /* library calls at the last look */
+    int64_t calls_ns;
+    bool away;
+};
+
+static bool unfinished(struct wio_universe *u)
+{
+    for (int t = 0; t < WIO_TR_COUNT; t++)
+        if (u->iface[t] != NULL && u->iface[t]->tr->needs_service(u->iface[t]))
+            return true;
+    return !wio_list_empty(&u->active);
+}
+
+/* When to look again by ourselves. */
+static int64_t next_look(struct wio_universe *u, struct service *s, int64_t now)
+{
+    int64_t wake = INT64_MAX;
+    if (unfinished(u)) {
+        s->quiet = 0;
+        wake = now + s->tick_ns;
+        s->tick_ns = s->tick_ns * 3 / 2 < TICK_MAX_NS ? s->tick_ns * 3 / 2 : TICK_MAX_NS;
+    } else if (s->quiet < QUIET_TICKS) {
+        s->quiet++;
+        wake = now + TICK_SOON_NS;
+    }
+    if (!s->away && u->ctr.links > 0 && now + AWAY_NS < wake)
+        wake = now + AWAY_NS;
+    for (int t = 0; t < WIO_TR_COUNT; t++) {
+        if (u->iface[t] == NULL)
+            continue;
+        int64_t timer = u->iface[t]->tr->next_timer_ns(u->iface[t]);
+        if (timer < wake)
+            wake = timer;
+    }
+    return wake;
+}
+
+static void look_at_program(struct wio_universe *u, struct service *s, int64_t now)
+{
+    if (u->calls != s->calls || u->inside > 0) {
+        s->calls = u->calls;
+        s->calls_ns = now;
+        s->away = false;
+        s->tick_ns = TICK_SOON_NS;
+    } else if (!s->away && now - s->calls_ns > AWAY_NS) {
+        s->away = true;
+    }
+    if (u->cfg.progress == WIO_CFG_PROGRESS_THREAD)
+        s->away = u->inside == 0;
+}
+
+/* @return true: there is work, do not sleep */
+static bool arm(struct wio_universe *u, enum wio_progress_how how, int *fds, int *n)
+{
+    bool work = false;
+    for (int t = 0; t < WIO_TR_COUNT; t++) {
+        if (u->iface[t] == NULL)
+            continue;
+        if (how == WIO_PROGRESS_FULL || u->inside == 0)
+            work = u->iface[t]->tr->arm(u->iface[t], how) != 0 || work;
+        int fd = u->iface[t]->tr->event_fd(u->iface[t], how);
+        if (fd >= 0)
+            fds[(*n)++] = fd;
+    }
+    return work;
+}
+
+static void *service_main(void *arg)
+{
+    struct wio_universe *u = arg;
+    struct service s = {.tick_ns = TICK_SOON_NS};
+    pthread_mutex_lock(&u->lock);
+    while (!u->service_stop) {
+        int64_t now = wio_os_now_ns();
+        look_at_program(u, &s, now);
+        enum wio_progress_how how = s.away ? WIO_PROGRESS_FULL : WIO_PROGRESS_SERVICE;
+        int events = 0;
+        if (!(s.away && u->polling))
+            events = wio_progress(u, how);
+        u->ctr.service_wakeups++;
+        int fds[WIO_TR_COUNT + 1] = {u->service_fd}, n = 1;
+        bool work = arm(u, how, fds, &n);
+        if ((work && u->inside == 0) || (events > 0 && s.away)) {
+            pthread_mutex_unlock(&u->lock); /* let the program in between two rounds */
+            if (atomic_load(&u->want) > 0)
+                wio_os_yield();
+            pthread_mutex_lock(&u->lock);
+            continue;
+        }
+        int64_t wake = next_look(u, &s, now);
+        u->service_wake_ns = wake;
+        pthread_mutex_unlock(&u->lock);
+        int64_t wait = wake == INT64_MAX ? -1 : wake - wio_os_now_ns();
+        if (wake == INT64_MAX || wait > 0)
+            wio_os_poll_in(fds, n, wait);
+        wio_os_eventfd_clear(u->service_fd);
+        pthread_mutex_lock(&u->lock);
+        if (u->service_wake_ns == 0)
+            s.tick_ns = TICK_SOON_NS; /* kicked */
+        u->service_wake_ns = 0;
+    }
+    pthread_mutex_unlock(&u->lock);
+    return NULL;
+}
+
+int wio_service_thread_start(struct wio_universe *u)
+{
+    if (u->cfg.progress == WIO_CFG_PROGRESS_POLL)
+        return 0;
+    u->service_fd = wio_os_eventfd();
+    if (u->service_fd < 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, u->service_fd, "eventfd for the service thread");
+    int rc = wio_os_thread_start(&u->service, service_main, u, "waitio-service");
+    if (rc < 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "cannot start the service thread "
+                                                  "(WAITIO_PROGRESS=poll does without)");
+    u->service_runs = true;
+    return 0;
+}
+
+void wio_service_thread_stop(struct wio_universe *u)
+{
+    if (!u->service_runs)
+        return;
+    pthread_mutex_lock(&u->lock);
+    u->service_stop = true;
+    pthread_mutex_unlock(&u->lock);
+    wio_os_eventfd_set(u->service_fd);
+    pthread_join(u->service, NULL);
+    u->service_runs = false;
+}

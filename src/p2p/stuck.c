@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Long waits: sources that never spoke are dialled (a refused dial means death), and the user learns what
+ * the program waits for. */
+#include "p2p/universe.h"
+
+struct scan {
+    struct wio_universe *u;
+    int64_t now, dial_after;
+    bool dial; /* an any-source receive is due: dial one silent member */
+    struct waitio_group *any;
+};
+
+static void dial(struct wio_universe *u, uint32_t rank)
+{
+    struct wio_peer *p = wio_peer_get(u, rank);
+    if (p == NULL || p->dead || p->ep != NULL || rank == u->table->me)
+        return;
+    char name[64];
+    wio_debug(&u->log, WIO_C_P2P, "nothing heard from %s yet: dialling it",
+              wio_peer_name(u, rank, name, sizeof name));
+    if (wio_peer_connect(u, p) != 0 && !p->active) {
+        p->doomed = p->active = true; /* fails outside the scan of the match tables */
+        wio_list_push(&u->active, &p->active_node);
+    }
+}
+
+static void look(void *arg, struct wio_post *post)
+{
+    struct scan *s = arg;
+    struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
+    if (r->seen_ns == 0) {
+        r->seen_ns = s->now;
+        return;
+    }
+    if (s->now - r->seen_ns < s->dial_after)
+        return;
+    if (r->src >= 0) {
+        struct wio_peer *p = s->u->peer[r->src];
+        if (p == NULL || (p->ep == NULL && !p->dead))
+            dial(s->u, (uint32_t)r->src);
+    } else if (s->any == NULL) {
+        s->any = r->group;
+    }
+}
+
+/* One unlinked member per round, in turn. */
+static void dial_member(struct wio_universe *u, const struct waitio_group *g)
+{
+    for (uint32_t i = 0; i < g->size; i++) {
+        uint32_t rank = wio_group_member(g, (u->dial_next + i) % g->size);
+        const struct wio_peer *p = u->peer[rank];
+        if (rank != u->table->me && (p == NULL || (p->ep == NULL && !p->dead))) {
+            u->dial_next = (u->dial_next + i + 1) % g->size;
+            dial(u, rank);
+            return;
+        }
+    }
+}
+
+void wio_stuck_check(struct wio_universe *u, int64_t now)
+{
+    struct scan s = {.u = u, .now = now, .dial_after = (int64_t)(u->cfg.dial_after * 1e9) - 1000000000LL};
+    if (s.dial_after < 0)
+        s.dial_after = 0;
+    wio_match_each_post(&u->match, look, &s);
+    if (s.any != NULL)
+        dial_member(u, s.any);
+}
+
+static const char *state_text(const struct wio_request *r)
+{
+    bool send = r->kind == WIO_REQ_SEND;
+    switch (r->state) {
+    case WIO_RS_QUEUED:
+        if (r->peer->link != WIO_EP_READY)
+            return "waits for the connection";
+        return r->u->ctr.pool_bytes + r->bytes > r->u->cfg.send_buffer_max
+                   ? "waits: the send pool (WAITIO_SEND_BUFFER_MAX) is full and the receiver has "
+                     "given no credit"
+                   : "waits for the receiver's credit (it holds many messages without a receive)";
+    case WIO_RS_POSTED:
+        return "no matching message has arrived";
+    case WIO_RS_ASKED:
+        return "asked to send; the receiver has not posted the receive";
+    case WIO_RS_MOVING:
+        return send ? "data is being sent" : "data is arriving";
+    case WIO_RS_ACK:
+        return "all data sent; the receiver's library has not confirmed it";
+    default:
+        return "done";
+    }
+}
+
+static void describe(struct wio_universe *u, const struct wio_request *r, struct wio_strbuf *sb)
+{
+    char name[64] = "any source";
+    if (r->peer != NULL)
+        wio_peer_name(u, r->peer->rank, name, sizeof name);
+    else if (r->src >= 0)
+        wio_peer_name(u, (uint32_t)r->src, name, sizeof name);
+    bool send = r->kind == WIO_REQ_SEND;
+    wio_strbuf_add(sb, "%s %s, ", send ? "send to" : "receive from", name);
+    if (!send && r->state == WIO_RS_POSTED && r->post.tag == WIO_ANY)
+        wio_strbuf_add(sb, "any tag, ");
+    else
+        wio_strbuf_add(sb, "tag %d, ",
+                       !send && r->state == WIO_RS_POSTED ? (int)r->post.tag : r->tag);
+    wio_strbuf_add(sb, "%zu bytes: %s", r->bytes, state_text(r));
+    if (r->state == WIO_RS_MOVING)
+        wio_strbuf_add(sb, " (%zu of %zu bytes)", r->moved, send ? r->bytes : r->total);
+}
+
+void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r,
+                      double seconds)
+{
+    struct wio_strbuf sb = {0};
+    wio_strbuf_add(&sb, "%s has waited %.0f s", what, seconds);
+    if (r != NULL) {
+        wio_strbuf_add(&sb, ": ");
+        describe(u, r, &sb);
+        struct wio_peer *p = r->peer;
+        if (p == NULL && r->src >= 0)
+            p = u->peer[r->src];
+        if (p != NULL && p->ep != NULL) {
+            wio_strbuf_add(&sb, "; link: ");
+            p->iface->tr->dump(p->iface, p->ep, &sb);
+        } else {
+            wio_strbuf_add(&sb, "; no link%s", p != NULL && p->dead ? ", peer gone" : " yet");
+        }
+    }
+    wio_strbuf_add(&sb, "; held unexpectedly: %zu messages; send pool: %llu bytes", u->match.nheld,
+                   (unsigned long long)u->ctr.pool_bytes);
+    wio_warn(&u->log, WIO_C_P2P, "%s", sb.failed ? "a wait lasts long" : sb.text);
+    wio_strbuf_free(&sb);
+}
+
+/* ---- dump for humans ---- */
+
+static void dump_post(void *arg, struct wio_post *post)
+{
+    struct wio_strbuf *sb = arg;
+    struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
+    wio_strbuf_add(sb, "  ");
+    describe(r->u, r, sb);
+    wio_strbuf_add(sb, "\n");
+}
+
+void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out)
+{
+    char name[64];
+    wio_enter(u);
+    wio_strbuf_add(out, "universe of %u processes in %u PBs; I am %s (universe rank %u)\n",
+                   u->table->size, u->table->npb,
+                   wio_peer_name(u, u->table->me, name, sizeof name), u->table->me);
+    wio_strbuf_add(out, "posted receives: %zu, held messages: %zu\n", u->match.nposted,
+                   u->match.nheld);
+    wio_match_each_post(&u->match, dump_post, out);
+    for (uint32_t i = 0; i < u->table->size; i++) {
+        struct wio_peer *p = u->peer[i];
+        if (p == NULL)
+            continue;
+        wio_strbuf_add(out, "peer %s: %s", wio_peer_name(u, i, name, sizeof name),
+                       p->dead ? p->why : p->ep == NULL ? "no link" : p->iface->tr->name);
+        wio_strbuf_add(out, ", %u locally completed sends pending, credit %u\n", p->local_pending,
+                       wio_credit_available(p));
+        if (p->ep != NULL)
+            p->iface->tr->dump(p->iface, p->ep, out);
+        WIO_LIST_FOR(it, &p->owned)
+        {
+            wio_strbuf_add(out, "\n  ");
+            describe(u, WIO_CONTAINER(it, struct wio_request, owned), out);
+        }
+        wio_strbuf_add(out, "\n");
+    }
+    wio_leave(u);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting: spin as long as it pays, then sleep with every transport armed.
+ *
+ * Measured on two cores: a sleeping process needs 25 us to wake, so a few microseconds of pure
+ * spinning and then yielding between polls catch the answers of a peer on another core. With both ranks
+ * on one core the same yield hands the processor to the peer at once, while pure spinning burns whole
+ * time slices. What yielding costs tells which case it is.
+ */
+#include "p2p/universe.h"
+
+#define PURE_SPIN_NS 4000
+#define YIELD_NS 150000
+#define YIELD_CROWDED_NS 40000
+#define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
+#define YIELD_HOGGED_NS 400000 /* a yield that took this long met somebody who computes */
+#define TICK_NS 1000000000LL
+
+struct poll_turn {
+    wio_done_fn done;
+    void *arg;
+    struct wio_request *hint;
+    const char *what;
+    int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
+    uint32_t polls;
+};
+
+static int poll_once(struct wio_universe *u, struct poll_turn *t)
+{
+    struct wio_peer *p = t->hint != NULL ? t->hint->peer : NULL;
+    if (p == NULL && t->hint != NULL && t->hint->src >= 0)
+        p = u->peer[t->hint->src];
+    if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && (++t->polls & 7u) != 0 &&
+        wio_list_empty(&u->active))
+        return p->iface->tr->progress_ep(p->ep);
+    return wio_progress(u, WIO_PROGRESS_FULL);
+}
+
+static void give_way(struct wio_universe *u)
+{
+    pthread_mutex_unlock(&u->lock);
+    wio_os_yield();
+    pthread_mutex_lock(&u->lock);
+}
+
+/* Yield once, and learn from what it cost. */
+static void yield_and_learn(struct wio_universe *u, int64_t now)
+{
+    give_way(u);
+    int64_t cost = wio_os_now_ns() - now;
+    if (cost > YIELD_HOGGED_NS)
+        u->spin.hogged = 64;
+    if (cost > YIELD_SHARED_NS) {
+        if (u->spin.contended < 16)
+            u->spin.contended++;
+    } else if (u->spin.contended > 0 && !u->spin.crowded) {
+        u->spin.contended--;
+    }
+}
+
+static int64_t next_wake(struct wio_universe *u, const struct poll_turn *t)
+{
+    int64_t wake = t->tick_ns + TICK_NS;
+    if (t->deadline_ns < wake)
+        wake = t->deadline_ns;
+    for (int i = 0; i < WIO_TR_COUNT; i++) {
+        if (u->iface[i] == NULL)
+            continue;
+        int64_t timer = u->iface[i]->tr->next_timer_ns(u->iface[i]);
+        if (timer < wake)
+            wake = timer;
+    }
+    return wake;
+}
+
+/* Sleep until a transport, the kick or a timer wakes us. */
+static void sleep_once(struct wio_universe *u, struct poll_turn *t)
+{
+    int fds[WIO_TR_COUNT + 1], n = 0;
+    fds[n++] = u->kick_fd;
+    for (int i = 0; i < WIO_TR_COUNT; i++) {
+        if (u->iface[i] == NULL)
+            continue;
+        if (u->iface[i]->tr->arm(u->iface[i], WIO_PROGRESS_FULL) != 0)
+            return;
+        int fd = u->iface[i]->tr->event_fd(u->iface[i], WIO_PROGRESS_FULL);
+        if (fd >= 0)
+            fds[n++] = fd;
+    }
+    if (!wio_list_empty(&u->active) || !wio_list_empty(&u->closed_eps))
+        return;
+    int64_t wait = next_wake(u, t) - wio_os_now_ns();
+    if (wait <= 0)
+        return;
+    u->poller_asleep = true;
+    u->ctr.sleeps++;
+    pthread_mutex_unlock(&u->lock);
+    unsigned ready = (unsigned)wio_os_poll_in(fds, n, wait);
+    pthread_mutex_lock(&u->lock);
+    u->poller_asleep = false;
+    if ((ready & 1u) != 0)
+        wio_os_eventfd_clear(u->kick_fd);
+}
+
+/* Rare duties of a long wait. */
+static void tick(struct wio_universe *u, struct poll_turn *t, int64_t now)
+{
+    t->tick_ns = now;
+    wio_stuck_check(u, now);
+    double warn = u->cfg.warn_wait;
+    if (warn > 0 && now - t->warn_ns > (int64_t)(warn * 1e9)) {
+        t->warn_ns = now;
+        wio_stuck_report(u, t->what, t->hint, (double)(now - t->begun_ns) / 1e9);
+    }
+}
+
+/* An idle poll: spin, yield or sleep. */
+static void idle(struct wio_universe *u, struct poll_turn *t)
+{
+    int64_t now = wio_os_now_ns();
+    if (t->begun_ns == 0)
+        t->begun_ns = t->tick_ns = t->warn_ns = now;
+    if (t->quiet_ns == 0)
+        t->quiet_ns = now;
+    if (now - t->tick_ns >= TICK_NS || now - t->warn_ns > (int64_t)(u->cfg.warn_wait * 1e9))
+        tick(u, t, now);
+    int64_t quiet = now - t->quiet_ns;
+    bool shared = u->spin.contended >= 8;
+    int64_t pure = shared ? 0 : PURE_SPIN_NS;
+    int64_t limit = shared ? YIELD_CROWDED_NS : YIELD_NS;
+    if (u->cfg.spin_us >= 0)
+        pure = limit = u->cfg.spin_us * 1000;
+    if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0)
+        give_way(u);
+    if (quiet < pure)
+        return;
+    if (quiet < limit && u->spin.hogged == 0) {
+        yield_and_learn(u, now);
+        return;
+    }
+    if (u->spin.hogged > 0)
+        u->spin.hogged--;
+    sleep_once(u, t);
+    t->quiet_ns = 0;
+}
+
+/* Drive the transports until done. */
+static int poll_until(struct wio_universe *u, struct poll_turn *t)
+{
+    while (!t->done(t->arg)) {
+        int events = poll_once(u, t);
+        if (events > 0) {
+            t->quiet_ns = 0;
+            if (u->completed && u->sleepers > 0) {
+                u->completed = false;
+                pthread_cond_broadcast(&u->turn);
+            }
+            if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0)
+                give_way(u);
+            continue;
+        }
+        if (t->done(t->arg))
+            break;
+        idle(u, t);
+        if (t->deadline_ns != INT64_MAX && wio_os_now_ns() >= t->deadline_ns)
+            return WAITIO_ERR_TIMEOUT;
+    }
+    return 0;
+}
+
+static void wait_turn(struct wio_universe *u)
+{
+    u->sleepers++;
+    pthread_cond_wait(&u->turn, &u->lock);
+    u->sleepers--;
+}
+
+int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct wio_request *hint,
+                   const char *what, int64_t deadline_ns)
+{
+    if (done(arg))
+        return 0;
+    if (u->batched)
+        wio_flush(u);
+    int rc = 0;
+    u->inside++;
+    while (rc == 0 && !done(arg)) {
+        if (u->polling) {
+            wait_turn(u);
+            continue;
+        }
+        struct poll_turn t = {.done = done, .arg = arg, .hint = hint, .what = what,
+                              .deadline_ns = deadline_ns};
+        u->polling = true;
+        if (hint != NULL)
+            hint->waited = true;
+        rc = poll_until(u, &t);
+        u->stop_now = false;
+        u->polling = false;
+        if (u->sleepers > 0)
+            pthread_cond_broadcast(&u->turn);
+    }
+    u->inside--;
+    return rc;
+}
