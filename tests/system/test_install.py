@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -130,13 +131,16 @@ def test_contents(install_dir, source_dir):
 
 
 def test_nothing_names_the_build(install_dir, build_dir, source_dir):
-    places = [str(p).encode() for p in {build_dir, source_dir, install_dir}]
+    places = {
+        str(p): re.compile(rb"(?<![\w.])" + re.escape(str(p).encode()) + rb"(?!\w)")
+        for p in (build_dir, source_dir, install_dir)
+    }
     for path in sorted(install_dir.rglob("*")):
         if path.is_symlink():
             assert not os.readlink(path).startswith("/"), f"{path} is an absolute link"
         elif path.is_file():
             data = path.read_bytes()
-            found = [p.decode() for p in places if p in data]
+            found = [place for place, pattern in places.items() if pattern.search(data)]
             assert not found, f"{path.relative_to(install_dir)} contains {found}"
 
 
