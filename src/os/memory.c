@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory: the heap and what processes share. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/fault.h"
+
+/* Older C libraries know neither the call nor its names. */
+#ifndef MFD_CLOEXEC
+#define MFD_CLOEXEC 0x0001U
+#define MFD_ALLOW_SEALING 0x0002U
+#endif
+#ifndef F_ADD_SEALS
+#define F_ADD_SEALS 1033
+#define F_SEAL_SEAL 0x0001
+#define F_SEAL_SHRINK 0x0002
+#define F_SEAL_GROW 0x0004
+#endif
+
+void *wio_os_alloc(size_t n)
+{
+    if (wio_os_refuse(WIO_OS_MEM, -1, n) < 0)
+        return NULL;
+    return calloc(1, n > 0 ? n : 1);
+}
+
+void *wio_os_realloc(void *p, size_t n)
+{
+    if (wio_os_refuse(WIO_OS_MEM, -1, n) < 0)
+        return NULL;
+    return realloc(p, n > 0 ? n : 1);
+}
+
+void wio_os_free(void *p)
+{
+    free(p);
+}
+
+/** Give the file its pages now: a hole would end the process later, when the memory runs out. */
+static int give_pages(int fd, size_t bytes, bool seal)
+{
+    int error;
+    do
+        error = posix_fallocate(fd, 0, (off_t)bytes);
+    while (error == EINTR);
+    if (error != 0)
+        return -error;
+    if (seal && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+        return -errno;
+    return 0;
+}
+
+int wio_os_memfd(const char *name, size_t bytes, bool seal)
+{
+    int refused = wio_os_refuse(WIO_OS_MEM, -1, bytes);
+    if (refused)
+        return refused;
+    if (bytes == 0 || bytes > (size_t)INT64_MAX)
+        return -EINVAL;
+    int fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | (seal ? MFD_ALLOW_SEALING : 0));
+    if (fd < 0)
+        return -errno;
+    int r = give_pages(fd, bytes, seal);
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    return fd;
+}
+
+void *wio_os_map(int fd, size_t bytes, bool writable)
+{
+    if (wio_os_refuse(WIO_OS_MEM, fd, bytes) < 0)
+        return NULL;
+    int protection = PROT_READ | (writable ? PROT_WRITE : 0);
+    void *p = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void wio_os_unmap(void *p, size_t bytes)
+{
+    if (p != NULL)
+        munmap(p, bytes);
+}
+
+size_t wio_os_page_size(void)
+{
+    long size = sysconf(_SC_PAGESIZE);
+    return size > 0 ? (size_t)size : 4096;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The process, its limits, its threads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/os.h"
+
+const char *wio_os_getenv(const char *name)
+{
+    return getenv(name);
+}
+
+char **wio_os_environ(void)
+{
+    return environ;
+}
+
+int64_t wio_os_pid(void)
+{
+    return getpid();
+}
+
+uid_t wio_os_uid(void)
+{
+    return getuid();
+}
+
+/** For kernels without the getrandom call. */
+static int random_from_file(uint8_t *to, size_t n)
+{
+    int fd = wio_os_open_read("/dev/urandom");
+    if (fd < 0)
+        return fd;
+    ssize_t got = 0;
+    for (size_t done = 0; done < n; done += (size_t)got) {
+        got = wio_os_read(fd, to + done, n - done);
+        if (got <= 0)
+            break;
+    }
+    wio_os_close(fd);
+    return got > 0 || n == 0 ? 0 : got < 0 ? (int)got : -EIO;
+}
+
+int wio_os_random(void *buf, size_t n)
+{
+    uint8_t *to = buf;
+    for (size_t done = 0; done < n;) {
+        long got = syscall(SYS_getrandom, to + done, n - done, 0);
+        if (got < 0 && errno == ENOSYS)
+            return random_from_file(to, n);
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        if (got > 0)
+            done += (size_t)got;
+    }
+    return 0;
+}
+
+int wio_os_cpus(void)
+{
+    /* The kernel refuses a set smaller than its own: grow until it fits. */
+    for (int most = 1024; most <= 1 << 20; most *= 4) {
+        cpu_set_t *set = CPU_ALLOC((size_t)most);
+        if (set == NULL)
+            break;
+        size_t bytes = CPU_ALLOC_SIZE((size_t)most);
+        int count = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (count > 0)
+            return count;
+        if (errno != EINVAL)
+            break;
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+int wio_os_fd_limit(void)
+{
+    const rlim_t most = 1048576; /* more would only cost kernel memory */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return -errno;
+    rlim_t goal = limit.rlim_max < most ? limit.rlim_max : most;
+    if (limit.rlim_cur < goal) {
+        struct rlimit raised = {.rlim_cur = goal, .rlim_max = limit.rlim_max};
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+            limit.rlim_cur = goal;
+    }
+    return limit.rlim_cur > INT_MAX ? INT_MAX : (int)limit.rlim_cur;
+}
+
+int64_t wio_os_involuntary_switches(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+/** Whether a process has ended and only waits for its parent to ask how. */
+static bool is_zombie(int64_t pid)
+{
+    char path[40], text[256];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    int fd = wio_os_open_read(path);
+    if (fd < 0)
+        return false;
+    ssize_t got = wio_os_read(fd, text, sizeof text - 1);
+    wio_os_close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *end = strrchr(text, ')'); /* the name before it may contain anything */
+    return end != NULL && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
+}
+
+bool wio_os_pid_alive(int64_t pid)
+{
+    if (pid <= 0 || pid > INT_MAX)
+        return false;
+    if (kill((pid_t)pid, 0) < 0 && errno != EPERM)
+        return false;
+    return !is_zombie(pid);
+}
+
+int wio_os_daemonize(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return -errno;
+    pid_t pid = fork();
+    if (pid != 0) {
+        int r = pid < 0 ? -errno : (int)pid;
+        close(null);
+        return r;
+    }
+    setsid(); /* cannot fail: a new child leads no group */
+    for (int fd = 0; fd <= 2; fd++)
+        while (dup2(null, fd) < 0 && errno == EINTR)
+            ;
+    if (null > 2)
+        close(null);
+    return 0;
+}
+
+int wio_os_thread_start(pthread_t *t, void *(*fn)(void *), void *arg, const char *name)
+{
+    /* The program's signals are for its own threads. Faults stay open: they belong to the thread
+     * that causes them, and a program's handler for them should see ours too. */
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(&blocked, faults[i]);
+    int error = pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    if (error != 0)
+        return -error;
+    error = pthread_create(t, NULL, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0)
+        return -error;
+    pthread_setname_np(*t, name); /* for debuggers only: failure does not matter */
+    return 0;
+}
+
+int wio_os_at_fork_child(void (*fn)(void))
+{
+    return -pthread_atfork(NULL, NULL, fn);
+}
