@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <limits.h>
-#include <stdio.h>
 
 #include "base/base.h"
 
