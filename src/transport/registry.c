@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file registry.c  Which transports are built in. */
+#include "transport/transport.h"
+
+const struct wio_transport *wio_transport_get(enum wio_transport_id id)
+{
+    switch (id) {
+    case WIO_TR_SELF:
+        return &wio_transport_self;
+    case WIO_TR_TCP:
+        return &wio_transport_tcp;
+    default:
+        return NULL;
+    }
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file dial.c
+ * Making a connection: the peer's addresses in the table's order, each tried once; connection
+ * refused everywhere means that the peer is dead (its listener is open as long as it lives). A peer
+ * that accepts but stays silent is stopped or computing, not dead: we wait. One that hangs up
+ * inside the handshake shed us among strangers: we come again. One that says BUSY dials us itself,
+ * or has not yet seen the end of the older link: we come again unless it comes first.
+ */
+#include <arpa/inet.h>
+
+#include "tcp.h"
+
+#define DROPS_MIN 8u
+
+int wio_tcp_peer_addrs(const struct tcp_iface *f, uint32_t peer, union tcp_addr *out, int max)
+{
+    const struct wio_table *t = f->base.table;
+    const struct wio_tab_ep *ep = &t->ep[peer];
+    if (ep->port == 0 || ep->host >= t->nhosts)
+        return 0;
+    const struct wio_tab_host *h = &t->host[ep->host];
+    bool same = h->identity == t->host[t->ep[t->me].host].identity;
+    int n = 0;
+    for (uint32_t i = 0; i < h->naddr && i < WIO_HOST_ADDRS && n < max; i++) {
+        const struct wio_tab_addr *a = &h->addr[i];
+        if (a->loopback && !same)
+            continue;
+        union tcp_addr *o = &out[n];
+        memset(o, 0, sizeof *o);
+        if (a->family == 4) {
+            o->in4.sin_family = AF_INET;
+            o->in4.sin_port = htons(ep->port);
+            memcpy(&o->in4.sin_addr, a->ip, 4);
+        } else if (a->family == 6) {
+            o->in6.sin6_family = AF_INET6;
+            o->in6.sin6_port = htons(ep->port);
+            o->in6.sin6_scope_id = a->scope;
+            memcpy(&o->in6.sin6_addr, a->ip, 16);
+        } else {
+            continue;
+        }
+        n++;
+    }
+    return n;
+}
+
+void wio_tcp_dial_free(struct tcp_link *l)
+{
+    if (l->dial == NULL)
+        return;
+    wio_strbuf_free(&l->dial->tried);
+    wio_os_free(l->dial);
+    l->dial = NULL;
+    l->timer = INT64_MAX;
+}
+
+void wio_tcp_dial_cancel(struct tcp_link *l)
+{
+    l->timer = INT64_MAX;
+    if (l->dial != NULL && l->dial->conn != NULL)
+        wio_tcp_conn_close(l->dial->conn);
+}
+
+void wio_tcp_dial_later(struct tcp_link *l, int64_t ns)
+{
+    if (l->state != TCP_WAIT)
+        wio_tcp_set_state(l, TCP_WAIT);
+    l->timer = wio_os_now_ns() + ns;
+    wio_tcp_timer_at(tcp_of(l), l->timer);
+}
+
+static void note(struct tcp_dial *d, const union tcp_addr *a, const char *what)
+{
+    char where[64];
+    if (d->tried.len > 400) /* a text for people; retries would make it endless */
+        return;
+    wio_strbuf_add(&d->tried, "%s%s: %s", d->tried.len > 0 ? "; " : "",
+                   wio_tcp_addr_text(a, where, sizeof where), what);
+}
+
+static void give_up(struct tcp_link *l, int err)
+{
+    char who[48];
+    struct tcp_dial *d = l->dial;
+    const char *tried = d->tried.len > 0 ? d->tried.text : "no address is usable from here";
+    char text[512];
+    wio_text(text, sizeof text, "%s", tried);
+    wio_tcp_link_over(l, err, "cannot connect to %s: %s",
+                      wio_tcp_peer_name(tcp_of(l), l->ep.peer, who, sizeof who), text);
+}
+
+static int64_t backoff(uint32_t tries)
+{
+    return tries < 8 ? 1000000LL << tries : 250000000LL;
+}
+
+/* Every address was tried. */
+static void exhausted(struct tcp_link *l)
+{
+    struct tcp_iface *f = tcp_of(l);
+    struct tcp_dial *d = l->dial;
+    bool in_time = wio_os_now_ns() - d->began < f->connect_timeout || d->drops < DROPS_MIN;
+    d->addr = 0;
+    if (d->drops > 0 && in_time && d->err == 0)
+        wio_tcp_dial_later(l, backoff(d->drops));
+    else
+        give_up(l, d->err != 0 ? d->err : WAITIO_ERR_PEER);
+}
+
+/* Start connecting to one address. @return 0 under way, else -errno */
+static int try_addr(struct tcp_link *l, const union tcp_addr *a, int64_t allowed)
+{
+    struct tcp_iface *f = tcp_of(l);
+    bool v6 = a->sa.sa_family == AF_INET6;
+    int fd = wio_os_socket(a->sa.sa_family, SOCK_STREAM);
+    if (fd < 0)
+        return fd;
+    wio_tcp_sockopt(f, fd, a);
+    int rc = wio_os_connect(fd, &a->sa, v6 ? sizeof a->in6 : sizeof a->in4);
+    if (rc < 0 && rc != -EINPROGRESS) {
+        wio_os_close(fd);
+        return rc;
+    }
+    struct tcp_conn *c = wio_tcp_conn_new(f, fd, a);
+    if (c == NULL) {
+        wio_os_close(fd);
+        return -ENOMEM;
+    }
+    const struct wio_table *t = f->base.table;
+    struct wio_auth_id mine = {.rank = t->me}, peer = {.rank = l->ep.peer};
+    memcpy(mine.universe, t->universe, WIO_UNIVERSE_ID);
+    memcpy(peer.universe, t->universe, WIO_UNIVERSE_ID);
+    int err = wio_auth_start(&c->auth, WIO_AUTH_DIAL, WIO_AUTH_LINK, f->base.p.secret, &mine, &peer,
+                             NULL, NULL);
+    if (err == 0 && wio_tcp_conn_watch(c) < 0)
+        err = WAITIO_ERR_SYSTEM;
+    if (err != 0) {
+        wio_os_close(fd);
+        wio_os_free(c);
+        return -EIO;
+    }
+    c->connecting = true; /* also when connect() succeeded at once: the first event says so */
+    c->deadline = wio_os_now_ns() + allowed;
+    wio_tcp_timer_at(f, c->deadline);
+    c->link = l;
+    l->dial->conn = c;
+    l->addr = *a;
+    f->nopen++;
+    wio_list_push(&f->dials, &c->node);
+    return 0;
+}
+
+/* Out of descriptors: make room, come again. */
+static void no_descriptor(struct tcp_link *l)
+{
+    struct tcp_iface *f = tcp_of(l);
+    struct tcp_dial *d = l->dial;
+    if (!f->warned_fds) {
+        f->warned_fds = true;
+        wio_warn(
+            f->base.p.log, WIO_C_TCP,
+            "out of file descriptors (limit %d, %d connections open): closing idle connections; "
+            "raise the limit (ulimit -n) or lower WAITIO_MAX_CONNECTIONS",
+            wio_os_fd_limit(), f->nopen);
+    }
+    (void)wio_tcp_shed_stranger(f);
+    (void)wio_tcp_evict(f);
+    if (wio_os_now_ns() - d->began > f->connect_timeout && ++d->drops >= DROPS_MIN) {
+        wio_strbuf_add(&d->tried, "out of file descriptors (limit %d)", wio_os_fd_limit());
+        give_up(l, WAITIO_ERR_LIMIT);
+        return;
+    }
+    wio_tcp_dial_later(l, 20000000);
+}
+
+static void next_addr(struct tcp_link *l)
+{
+    struct tcp_iface *f = tcp_of(l);
+    struct tcp_dial *d = l->dial;
+    union tcp_addr a[WIO_HOST_ADDRS];
+    uint32_t n = (uint32_t)wio_tcp_peer_addrs(f, l->ep.peer, a, WIO_HOST_ADDRS);
+    int64_t left = d->began + f->connect_timeout - wio_os_now_ns();
+    while (d->addr < n) {
+        uint32_t i = d->addr;
+        int64_t allowed = left / (int64_t)(n - i);
+        int rc = try_addr(l, &a[i], allowed > 100000000 ? allowed : 100000000);
+        if (rc == 0) {
+            if (l->state != TCP_DIAL)
+                wio_tcp_set_state(l, TCP_DIAL);
+            return;
+        }
+        if (rc == -EMFILE || rc == -ENFILE) {
+            no_descriptor(l);
+            return;
+        }
+        note(d, &a[i], strerror(-rc));
+        d->addr++;
+    }
+    exhausted(l);
+}
+
+void wio_tcp_dial(struct tcp_link *l)
+{
+    struct tcp_iface *f = tcp_of(l);
+    l->timer = INT64_MAX;
+    if (l->dial == NULL) {
+        l->dial = wio_os_alloc(sizeof *l->dial);
+        if (l->dial == NULL) {
+            wio_tcp_link_over(l, WAITIO_ERR_NOMEM, "no memory to connect");
+            return;
+        }
+        l->dial->began = wio_os_now_ns();
+    }
+    if (l->older != NULL) {
+        if (l->state != TCP_WAIT)
+            wio_tcp_set_state(l, TCP_WAIT);
+        return; /* the end of the older link wakes us */
+    }
+    if (!wio_tcp_room(f)) {
+        wio_tcp_dial_later(l, 1000000);
+        return;
+    }
+    next_addr(l);
+}
+
+void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what)
+{
+    struct tcp_link *l = c->link;
+    struct tcp_dial *d = l->dial;
+    bool connecting = c->connecting, dropped = c->dropped;
+    bool refused = !connecting && c->auth.refused_by_peer;
+    note(d, &c->addr, what);
+    wio_tcp_conn_close(c);
+    if (refused && err == WAITIO_ERR_BUSY) {
+        d->tried.len = 0;
+        wio_tcp_dial_later(l, backoff(d->busy));
+        d->busy++;
+        return;
+    }
+    d->addr++;
+    if (dropped)
+        d->drops++;
+    else if (!connecting && d->err == 0)
+        d->err = err; /* somebody answered, but not as our peer would */
+    next_addr(l);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file listen.c
+ * Listeners and the decision about proven dialers. Strangers cost at most TCP_STRANGERS_MAX slots
+ * and ten seconds each; when all are taken the oldest silent one goes first, so that a flood of
+ * idle connections never keeps members out.
+ */
+#include <arpa/inet.h>
+
+#include "tcp.h"
+
+#define BACKLOG 4096
+#define ACCEPTS 64 /* per listener and round */
+
+/* ---- opening ---- */
+
+static int bind_one(struct tcp_iface *f, union tcp_addr *a, uint16_t port)
+{
+    bool v6 = a->sa.sa_family == AF_INET6;
+    int fd = wio_os_socket(a->sa.sa_family, SOCK_STREAM), one = 1;
+    if (fd < 0)
+        return fd;
+    if (v6) {
+        a->in6.sin6_port = htons(port);
+        (void)wio_os_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    } else {
+        a->in4.sin_port = htons(port);
+    }
+    int rc = wio_os_bind(fd, &a->sa, v6 ? sizeof a->in6 : sizeof a->in4);
+    if (rc == 0)
+        rc = wio_os_listen(fd, BACKLOG);
+    if (rc < 0) {
+        wio_os_close(fd);
+        return rc;
+    }
+    f->listener[f->nlisteners].src.what = TCP_IS_LISTENER;
+    f->listener[f->nlisteners++].fd = fd;
+    return 0;
+}
+
+static int bound_port(struct tcp_iface *f)
+{
+    struct sockaddr_storage ss;
+    socklen_t len = sizeof ss;
+    int rc = wio_os_sockname(f->listener[0].fd, &ss, &len);
+    if (rc < 0)
+        return rc;
+    return ss.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)(void *)&ss)->sin6_port)
+                                    : ntohs(((struct sockaddr_in *)(void *)&ss)->sin_port);
+}
+
+static void from_tab(const struct wio_tab_addr *t, union tcp_addr *a)
+{
+    memset(a, 0, sizeof *a);
+    if (t->family == 6) {
+        a->in6.sin6_family = AF_INET6;
+        a->in6.sin6_scope_id = t->scope;
+        memcpy(&a->in6.sin6_addr, t->ip, 16);
+    } else {
+        a->in4.sin_family = AF_INET;
+        memcpy(&a->in4.sin_addr, t->ip, 4);
+    }
+}
+
+/* Addresses to bind. @return how many, or < 0 */
+static int bind_list(struct tcp_iface *f, union tcp_addr *a)
+{
+    const struct wio_config *cfg = f->base.p.cfg;
+    memset(a, 0, 2 * sizeof *a);
+    a[0].in4.sin_family = AF_INET;
+    a[1].in6.sin6_family = AF_INET6;
+    if (f->base.p.secret->len == 0 && !cfg->secret_none_remote) {
+        a[0].in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        a[1].in6.sin6_addr = in6addr_loopback;
+        return 2;
+    }
+    if (cfg->netdev[0] == '\0' || cfg->advertise[0] != '\0')
+        return 2;
+    struct wio_tab_host h = {0};
+    int rc = wio_boot_addresses(cfg, f->base.p.log, &h);
+    if (rc < 0)
+        return rc;
+    int n = 0;
+    for (uint32_t i = 0; i < h.naddr && i < WIO_HOST_ADDRS; i++)
+        from_tab(&h.addr[i], &a[n++]);
+    return n;
+}
+
+static bool skippable(int rc)
+{
+    return rc == -EAFNOSUPPORT || rc == -EADDRNOTAVAIL;
+}
+
+int wio_tcp_listen(struct tcp_iface *f)
+{
+    union tcp_addr a[WIO_HOST_ADDRS];
+    int n = bind_list(f, a), rc = 0;
+    if (n < 0)
+        return n;
+    for (int attempt = 0; attempt < 32; attempt++) {
+        uint16_t port = 0;
+        for (int i = 0; i < n; i++) {
+            rc = bind_one(f, &a[i], port);
+            if (rc < 0 && skippable(rc))
+                continue;
+            if (rc < 0)
+                break;
+            if (port == 0)
+                port = (uint16_t)bound_port(f);
+        }
+        if (f->nlisteners > 0 && (rc == 0 || skippable(rc))) {
+            f->port = port;
+            return 0;
+        }
+        wio_tcp_unlisten(f);
+        if (rc != -EADDRINUSE) /* the same port must be free for every address: try another one */
+            break;
+    }
+    return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "cannot listen for connections");
+}
+
+void wio_tcp_unlisten(struct tcp_iface *f)
+{
+    for (int i = 0; i < f->nlisteners; i++)
+        wio_os_close(f->listener[i].fd);
+    f->nlisteners = 0;
+    f->listening = false;
+}
+
+void wio_tcp_listen_watch(struct tcp_iface *f, bool on)
+{
+    int op = !f->listening ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    for (int i = 0; i < f->nlisteners; i++) {
+        struct tcp_listener *ln = &f->listener[i];
+        (void)wio_os_epoll_ctl(f->epoll, op, ln->fd, on ? EPOLLIN : 0, &ln->src);
+        (void)wio_os_epoll_ctl(f->svc_epoll, op, ln->fd, on ? EPOLLIN : 0, &ln->src);
+    }
+    f->listening = true;
+    f->paused = !on;
+}
+
+/* ---- who may come in ---- */
+
+/* May a proven peer have a link now? BUSY = come again. */
+static int admit_link(struct tcp_iface *f, uint32_t peer, char *why, size_t nwhy)
+{
+    struct tcp_link *l = wio_tcp_link_find(f, peer);
+    if (l == NULL)
+        return 0;
+    if (l->state == TCP_WAIT && l->older != NULL) {
+        struct tcp_link *old = l->older;
+        if (old->state == TCP_LAST && old->older == NULL) {
+            wio_tcp_link_over(old, 0, "%s", wio_bye_reason_name(old->bye_reason));
+            return 0;
+        }
+        wio_tcp_make_ready(old);
+        wio_text(why, nwhy, "the older link is still closing");
+        return WAITIO_ERR_BUSY;
+    }
+    if (l->state == TCP_DIAL && f->base.table->me < peer && l->dial->conn != NULL &&
+        !l->dial->conn->connecting) {
+        wio_text(why, nwhy, "my dial goes first");
+        return WAITIO_ERR_BUSY;
+    }
+    if (l->state <= TCP_CONFIRM || l->state == TCP_LAST)
+        return 0;
+    wio_tcp_mark_hup(l); /* it may have ended: look, whoever drives us */
+    wio_text(why, nwhy, "a link exists");
+    return WAITIO_ERR_BUSY;
+}
+
+static int admit(void *arg, const struct wio_auth_id *peer, bool proven, char *why, size_t nwhy)
+{
+    struct tcp_conn *c = arg;
+    struct tcp_iface *f = c->iface;
+    const struct wio_table *t = f->base.table;
+    if (!proven)
+        return 0; /* nothing to say to a stranger */
+    if (memcmp(peer->universe, t->universe, WIO_UNIVERSE_ID) != 0) {
+        wio_text(why, nwhy, "this process belongs to another run");
+        return WAITIO_ERR_JOIN;
+    }
+    if (peer->rank >= t->size) {
+        wio_text(why, nwhy, "universe rank %u does not exist (size %u)", peer->rank, t->size);
+        return WAITIO_ERR_RANK;
+    }
+    if (peer->rank == t->me) {
+        wio_text(why, nwhy, "universe rank %u is myself", peer->rank);
+        return WAITIO_ERR_RANK;
+    }
+    return admit_link(f, peer->rank, why, nwhy);
+}
+
+/* ---- accepting ---- */
+
+bool wio_tcp_shed_stranger(struct tcp_iface *f)
+{
+    struct tcp_conn *victim = NULL;
+    WIO_LIST_FOR(it, &f->inbound)
+    {
+        struct tcp_conn *c = WIO_CONTAINER(it, struct tcp_conn, node);
+        if (victim == NULL || (victim->spoke && !c->spoke))
+            victim = c;
+        if (!c->spoke)
+            break;
+    }
+    if (victim == NULL)
+        return false;
+    f->base.p.counters->strangers++;
+    wio_tcp_conn_close(victim);
+    return true;
+}
+
+static void inbound(struct tcp_iface *f, int fd, const union tcp_addr *from)
+{
+    if (f->ninbound >= TCP_STRANGERS_MAX)
+        (void)wio_tcp_shed_stranger(f);
+    struct tcp_conn *c = wio_tcp_conn_new(f, fd, from);
+    if (c == NULL) {
+        wio_os_close(fd);
+        return;
+    }
+    const struct wio_table *t = f->base.table;
+    struct wio_auth_id mine = {.rank = t->me};
+    memcpy(mine.universe, t->universe, WIO_UNIVERSE_ID);
+    wio_tcp_sockopt(f, fd, from);
+    int rc = wio_auth_start(&c->auth, WIO_AUTH_ACCEPT, WIO_AUTH_LINK, f->base.p.secret, &mine, NULL,
+                            admit, c);
+    if (rc != 0 || wio_tcp_conn_watch(c) < 0) {
+        wio_os_close(fd);
+        wio_os_free(c);
+        return;
+    }
+    c->deadline = wio_os_now_ns() + TCP_HANDSHAKE_NS;
+    wio_tcp_timer_at(f, c->deadline);
+    wio_list_push(&f->inbound, &c->node);
+    f->ninbound++;
+    (void)wio_tcp_conn_drive(c);
+}
+
+/* accept() failed for want of a descriptor or memory. @return true: room was made, try again */
+static bool out_of_descriptors(struct tcp_iface *f, bool again)
+{
+    if (!f->warned_fds) {
+        f->warned_fds = true;
+        wio_warn(
+            f->base.p.log, WIO_C_TCP,
+            "out of file descriptors (limit %d, %d connections open, %d unauthenticated): cannot "
+            "accept connections until some close; raise the limit (ulimit -n) or lower "
+            "WAITIO_MAX_CONNECTIONS",
+            wio_os_fd_limit(), f->nopen, f->ninbound);
+    }
+    if (!again && wio_tcp_shed_stranger(f))
+        return true;
+    (void)wio_tcp_evict(f);
+    wio_tcp_listen_watch(f, false); /* a readable listener would wake us without end */
+    f->resume_at = wio_os_now_ns() + 50000000;
+    wio_tcp_timer_at(f, f->resume_at);
+    return false;
+}
+
+static bool lacks_resources(int rc)
+{
+    return rc == -EMFILE || rc == -ENFILE || rc == -ENOBUFS || rc == -ENOMEM;
+}
+
+int wio_tcp_accept(struct tcp_iface *f, struct tcp_listener *ln)
+{
+    int count = 0;
+    bool again = false;
+    while (count < ACCEPTS && f->base.table != NULL) {
+        struct sockaddr_storage ss;
+        socklen_t len = sizeof ss;
+        int fd = wio_os_accept(ln->fd, &ss, &len);
+        if (fd == -EAGAIN)
+            break;
+        if (fd < 0 && lacks_resources(fd)) {
+            if (!out_of_descriptors(f, again))
+                break;
+            again = true;
+            continue;
+        }
+        count++;
+        if (fd < 0)
+            continue; /* the connection died in the queue */
+        union tcp_addr from;
+        memset(&from, 0, sizeof from);
+        memcpy(&from, &ss, len < sizeof from ? len : sizeof from);
+        inbound(f, fd, &from);
+    }
+    return count;
+}

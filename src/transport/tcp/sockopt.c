@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file sockopt.c  Options of link sockets. */
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+
+#include "tcp.h"
+
+static bool same_prefix(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+    unsigned bytes = bits / 8, rest = bits % 8;
+    if (memcmp(a, b, bytes) != 0)
+        return false;
+    return rest == 0 || ((a[bytes] ^ b[bytes]) >> (8 - rest)) == 0;
+}
+
+bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a)
+{
+    const struct wio_table *t = f->base.table;
+    const struct wio_tab_host *me = &t->host[t->ep[t->me].host];
+    bool v6 = a->sa.sa_family == AF_INET6;
+    uint8_t ip[16] = {0};
+    if (v6)
+        memcpy(ip, &a->in6.sin6_addr, 16);
+    else
+        memcpy(ip, &a->in4.sin_addr, 4);
+    if (v6 ? IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr) : ip[0] == 127)
+        return true;
+    for (uint32_t i = 0; i < me->naddr && i < WIO_HOST_ADDRS; i++) {
+        const struct wio_tab_addr *m = &me->addr[i];
+        unsigned all = v6 ? 128 : 32;
+        if (m->family != (v6 ? 6 : 4))
+            continue;
+        if (same_prefix(m->ip, ip, m->prefix > 0 && m->prefix <= all ? m->prefix : all))
+            return true;
+    }
+    return false;
+}
+
+static void warn_congestion(struct tcp_iface *f, const char *name, int oserr)
+{
+    if (f->warned_cc)
+        return;
+    f->warned_cc = true;
+    char offers[256] = "?";
+    int fd = wio_os_open_read("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    if (fd >= 0) {
+        ssize_t n = wio_os_read(fd, offers, sizeof offers - 1);
+        offers[n > 0 ? n : 0] = '\0';
+        offers[strcspn(offers, "\n")] = '\0';
+        wio_os_close(fd);
+    }
+    wio_warn(
+        f->base.p.log, WIO_C_TCP,
+        "WAITIO_TCP_CONGESTION=%s cannot be used (%s): this system offers %s; going on with the "
+        "system's choice",
+        name, strerror(-oserr), offers);
+}
+
+static int set_congestion(int fd, const char *name)
+{
+    return wio_os_setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
+}
+
+/* auto: near peers get a loss-based control, which is twice as fast as BBR there; the control for
+ * long distances is the administrator's choice. */
+static void congestion(struct tcp_iface *f, int fd, const union tcp_addr *peer)
+{
+    const char *name = f->base.p.cfg->tcp_congestion;
+    if (name[0] == '\0' || strcmp(name, "system") == 0)
+        return;
+    if (strcmp(name, "auto") == 0) {
+        if (wio_tcp_near(f, peer) && set_congestion(fd, "cubic") < 0)
+            (void)set_congestion(fd, "reno");
+        return;
+    }
+    int rc = set_congestion(fd, name);
+    if (rc < 0)
+        warn_congestion(f, name, rc);
+}
+
+static void set_int(int fd, int level, int name, int value)
+{
+    (void)wio_os_setsockopt(fd, level, name, &value, sizeof value);
+}
+
+void wio_tcp_sockopt(struct tcp_iface *f, int fd, const union tcp_addr *peer)
+{
+    const struct wio_config *cfg = f->base.p.cfg;
+    set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    if (cfg->tcp_sndbuf > 0)
+        set_int(fd, SOL_SOCKET, SO_SNDBUF,
+                cfg->tcp_sndbuf > INT32_MAX ? INT32_MAX : (int)cfg->tcp_sndbuf);
+    if (cfg->tcp_rcvbuf > 0)
+        set_int(fd, SOL_SOCKET, SO_RCVBUF,
+                cfg->tcp_rcvbuf > INT32_MAX ? INT32_MAX : (int)cfg->tcp_rcvbuf);
+    congestion(f, fd, peer);
+}

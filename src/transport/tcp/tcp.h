@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file tcp.h
+ * Private to src/transport/tcp. Everything here runs under the universe's engine lock; nothing
+ * sleeps. docs/design/connection.md tells the story (a test compares its table with ours).
+ *
+ * Objects: tcp_iface (one per universe) -> tcp_link (one per peer; is the wio_ep) and tcp_conn (a
+ * socket in its handshake, either direction; gone once the socket belongs to a link).
+ *
+ * Upcalls run only inside progress(): READY, messages and payloads directly, everything else by
+ * wio_tcp_dispatch() at its end ("news", finished sends).
+ */
+#ifndef WIO_TCP_H
+#define WIO_TCP_H
+
+#include <assert.h>
+#include <errno.h>
+#include <netinet/in.h>
+
+#include "os/os.h"
+#include "transport/transport.h"
+
+#define TCP_STRANGERS_MAX 64           /* unauthenticated inbound connections at once */
+#define TCP_HANDSHAKE_NS 10000000000LL /* how long one of them may take */
+#define TCP_STAGE_BYTES (64u << 10)    /* staging buffer, one per interface */
+#define TCP_FIRST_READ (16u << 10)     /* read this much when a header is expected */
+#define TCP_BULK_FIRST 1024u           /* ... and this much when the last payload was bulk */
+#define TCP_DIRECT_MIN 2048u           /* payload rest from which it is read into the sink */
+#define TCP_INLINE 512u                /* payloads up to here are copied behind the header */
+#define TCP_GATHER 16                  /* queued messages per system call */
+#define TCP_BATCHES_MAX 64             /* batch buffers in use at once; beyond: write at once */
+#define TCP_ACK_FRAMES 64u             /* acknowledge at the latest after so many frames ... */
+#define TCP_ACK_BYTES (1u << 20)       /* ... or bytes without anything going back */
+#define TCP_RX_ROUND (1u << 20)        /* bytes read from one link before the next has its turn */
+#define TCP_LISTENERS (WIO_HOST_ADDRS + 2)
+
+/** States of a link. Table with legal successors: link.c, docs/design/connection.md. */
+enum tcp_state {
+    TCP_NEW,     /* made, nothing on the wire */
+    TCP_WAIT,    /* before (another) dial: older link closing, no descriptor free, pause after a
+                    refusal */
+    TCP_DIAL,    /* our connect() or handshake is under way */
+    TCP_CONFIRM, /* the peer's dial is proven; its first frame makes the link READY */
+    TCP_READY,   /* open both ways */
+    TCP_DRAIN,   /* close() called: queued output goes first, then our GOODBYE */
+    TCP_HALF,    /* our GOODBYE is out and our side shut; reading until the peer's */
+    TCP_ANSWER,  /* the peer's GOODBYE was heard: queued output goes first, then our GOODBYE */
+    TCP_LAST,    /* both goodbyes said: waiting for the end of the stream */
+    TCP_CLOSED,  /* over */
+    TCP_STATES
+};
+
+struct tcp_state_row {
+    const char *name;
+    uint16_t next;    /* mask of legal successors */
+    uint8_t ep;       /* enum wio_ep_state shown to p2p */
+    const char *what; /* one line */
+};
+extern const struct tcp_state_row wio_tcp_states[TCP_STATES];
+
+/** What an epoll entry points at. */
+enum tcp_what { TCP_IS_LISTENER, TCP_IS_CONN, TCP_IS_LINK };
+struct tcp_src {
+    uint8_t what; /* enum tcp_what */
+};
+
+/** An IPv4 or IPv6 socket address, small. */
+union tcp_addr {
+    struct sockaddr sa;
+    struct sockaddr_in in4;
+    struct sockaddr_in6 in6;
+};
+
+struct tcp_listener {
+    struct tcp_src src;
+    int fd;
+};
+
+/** Bytes to be written before anything else that has not begun (batched messages, control frames).
+ */
+struct tcp_batch {
+    uint32_t off, len;
+    uint32_t msgs; /* MESSAGE frames inside */
+    uint8_t data[WIO_BATCH_BYTES];
+};
+
+/** A socket in its handshake. */
+struct tcp_conn {
+    struct tcp_src src;
+    bool connecting; /* TCP connect() still under way */
+    bool spoke;      /* at least one byte came */
+    bool dropped;    /* the other side hung up inside the handshake */
+    int fd;          /* -1 once given away or closed */
+    struct tcp_iface *iface;
+    struct tcp_link *link; /* dial: whose; accept: NULL */
+    struct wio_list node;  /* iface->inbound, iface->dials or iface->grave */
+    int64_t deadline;
+    union tcp_addr addr;
+    struct wio_auth auth;
+};
+
+/** State of a link that is only needed while it is being made. */
+struct tcp_dial {
+    struct tcp_conn *conn;
+    int64_t began;
+    uint32_t addr;           /* next address of the peer's list */
+    uint32_t drops;          /* times the peer hung up inside a handshake */
+    uint32_t busy;           /* times it said: busy, later */
+    int err;                 /* most telling error so far */
+    struct wio_strbuf tried; /* "10.0.0.2:4433 connection refused; ..." */
+};
+
+struct tcp_link {
+    struct wio_ep ep;
+    struct tcp_src src;
+    uint8_t state;      /* enum tcp_state */
+    uint8_t told;       /* last wio_ep_state p2p was told by on_state */
+    uint8_t bye_reason; /* of close() or of the peer's GOODBYE */
+    bool known;         /* p2p holds the ep */
+    bool ready;         /* in iface->ready: unread input is likely */
+    bool hup;           /* end of stream or error announced: read until it is found */
+    bool eof;           /* end of stream found */
+    bool can_write;
+    bool pending; /* in iface->out or iface->blocked */
+    bool watched;
+    bool bye_wanted; /* GOODBYE goes out when everything else has */
+    bool bye_queued; /* GOODBYE is in the batch buffer */
+    bool bye_heard;
+    bool ack_due, pong_due;
+    bool bulk;         /* last payload was bulk: a short first read pays */
+    bool body;         /* inside a message (sink is valid) */
+    bool rx_crc;       /* current message carries a checksum */
+    bool write_failed; /* never write again; reading will find out why */
+    uint8_t hdr_have;  /* bytes of a torn header */
+    uint8_t svc;       /* extra interest in the service set: TCP_SVC_* */
+    int fd;
+    int err;   /* CLOSED: result for p2p */
+    int oserr; /* of a failed write */
+    uint32_t rx_seq, rx_unacked, rx_unacked_bytes;
+    uint32_t rx_left, rx_pos, rx_crc_want, rx_crc_have;
+    uint32_t keep_len;         /* input kept back: keep_len bytes at keep */
+    uint8_t *keep, *keep_heap; /* keep_heap: our own copy, else keep lies in iface->stage */
+    struct wio_sink sink;
+    uint8_t hdr[WIO_HDR_BYTES];
+    uint32_t tx_seq, tx_acked;
+    struct wio_tx *cur; /* begun, rest waits */
+    uint8_t cur_hdr[WIO_LINK_BYTES];
+    struct wio_list small, bulk_q;
+    struct tcp_batch *batch;
+    size_t queued;         /* bytes of cur, small and bulk_q not yet written */
+    struct wio_list all;   /* iface->links */
+    struct wio_list group; /* iface->connecting, lru or closing by state */
+    struct wio_list rnode; /* iface->ready */
+    struct wio_list onode; /* iface->out or blocked */
+    struct wio_list wnode; /* iface->watched */
+    struct wio_list news;  /* iface->news */
+    struct wio_list probe; /* iface->probe: may have unacknowledged data */
+    int64_t silent_since;  /* liveness: retransmitting without answer since; 0 = no */
+    int64_t timer;         /* WAIT: dial then */
+    struct tcp_dial *dial;
+    struct tcp_link *hash_next, *older, *newer; /* same peer: older one still closing */
+    union tcp_addr addr;
+    char *text; /* CLOSED: why */
+};
+static_assert(sizeof(struct tcp_link) <= 1024,
+              "an idle connected link costs at most 1 KiB of ours");
+
+#define TCP_SVC_READ 1u
+#define TCP_SVC_WRITE 2u
+
+struct tcp_iface {
+    struct wio_iface base;
+    int epoll, svc_epoll;
+    struct tcp_listener listener[TCP_LISTENERS];
+    int nlisteners;
+    uint16_t port;
+    bool listening; /* listeners are in the event sets */
+    bool paused;    /* ... but silenced: out of descriptors */
+    bool in_progress, stop;
+    bool warned_fds, warned_cc, warned_cap;
+    bool crc;
+    bool timer_asked; /* somebody slept on next_timer_ns(): look at the clock */
+    uint32_t ticks;
+    int64_t resume_at;       /* paused listeners */
+    int64_t timer_at;        /* earliest timer; INT64_MAX = none */
+    int64_t probe_at;        /* next liveness round; INT64_MAX = none */
+    int64_t connect_timeout; /* ns */
+    struct wio_list links, connecting, lru, closing;
+    struct wio_list ready, out, blocked, watched, news, probe;
+    struct wio_list done; /* wio_tx finished without error */
+    struct wio_list inbound, dials, grave;
+    int ninbound, nhup;
+    int nopen, cap; /* links with a socket, and how many there should be at most */
+    int nbatch;
+    struct wio_pool batches;
+    struct tcp_link **hash;
+    uint32_t nhash, nlinks;       /* buckets (power of two), entries */
+    struct tcp_link *stage_owner; /* whose kept-back input lies in stage */
+    uint8_t *stage;
+};
+
+static inline struct tcp_iface *tcp_iface_of(struct wio_iface *i)
+{
+    return WIO_CONTAINER(i, struct tcp_iface, base);
+}
+static inline struct tcp_link *tcp_link_of(struct wio_ep *e)
+{
+    return WIO_CONTAINER(e, struct tcp_link, ep);
+}
+static inline struct tcp_iface *tcp_of(const struct tcp_link *l)
+{
+    return tcp_iface_of(l->ep.iface);
+}
+static inline bool tcp_can_read(const struct tcp_link *l)
+{
+    return l->fd >= 0 && !l->eof;
+}
+/** May the service thread read this link? Only where an application cannot be asked to. */
+static inline bool tcp_service_reads(const struct tcp_link *l)
+{
+    return l->watched || l->hup || l->state != TCP_READY;
+}
+
+/* ---- link.c: states, table of links, life and death ---- */
+/** Change state: checks legality, logs, moves the link between lists, leaves news for p2p. */
+void wio_tcp_set_state(struct tcp_link *l, enum tcp_state to);
+struct tcp_link *wio_tcp_link_find(struct tcp_iface *f, uint32_t peer);
+/** New link in state NEW, made the current one of its peer. NULL: out of memory. */
+struct tcp_link *wio_tcp_link_new(struct tcp_iface *f, uint32_t peer);
+/** Drop everything of the link, no upcalls. */
+void wio_tcp_link_free(struct tcp_link *l);
+/** The link takes over a proven socket: registered in both event sets. @return 0 or < 0 (not taken)
+ */
+int wio_tcp_link_adopt(struct tcp_link *l, struct tcp_conn *c);
+/** Give the socket up without closing the link (CONFIRM that came to nothing). */
+void wio_tcp_link_drop_socket(struct tcp_link *l);
+/** End of the link: CLOSED with this result; p2p is told by the next dispatch. */
+void wio_tcp_link_over(struct tcp_link *l, int err, const char *fmt, ...) WIO_PRINTF(3, 4);
+/** The connection broke (oserr: -errno, 0 = end of stream without GOODBYE). */
+void wio_tcp_link_lost(struct tcp_link *l, int oserr);
+/** The peer broke the protocol: counted, GOODBYE(ERROR) tried, CLOSED with @p err. */
+void wio_tcp_link_violation(struct tcp_link *l, int err, const char *why);
+void wio_tcp_link_news(struct tcp_link *l);
+void wio_tcp_make_ready(struct tcp_link *l);
+void wio_tcp_mark_hup(struct tcp_link *l);
+void wio_tcp_clear_hup(struct tcp_link *l);
+static inline void wio_tcp_touch(struct tcp_iface *f, struct tcp_link *l)
+{
+    if (f->lru.prev != &l->group && l->state == TCP_READY) {
+        wio_list_remove(&l->group);
+        wio_list_push(&f->lru, &l->group);
+    }
+}
+/** "PB 1 rank 3" */
+const char *wio_tcp_peer_name(const struct tcp_iface *f, uint32_t peer, char *buf, size_t n);
+/** "PB 1 rank 3 (10.0.0.2:4433)" */
+const char *wio_tcp_link_name(const struct tcp_link *l, char *buf, size_t n);
+const char *wio_tcp_addr_text(const union tcp_addr *a, char *buf, size_t n);
+
+/* ---- dial.c ---- */
+/** Start (or restart) making the connection of a NEW or WAIT link; may leave it in WAIT. */
+void wio_tcp_dial(struct tcp_link *l);
+/** Wait for @p ns, then dial again. */
+void wio_tcp_dial_later(struct tcp_link *l, int64_t ns);
+/** A dial's socket failed. @p err WAITIO_ERR_*; @p what text of the failure */
+void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what);
+void wio_tcp_dial_cancel(struct tcp_link *l);
+void wio_tcp_dial_free(struct tcp_link *l);
+/** Fill the peer's usable addresses in order. @return how many */
+int wio_tcp_peer_addrs(const struct tcp_iface *f, uint32_t peer, union tcp_addr *out, int max);
+
+/* ---- listen.c, conn.c ---- */
+int wio_tcp_listen(struct tcp_iface *f);
+void wio_tcp_unlisten(struct tcp_iface *f);
+/** Start or stop watching the listeners. */
+void wio_tcp_listen_watch(struct tcp_iface *f, bool on);
+/** Accept what waits. @return connections accepted */
+int wio_tcp_accept(struct tcp_iface *f, struct tcp_listener *ln);
+struct tcp_conn *wio_tcp_conn_new(struct tcp_iface *f, int fd, const union tcp_addr *addr);
+/** Register a connection in both event sets. */
+int wio_tcp_conn_watch(struct tcp_conn *c);
+/** Go on with connect() or handshake as far as possible. @return events handled */
+int wio_tcp_conn_drive(struct tcp_conn *c);
+/** Close and bury (freed at the end of progress, or by wio_tcp_bury). */
+void wio_tcp_conn_close(struct tcp_conn *c);
+void wio_tcp_bury(struct tcp_iface *f);
+/** Room for one more inbound connection: drop a stranger when all slots are taken. @return false:
+ * none */
+bool wio_tcp_shed_stranger(struct tcp_iface *f);
+
+/* ---- tx.c ---- */
+int wio_tcp_send(struct wio_ep *ep, struct wio_tx *tx);
+size_t wio_tcp_queued(const struct wio_ep *ep);
+void wio_tcp_flush(struct wio_iface *iface);
+/** Write as much as the socket takes. No upcalls. */
+void wio_tcp_tx_run(struct tcp_link *l);
+/** There is (or may be) something to write: into the right list. */
+void wio_tcp_tx_wake(struct tcp_link *l);
+/** Anything queued, begun, batched or control frames due? */
+bool wio_tcp_tx_idle(const struct tcp_link *l);
+/** Give everything queued back with an error (upcalls!). */
+void wio_tcp_tx_fail_all(struct tcp_link *l, int err);
+void wio_tcp_tx_drop(struct tcp_link *l);
+/** Best effort: GOODBYE(reason) now, unless in the middle of a message. */
+void wio_tcp_tx_last_words(struct tcp_link *l, enum wio_bye_reason reason);
+
+/* ---- rx.c ---- */
+/** Read and deliver. @return events handled. Sets iface->stop when p2p said so. */
+int wio_tcp_rx_run(struct tcp_link *l);
+/** Parser: feed bytes of the stream. @return bytes consumed (less than n: stopped or link closed).
+ */
+size_t wio_tcp_rx_feed(struct tcp_link *l, const uint8_t *data, size_t n);
+void wio_tcp_rx_drop(struct tcp_link *l);
+/** End of the stream (or of all hope of writing after it) was found. No upcalls. */
+void wio_tcp_rx_end(struct tcp_link *l);
+/** Payload bytes that may be read directly into the sink now. */
+size_t wio_tcp_rx_direct(const struct tcp_link *l);
+/** Account for n payload bytes that were read directly into the sink. */
+void wio_tcp_rx_took(struct tcp_link *l, size_t n);
+
+/* ---- events.c ---- */
+int wio_tcp_progress(struct wio_iface *iface, enum wio_progress_how how);
+int wio_tcp_progress_ep(struct wio_ep *ep);
+int wio_tcp_event_fd(struct wio_iface *iface, enum wio_progress_how how);
+int wio_tcp_arm(struct wio_iface *iface, enum wio_progress_how how);
+bool wio_tcp_needs_service(struct wio_iface *iface);
+void wio_tcp_watch(struct wio_ep *ep, bool on);
+/** Tell p2p the news and finished sends (upcalls). @return how many */
+int wio_tcp_dispatch(struct tcp_iface *f);
+/** Tell p2p that the link is READY (upcall). */
+void wio_tcp_announce(struct tcp_link *l);
+
+/* ---- liveness.c ---- */
+int64_t wio_tcp_next_timer(struct wio_iface *iface);
+void wio_tcp_timer_at(struct tcp_iface *f, int64_t when);
+/** Run what is due. @return events handled */
+int wio_tcp_timers(struct tcp_iface *f, int64_t now);
+
+/* ---- cap.c ---- */
+int wio_tcp_cap_of(const struct wio_config *cfg);
+/** Is there room for one more link? Otherwise starts closing the least recently used idle one.
+ *  @return 1 go on; 0 wait until one has closed */
+int wio_tcp_room(struct tcp_iface *f);
+/** Close the least recently used link that may be closed. @return true when one was found */
+bool wio_tcp_evict(struct tcp_iface *f);
+
+/* ---- sockopt.c ---- */
+/** Options of every link socket; @p peer decides on congestion control. */
+void wio_tcp_sockopt(struct tcp_iface *f, int fd, const union tcp_addr *peer);
+/** Same host or a subnet of ours? */
+bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a);
+
+/* ---- iface.c, dump.c ---- */
+void wio_tcp_close_link(struct wio_ep *ep, enum wio_bye_reason reason);
+void wio_tcp_dump(struct wio_iface *iface, struct wio_ep *ep, struct wio_strbuf *out);
+
+#endif
