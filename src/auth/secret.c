@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <openssl/crypto.h>
-#include <sys/stat.h>
 
 #include "auth/auth.h"
 #include "os/os.h"
@@ -22,7 +21,7 @@
 
 static int check_owner_and_mode(const char *path, const struct wio_os_stat *st)
 {
-    if (!S_ISREG(st->mode))
+    if (!st->is_file)
         return wio_fail(WAITIO_ERR_AUTH,
                         "secret file %s is not a regular file; name one in WAITIO_SECRET_FILE", path);
     if (st->uid != wio_os_uid())
@@ -33,7 +32,7 @@ static int check_owner_and_mode(const char *path, const struct wio_os_stat *st)
         return wio_fail(WAITIO_ERR_AUTH,
                         "secret file %s has mode %04o: others may use it; chmod 600 %s, and make a new "
                         "one if others may have read it",
-                        path, st->mode & 07777, path);
+                        path, st->mode, path);
     return 0;
 }
 
@@ -60,7 +59,7 @@ static int read_key(struct wio_secret *s, const char *path, int *oserr)
     *oserr = 0;
     /* Not by opening: a named pipe would block there. What counts is fstat, below. */
     int rc = wio_os_stat(path, &st);
-    if (rc == 0 && !S_ISREG(st.mode))
+    if (rc == 0 && !st.is_file)
         return check_owner_and_mode(path, &st);
     int fd = rc < 0 ? rc : wio_os_open_read(path);
     if (fd < 0) {
@@ -120,7 +119,7 @@ static int check_folder(const char *folder)
                         folder, (long)st.uid, (long)wio_os_uid());
     if ((st.mode & 022) != 0)
         return wio_fail(WAITIO_ERR_AUTH, "%s has mode %04o: others may write there; chmod 700 %s",
-                        folder, st.mode & 07777, folder);
+                        folder, st.mode, folder);
     return 0;
 }
 
@@ -219,6 +218,8 @@ static int load_cookie(struct wio_secret *s, struct wio_log *lg)
         rc = make_cookie(path, lg);
         if (rc == 0)
             rc = read_key(s, path, &oserr);
+        if (rc == 0)
+            wio_clear_error(); /* that there was none yet is no error */
     }
     for (int i = 0; i < TRIES && rc != 0 && worth_waiting(rc, oserr); i++) {
         wio_os_sleep_ns(TRY_PAUSE_NS);

@@ -114,7 +114,7 @@ int wio_os_link(const char *from, const char *to);
 int wio_os_rename(const char *from, const char *to);
 int wio_os_unlink(const char *path);
 int wio_os_mkdir(const char *path, unsigned mode);
-struct wio_os_stat { uid_t uid; unsigned mode; int64_t size; int64_t mtime_ns; bool is_dir; };
+struct wio_os_stat { uid_t uid; unsigned mode; int64_t size; int64_t mtime_ns; bool is_dir, is_file /* a regular one */; };
 int wio_os_stat(const char *path, struct wio_os_stat *st);   /* follows links */
 int wio_os_fstat(int fd, struct wio_os_stat *st);
 
