@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Add what a built library newly exports to spec/symbols.txt, marked with the version in the making.
+"""Add what a built library newly exports to spec/symbols.txt, with the version in the making.
 
-Run it when a new public function is meant to be there, and look at the difference before you commit.
+Run it when a new public function is meant to be there, and look at the difference before a commit.
 Names that vanished are only reported: removing one from the list is a decision of its own.
 """
 
