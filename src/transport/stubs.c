@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file stubs.c  Named stubs for slots that a transport does not support. */
+#include "os/os.h"
 #include "transport/transport.h"
 
 void wio_tr_no_flush(struct wio_iface *iface)
@@ -37,6 +38,17 @@ int64_t wio_tr_no_timer(struct wio_iface *iface)
 {
     (void)iface;
     return INT64_MAX;
+}
+
+void wio_tr_no_ping(struct wio_ep *ep)
+{
+    (void)ep;
+}
+
+int64_t wio_tr_no_heard(const struct wio_ep *ep)
+{
+    (void)ep;
+    return wio_os_now_ns();
 }
 
 void wio_tr_no_after_fork(struct wio_iface *iface)

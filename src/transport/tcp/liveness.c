@@ -74,6 +74,25 @@ static int probe_all(struct tcp_iface *f, int64_t now)
     return n;
 }
 
+void wio_tcp_ping(struct wio_ep *ep)
+{
+    struct tcp_link *l = tcp_link_of(ep);
+    if (l->ping_out || l->bye_queued || (l->state != TCP_READY && l->state != TCP_DRAIN))
+        return;
+    l->ping_due = l->ping_out = true;
+    wio_tcp_tx_run(l);
+}
+
+/* The kernel remembers; a time stamp of our own would cost every message a look at the clock. */
+int64_t wio_tcp_heard(const struct wio_ep *ep)
+{
+    const struct tcp_link *l = (const struct tcp_link *)(const void *)ep;
+    struct wio_os_tcp_info ti;
+    if (l->fd < 0 || wio_os_tcp_info(l->fd, &ti) < 0)
+        return 0;
+    return wio_os_now_ns() - ti.last_data_recv_ns;
+}
+
 /* ---- deadlines ---- */
 
 static int expire_strangers(struct tcp_iface *f, int64_t now)

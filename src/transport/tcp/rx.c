@@ -105,9 +105,12 @@ static int rx_header(struct tcp_link *l, const uint8_t *h)
     case WIO_FRAME_GOODBYE:
         return rx_goodbye(l, &fr);
     case WIO_FRAME_PING:
-        l->pong_due = true;
+        l->pong_due = !l->bye_queued;
         return 0;
-    default: /* ACK, PONG: the acknowledgement was all */
+    case WIO_FRAME_PONG:
+        l->ping_out = false;
+        return 0;
+    default: /* ACK: the acknowledgement was all */
         return 0;
     }
 }

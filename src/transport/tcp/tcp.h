@@ -126,7 +126,8 @@ struct tcp_link {
     bool bye_wanted; /* GOODBYE goes out when everything else has */
     bool bye_queued; /* GOODBYE is in the batch buffer */
     bool bye_heard;
-    bool ack_due, pong_due;
+    bool ack_due, ping_due, pong_due;
+    bool ping_out;     /* PING not answered yet */
     bool bulk;         /* last payload was bulk: a short first read pays */
     bool body;         /* inside a message (sink is valid) */
     bool rx_crc;       /* current message carries a checksum */
@@ -333,6 +334,8 @@ void wio_tcp_announce(struct tcp_link *l);
 /* ---- liveness.c ---- */
 int64_t wio_tcp_next_timer(struct wio_iface *iface);
 void wio_tcp_timer_at(struct tcp_iface *f, int64_t when);
+void wio_tcp_ping(struct wio_ep *ep);
+int64_t wio_tcp_heard(const struct wio_ep *ep);
 /** Run what is due. @return events handled */
 int wio_tcp_timers(struct tcp_iface *f, int64_t now);
 

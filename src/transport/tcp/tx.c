@@ -69,7 +69,7 @@ static void write_blocked(struct tcp_link *l)
 bool wio_tcp_tx_idle(const struct tcp_link *l)
 {
     return l->cur == NULL && l->batch == NULL && wio_list_empty(&l->small) &&
-           wio_list_empty(&l->bulk_q) && !l->ack_due && !l->pong_due &&
+           wio_list_empty(&l->bulk_q) && !l->ack_due && !l->ping_due && !l->pong_due &&
            (!l->bye_wanted || l->bye_queued);
 }
 
@@ -152,11 +152,17 @@ static bool batch_control(struct tcp_link *l, enum wio_frame_kind kind, enum wio
 static void add_control(struct tcp_link *l)
 {
     bool quiet = wio_list_empty(&l->small) && wio_list_empty(&l->bulk_q);
+    if (l->bye_queued) { /* GOODBYE is the last frame */
+        l->ack_due = l->ping_due = l->pong_due = false;
+        return;
+    }
+    if (l->ping_due && batch_control(l, WIO_FRAME_PING, WIO_BYE_NONE))
+        l->ping_due = false;
     if (l->pong_due && batch_control(l, WIO_FRAME_PONG, WIO_BYE_NONE))
         l->pong_due = false;
     if (l->ack_due && quiet)
         (void)batch_control(l, WIO_FRAME_ACK, WIO_BYE_NONE);
-    if (l->bye_wanted && !l->bye_queued && quiet)
+    if (l->bye_wanted && quiet)
         l->bye_queued = batch_control(l, WIO_FRAME_GOODBYE, (enum wio_bye_reason)l->bye_reason);
 }
 
