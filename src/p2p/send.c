@@ -39,7 +39,6 @@ static unsigned burst_flag(struct wio_universe *u)
     if (u->burst++ == 0 || gap > BURST_NS)
         return 0;
     u->batched = true;
-    u->ctr.coalesced_msgs++;
     return WIO_TX_BATCH;
 }
 

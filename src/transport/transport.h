@@ -88,7 +88,8 @@ struct wio_upcalls {
      * A message header has arrived (payload bytes follow, maybe 0).
      * @param peer     universe rank (proven by the handshake)
      * @param[out] sink where the payload goes
-     * @return 0; < 0: protocol violation or out of memory: the transport closes the link with that error
+     * @return 0; 1: not now: nothing was taken, progress() shall return as soon as it can and offer the message
+     *         again next time; < 0: protocol violation or out of memory: the transport closes the link with it
      */
     int (*on_message)(void *user, struct wio_ep *ep, uint32_t peer, const uint8_t msg[WIO_MSG_BYTES],
                       uint32_t bytes, struct wio_sink *sink);

@@ -20,11 +20,6 @@ static int rx_message(struct tcp_link *l, const struct wio_frame *fr, const uint
         wio_tcp_link_violation(l, WAITIO_ERR_PROTOCOL, why);
         return -1;
     }
-    l->rx_seq = fr->seq;
-    l->rx_unacked++;
-    l->rx_unacked_bytes += fr->payload;
-    if (l->rx_unacked > TCP_ACK_FRAMES || l->rx_unacked_bytes > TCP_ACK_BYTES)
-        l->ack_due = true;
     l->sink.buf = NULL;
     l->sink.len = 0;
     l->sink.cookie = NULL;
@@ -35,6 +30,15 @@ static int rx_message(struct tcp_link *l, const struct wio_frame *fr, const uint
             l, rc, rc == WAITIO_ERR_NOMEM ? "no memory for a message" : "message refused");
         return -1;
     }
+    if (rc > 0) { /* not now: the header stays unread */
+        tcp_of(l)->stop = true;
+        return 1;
+    }
+    l->rx_seq = fr->seq;
+    l->rx_unacked++;
+    l->rx_unacked_bytes += fr->payload;
+    if (l->rx_unacked > TCP_ACK_FRAMES || l->rx_unacked_bytes > TCP_ACK_BYTES)
+        l->ack_due = true;
     l->body = true;
     l->rx_left = fr->payload;
     l->rx_pos = 0;
@@ -78,7 +82,7 @@ static bool rx_confirm(struct tcp_link *l)
     return l->fd >= 0;
 }
 
-/* @return 0; -1: the link is closed */
+/* @return 0; 1: to be offered again; -1: the link is closed */
 static int rx_header(struct tcp_link *l, const uint8_t *h)
 {
     struct wio_frame fr;
@@ -162,7 +166,8 @@ void wio_tcp_rx_took(struct tcp_link *l, size_t n)
         (void)rx_complete(l);
 }
 
-/* One header, possibly torn. @return bytes used; 0 with the link closed on a violation */
+/* One header, possibly torn. @return bytes used; 0: a violation closed the link, or p2p wants it later
+ * (stop is set) */
 static size_t feed_header(struct tcp_link *l, const uint8_t *data, size_t n)
 {
     if (WIO_LIKELY(l->hdr_have == 0 && n >= WIO_HDR_BYTES))
@@ -171,11 +176,15 @@ static size_t feed_header(struct tcp_link *l, const uint8_t *data, size_t n)
     if (take > n)
         take = n;
     memcpy(l->hdr + l->hdr_have, data, take);
-    l->hdr_have = (uint8_t)(l->hdr_have + take);
+    uint8_t had = l->hdr_have;
+    l->hdr_have = (uint8_t)(had + take);
     if (l->hdr_have < WIO_HDR_BYTES)
         return take;
     l->hdr_have = 0;
-    return rx_header(l, l->hdr) == 0 ? take : 0;
+    int rc = rx_header(l, l->hdr);
+    if (rc > 0)
+        l->hdr_have = had; /* its end is read again */
+    return rc == 0 ? take : 0;
 }
 
 size_t wio_tcp_rx_feed(struct tcp_link *l, const uint8_t *data, size_t n)
