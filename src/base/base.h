@@ -49,7 +49,11 @@ struct wio_log {
 };
 /** Parse "warn" or "tcp:debug,boot:info" (first bare level = all). Unknown words: CONFIG naming the nearest. */
 int wio_log_init(struct wio_log *lg, const char *spec, const char *file);
-void wio_log_close(struct wio_log *lg);
+/** Direct the log to @p file ("" or NULL: leave it); %r in the name becomes @p universe_rank, %p the
+ *  process id, %% a %. wio_log_init leaves a name with %r to a later call of this one, when the rank
+ *  is known. @return 0; CONFIG when it cannot be opened (the log stays where it was), NOMEM */
+int wio_log_open(struct wio_log *lg, const char *file, int universe_rank);
+void wio_log_close(struct wio_log *lg); /* back to stderr */
 void wio_log_emit(struct wio_log *lg, enum wio_log_comp c, enum wio_log_level l, const char *fmt, ...) WIO_PRINTF(4, 5);
 /** One line per event: "12:03:04.123456 [ocean 1.0] tcp info: text" ; lg may be NULL (silent). */
 #define wio_log(lg, comp, lev, ...)                                                                \

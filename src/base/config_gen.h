@@ -243,15 +243,15 @@ struct wio_config {
     enum wio_cfg_source source[WIO_CFG_VARS];
 };
 
-/** A row as the parser needs it. min and max of the kind in use only; values and alias end
- *  with NULL (NULL when there are none). */
+/** A row as the parser needs it. min and max of the kind in use only; values and alias
+ *  end with NULL (NULL when there are none). */
 struct wio_config_def {
     enum wio_cfg_type type;
     size_t offset;
-    int64_t min, max;   /* int */
+    int64_t min, max;    /* int */
     uint64_t umin, umax; /* size */
-    double dmin, dmax;  /* seconds */
-    bool zero;          /* 0 is accepted though below the minimum */
+    double dmin, dmax;   /* seconds */
+    bool zero;           /* 0 is accepted though below the minimum */
     const char *const *values, *const *alias;
 };
 extern const struct wio_config_def wio_config_defs[WIO_CFG_VARS];

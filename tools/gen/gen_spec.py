@@ -15,7 +15,7 @@ import difflib
 import os
 import sys
 
-from emit import c_files, docs, fortran
+from emit import c_files, crc, docs, fortran
 from tables import SpecError, load_spec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -30,6 +30,7 @@ def generate(spec):
         "src/base/config_gen.c": c_files.config_source(spec),
         "src/base/counters_gen.h": c_files.counters_header(spec),
         "src/base/counters_gen.c": c_files.counters_source(spec),
+        "src/base/crc32c_gen.c": crc.crc32c_source(),
         "fortran/waitio_errors.inc": fortran.errors_include(spec),
         "docs/reference/errors.rst": docs.errors_page(spec),
         "docs/reference/variables.rst": docs.variables_page(spec),

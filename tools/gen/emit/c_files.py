@@ -85,7 +85,8 @@ def config_header(spec):
         "    WIO_CFG_T_BOOL,\n    WIO_CFG_T_ENUM,\n    WIO_CFG_T_STRING\n};\n\n"
     )
     out.append(
-        "/** Index of each variable, for wio_config_row(), wio_config.source and tests. */\nenum wio_cfg_var {\n"
+        "/** Index of each variable, for wio_config_row(), wio_config.source and tests. */\n"
+        "enum wio_cfg_var {\n"
     )
     for row in spec.variables:
         out.append(f"    WIO_VAR_{row['field'].upper()},\n")
@@ -107,12 +108,12 @@ def config_header(spec):
             out.append(f"    {C_TYPES[row['type']]} {row['field']};\n")
     out.append("    enum wio_cfg_source source[WIO_CFG_VARS];\n};\n\n")
     out.append(
-        "/** A row as the parser needs it. min and max of the kind in use only; values and alias end\n"
-        " *  with NULL (NULL when there are none). */\n"
+        "/** A row as the parser needs it. min and max of the kind in use only; values and alias\n"
+        " *  end with NULL (NULL when there are none). */\n"
         "struct wio_config_def {\n    enum wio_cfg_type type;\n    size_t offset;\n"
-        "    int64_t min, max;   /* int */\n    uint64_t umin, umax; /* size */\n"
-        "    double dmin, dmax;  /* seconds */\n"
-        "    bool zero;          /* 0 is accepted though below the minimum */\n"
+        "    int64_t min, max;    /* int */\n    uint64_t umin, umax; /* size */\n"
+        "    double dmin, dmax;   /* seconds */\n"
+        "    bool zero;           /* 0 is accepted though below the minimum */\n"
         "    const char *const *values, *const *alias;\n};\n"
         "extern const struct wio_config_def wio_config_defs[WIO_CFG_VARS];\n\n#endif\n"
     )
@@ -125,13 +126,17 @@ def text_list(name, words):
 
 def limits(row):
     """Initialisers of the range members."""
-    kind, low, high = row["type"], row.get("min"), row.get("max")
-    if kind == "int":
-        return f".min = {'INT64_MIN' if low is None else low}, .max = {'INT64_MAX' if high is None else high}"
-    if kind == "size":
-        return f".umin = {low or 0}, .umax = {'UINT64_MAX' if high is None else high}"
-    if kind == "seconds":
-        return f".dmin = {'-1e9' if low is None else float(low)}, .dmax = {'1e9' if high is None else float(high)}"
+
+    def bounds(prefix, low, high):
+        low, high = row.get("min", low), row.get("max", high)
+        return f".{prefix}min = {low}, .{prefix}max = {high}"
+
+    if row["type"] == "int":
+        return bounds("", "INT64_MIN", "INT64_MAX")
+    if row["type"] == "size":
+        return bounds("u", 0, "UINT64_MAX")
+    if row["type"] == "seconds":
+        return bounds("d", "-1e9", "1e9")
     return ""
 
 

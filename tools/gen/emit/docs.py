@@ -40,10 +40,11 @@ def variables_page(spec):
         page(
             "Environment variables",
             "config.toml",
-            "The library reads these when a process joins. A value that is malformed or out of range\n"
-            "is an error that names the variable; an unknown name that begins with ``WAITIO_`` is a\n"
-            "warning that names the nearest right one; an empty value counts as not set. Sizes take\n"
-            "the suffixes K, M, G and T (powers of 1024), with or without B or iB after them.",
+            "The library reads these when a process joins. A value that is malformed or out of\n"
+            "range is an error that names the variable; an unknown name that begins with\n"
+            "``WAITIO_`` is a warning that names the nearest right one; an empty value counts as\n"
+            "not set. Sizes take the suffixes K, M, G and T (powers of 1024), with or without B\n"
+            "or iB after them.",
         )
     ]
     for row in spec.variables:
@@ -63,9 +64,9 @@ def counters_page(spec):
         page(
             "Counters",
             "counters.toml",
-            "Read one with ``waitio_counter``; ``WAITIO_STATS=1`` prints those that are not zero at\n"
-            "finalize. A *counter* only grows, a *gauge* is the current value, a *max* the highest\n"
-            "value a gauge had.",
+            "Read one with ``waitio_counter``; ``WAITIO_STATS=1`` prints those that are not zero\n"
+            "at finalize. A *counter* only grows, a *gauge* is the current value, a *max* the\n"
+            "highest value a gauge had.",
         ),
         ".. list-table::\n   :header-rows: 1\n   :widths: 22 10 12 56\n\n",
         "   * - Name\n     - Unit\n     - Kind\n     - Meaning\n",
