@@ -173,3 +173,8 @@ int wio_os_at_fork_child(void (*fn)(void))
 {
     return -pthread_atfork(NULL, NULL, fn);
 }
+
+void wio_os_exit_now(int code)
+{
+    _exit(code);
+}
