@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file common.h  Shared by the benchmark programs: clock, pinning, sizes, medians, JSON lines. */
+#ifndef WAITIO_BENCH_COMMON_H
+#define WAITIO_BENCH_COMMON_H
+
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BENCH_BATCHES = 7, BENCH_WINDOW = 64 };
+
+/** One measurement: message size and round trips per batch. */
+struct bench_size {
+    size_t bytes;
+    int rounds;
+};
+static const struct bench_size bench_sizes[] = {
+    {8, 4000},       {1024, 3000},     {8192, 2000},    {65536, 800},
+    {262144, 200},   {1048576, 60},    {8388608, 12},   {67108864, 3},
+};
+enum { BENCH_SIZES = sizeof bench_sizes / sizeof bench_sizes[0] };
+
+static inline double bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/** Pin this process to one processor; < 0 = leave it. */
+static inline void bench_pin(int cpu)
+{
+    cpu_set_t set;
+    if (cpu < 0)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0)
+        perror("sched_setaffinity");
+}
+
+static inline int bench_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static inline double bench_median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, bench_compare);
+    return n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/** One result as a JSON line for bench/run.py. value: seconds, or messages per second. */
+static inline void bench_report(const char *metric, size_t bytes, double value)
+{
+    printf("{\"metric\": \"%s\", \"bytes\": %zu, \"value\": %.9g}\n", metric, bytes, value);
+    fflush(stdout);
+}
+
+/** Biggest size to run, from the command line (0 = all). */
+static inline int bench_wanted(size_t bytes, size_t max)
+{
+    return max == 0 || bytes <= max;
+}
+
+static inline void *bench_buffer(size_t n)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 4096, n) != 0) {
+        fprintf(stderr, "no memory for a buffer of %zu bytes\n", n);
+        exit(1);
+    }
+    memset(p, 1, n);
+    return p;
+}
+
+/**
+ * The measuring loop of rank 0: batches of round trips, median of the half round trips.
+ * @param trip one round trip of @p bytes
+ */
+static inline double bench_pingpong(void (*trip)(void *arg, size_t bytes), void *arg,
+                                    struct bench_size s, int scale)
+{
+    double v[BENCH_BATCHES];
+    int rounds = s.rounds / scale > 1 ? s.rounds / scale : 1;
+    for (int i = 0; i < rounds / 4 + 1; i++)
+        trip(arg, s.bytes);
+    for (int b = 0; b < BENCH_BATCHES; b++) {
+        double t = bench_now();
+        for (int i = 0; i < rounds; i++)
+            trip(arg, s.bytes);
+        v[b] = (bench_now() - t) / rounds / 2;
+    }
+    return bench_median(v, BENCH_BATCHES);
+}
+
+/** Round trips that bench_pingpong() makes, for the echoing side. */
+static inline int bench_trips(struct bench_size s, int scale)
+{
+    int rounds = s.rounds / scale > 1 ? s.rounds / scale : 1;
+    return rounds / 4 + 1 + BENCH_BATCHES * rounds;
+}
+
+enum { BENCH_RATE_WINDOWS = 1500 };
+
+/** Rate loop of rank 0: window() sends BENCH_WINDOW messages of 8 B and waits for one answer. */
+static inline double bench_rate(void (*window)(void *arg), void *arg, int scale)
+{
+    double v[BENCH_BATCHES];
+    int n = BENCH_RATE_WINDOWS / scale > 1 ? BENCH_RATE_WINDOWS / scale : 1;
+    for (int b = 0; b < BENCH_BATCHES; b++) {
+        double t = bench_now();
+        for (int i = 0; i < n; i++)
+            window(arg);
+        v[b] = n * (double)BENCH_WINDOW / (bench_now() - t);
+    }
+    return bench_median(v, BENCH_BATCHES);
+}
+
+static inline int bench_windows(int scale)
+{
+    int n = BENCH_RATE_WINDOWS / scale > 1 ? BENCH_RATE_WINDOWS / scale : 1;
+    return BENCH_BATCHES * n;
+}
+
+#endif

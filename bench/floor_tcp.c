@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The floor: a bare TCP ping-pong without any protocol, and a write-per-message loop.
+ *   floor_tcp spin|block 0 PORT HOST [CPU [SCALE [MAXBYTES [CC]]]]   measuring side, dials
+ *   floor_tcp spin|block 1 PORT HOST ...                             echoing side, listens on HOST
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common.h"
+
+struct floor {
+    int fd;
+    bool spin;
+    char *buf;
+};
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void put(const struct floor *f, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = send(f->fd, p, n, MSG_NOSIGNAL);
+        if (k < 0 && errno != EAGAIN && errno != EINTR)
+            die("send");
+        if (k > 0) {
+            p += k;
+            n -= (size_t)k;
+        }
+    }
+}
+
+static void get(const struct floor *f, char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = recv(f->fd, p, n, 0);
+        if (k == 0 || (k < 0 && errno != EAGAIN && errno != EINTR))
+            die("recv");
+        if (k > 0) {
+            p += k;
+            n -= (size_t)k;
+        }
+    }
+}
+
+static void trip(void *arg, size_t bytes)
+{
+    const struct floor *f = arg;
+    put(f, f->buf, bytes);
+    get(f, f->buf, bytes);
+}
+
+static void window(void *arg)
+{
+    const struct floor *f = arg;
+    for (int i = 0; i < BENCH_WINDOW; i++)
+        put(f, f->buf, 8);
+    get(f, f->buf, 8);
+}
+
+static struct addrinfo *resolve(const char *host, const char *port)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *res = NULL;
+    int rc = getaddrinfo(host, port, &hints, &res);
+    if (rc != 0) {
+        fprintf(stderr, "%s: %s\n", host, gai_strerror(rc));
+        exit(1);
+    }
+    return res;
+}
+
+static void tune(int fd, const char *cc)
+{
+    int one = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    if (cc != NULL && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, (socklen_t)strlen(cc)) != 0)
+        perror("TCP_CONGESTION");
+}
+
+static int dial(const char *host, const char *port, const char *cc)
+{
+    struct addrinfo *a = resolve(host, port);
+    for (int tries = 0; tries < 500; tries++) {
+        int fd = socket(a->ai_family, SOCK_STREAM, 0);
+        tune(fd, cc);
+        if (connect(fd, a->ai_addr, a->ai_addrlen) == 0) {
+            freeaddrinfo(a);
+            return fd;
+        }
+        close(fd);
+        usleep(10000);
+    }
+    die("connect");
+    return -1;
+}
+
+static int await(const char *host, const char *port, const char *cc)
+{
+    struct addrinfo *a = resolve(host, port);
+    int one = 1, ls = socket(a->ai_family, SOCK_STREAM, 0);
+    setsockopt(ls, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    tune(ls, cc);
+    if (bind(ls, a->ai_addr, a->ai_addrlen) != 0 || listen(ls, 1) != 0)
+        die("bind");
+    int fd = accept(ls, NULL, NULL);
+    if (fd < 0)
+        die("accept");
+    tune(fd, cc);
+    close(ls);
+    freeaddrinfo(a);
+    return fd;
+}
+
+static void echo(struct floor *f, int scale, size_t max)
+{
+    for (int i = 0; i < BENCH_SIZES; i++)
+        for (int k = 0; bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale); k++) {
+            get(f, f->buf, bench_sizes[i].bytes);
+            put(f, f->buf, bench_sizes[i].bytes);
+        }
+    for (int k = 0; k < bench_windows(scale); k++) {
+        get(f, f->buf, 8 * BENCH_WINDOW);
+        put(f, f->buf, 8);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 5) {
+        fprintf(stderr, "usage: floor_tcp spin|block 0|1 PORT HOST [CPU [SCALE [MAXBYTES [CC]]]]\n");
+        return 2;
+    }
+    int scale = argc > 6 ? atoi(argv[6]) : 1;
+    size_t max = argc > 7 ? strtoull(argv[7], NULL, 10) : 0;
+    const char *cc = argc > 8 ? argv[8] : NULL;
+    bench_pin(argc > 5 ? atoi(argv[5]) : -1);
+    bool zero = argv[2][0] == '0';
+    struct floor f = {.spin = strcmp(argv[1], "spin") == 0};
+    f.fd = zero ? dial(argv[4], argv[3], cc) : await(argv[4], argv[3], cc);
+    f.buf = bench_buffer(max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes);
+    if (f.spin)
+        fcntl(f.fd, F_SETFL, O_NONBLOCK);
+    if (!zero) {
+        echo(&f, scale, max);
+        return 0;
+    }
+    for (int i = 0; i < BENCH_SIZES; i++)
+        if (bench_wanted(bench_sizes[i].bytes, max))
+            bench_report("half_rtt", bench_sizes[i].bytes,
+                         bench_pingpong(trip, &f, bench_sizes[i], scale));
+    bench_report("rate", 8, bench_rate(window, &f, scale));
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The same ping-pong and rate loop in MPI, inside one job: what WaitIO's users would have without it.
+ * Built by bench/run.py with each MPI compiler found (not by CMake: it needs two MPIs side by side).
+ *   mpiexec -n 2 peer_mpi [SCALE [MAXBYTES]]
+ */
+#include <mpi.h>
+
+#include "common.h"
+
+static char *buf;
+
+static void trip(void *arg, size_t bytes)
+{
+    (void)arg;
+    MPI_Send(buf, (int)bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    MPI_Recv(buf, (int)bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void window(void *arg)
+{
+    (void)arg;
+    MPI_Request r[BENCH_WINDOW];
+    for (int i = 0; i < BENCH_WINDOW; i++)
+        MPI_Isend(buf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &r[i]);
+    MPI_Waitall(BENCH_WINDOW, r, MPI_STATUSES_IGNORE);
+    MPI_Recv(buf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void echo(int scale, size_t max)
+{
+    for (int i = 0; i < BENCH_SIZES; i++)
+        for (int k = 0; bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale); k++) {
+            MPI_Recv(buf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(buf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+        }
+    for (int k = 0; k < bench_windows(scale); k++) {
+        MPI_Request r[BENCH_WINDOW];
+        for (int i = 0; i < BENCH_WINDOW; i++)
+            MPI_Irecv(buf + 8 * i, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[i]);
+        MPI_Waitall(BENCH_WINDOW, r, MPI_STATUSES_IGNORE);
+        MPI_Send(buf, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int me;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    int scale = argc > 1 ? atoi(argv[1]) : 1;
+    size_t max = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    bench_pin(me);
+    buf = bench_buffer(max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes);
+    if (me == 0) {
+        for (int i = 0; i < BENCH_SIZES; i++)
+            if (bench_wanted(bench_sizes[i].bytes, max))
+                bench_report("half_rtt", bench_sizes[i].bytes,
+                             bench_pingpong(trip, NULL, bench_sizes[i], scale));
+        bench_report("rate", 8, bench_rate(window, NULL, scale));
+    } else {
+        echo(scale, max);
+    }
+    MPI_Finalize();
+    return 0;
+}
