@@ -207,3 +207,11 @@ int *wio_universe_sizes(struct wio_universe *u)
     wio_leave(u);
     return u->sizes;
 }
+
+const char *wio_universe_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy)
+{
+    wio_enter(u);
+    const struct wio_iface *f = wio_peer_route(u, rank, why, nwhy);
+    wio_leave(u);
+    return f == NULL ? NULL : f->tr->name;
+}

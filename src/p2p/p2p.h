@@ -38,6 +38,8 @@ const struct wio_config *wio_universe_config(const struct wio_universe *u);
 struct wio_log *wio_universe_log(struct wio_universe *u);
 const struct wio_counters *wio_universe_counters(struct wio_universe *u); /* gauges brought up to date */
 void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out);
+/** How a universe rank would be reached: transport name, NULL = not at all; @p why says more either way. */
+const char *wio_universe_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy);
 /** Processes per PB as ints, NPB of them; owned by the universe. NULL: out of memory, error set. */
 int *wio_universe_sizes(struct wio_universe *u);
 /** "PB 1 rank 3" of a universe rank. */

@@ -183,8 +183,12 @@ static int deliver(struct self_iface *f, struct self_ep *l, struct wio_tx *tx)
     const struct wio_upcalls *up = f->base.p.up;
     struct wio_sink sink = {0};
     int stop = up->on_message(f->base.p.user, &l->ep, l->ep.peer, tx->msg, tx->bytes, &sink);
+    if (stop > 0) { /* not now */
+        wio_list_push_front(tx->flags & WIO_TX_SMALL ? &l->small : &l->bulk, &tx->node);
+        return stop;
+    }
     int err = stop < 0 ? stop : 0;
-    if (stop >= 0) {
+    if (stop == 0) {
         size_t n = tx->bytes < sink.len ? tx->bytes : sink.len;
         if (n > 0)
             memcpy(sink.buf, tx->payload, n);
