@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators, start and end, and the small calls. */
+#include <stdio.h>
+
+#include "mpi/mpi.h"
+#include "mpi/state.h"
+#include "os/os.h"
+
+int waitio_create_universe(WAITIO_MPI_Comm *comm)
+{
+    int rc = comm == NULL ? wio_fail(WAITIO_ERR_ARG, "the communicator argument is NULL")
+                          : waitio_group_universe(0, comm);
+
+    return wio_mpi_result("waitio_create_universe", rc);
+}
+
+int waitio_create_pbgroup(WAITIO_MPI_Comm *comm, int pbid)
+{
+    int rc = comm == NULL ? wio_fail(WAITIO_ERR_ARG, "the communicator argument is NULL")
+                          : waitio_group_pb(0, pbid, comm);
+
+    return wio_mpi_result("waitio_create_pbgroup", rc);
+}
+
+static int pbheads(WAITIO_MPI_Comm *comm)
+{
+    int head[2] = {0, -1}, npb, *order, **lists, rc;
+
+    if (comm == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "the communicator argument is NULL");
+    rc = waitio_pb_size(&npb);
+    if (rc != 0)
+        return rc;
+    order = wio_os_alloc((size_t)npb * sizeof *order);
+    lists = wio_os_alloc((size_t)npb * sizeof *lists);
+    if (order == NULL || lists == NULL) {
+        rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for a group over %d PBs", npb);
+    } else {
+        for (int p = 0; p < npb; p++) {
+            order[p] = p + 1;
+            lists[p] = head;
+        }
+        *comm = waitio_create_group_wranks(0, lists, order);
+        rc = *comm != NULL ? 0 : wio_last_code();
+    }
+    wio_os_free(order);
+    wio_os_free(lists);
+    return rc;
+}
+
+int waitio_create_universe_pbhead(WAITIO_MPI_Comm *comm)
+{
+    return wio_mpi_result("waitio_create_universe_pbhead", pbheads(comm));
+}
+
+WAITIO_MPI_Comm waitio_mpi_comm_world(void)
+{
+    WAITIO_MPI_Comm world = NULL;
+    int rc = wio_mpi_world(&world);
+
+    wio_mpi_result("WAITIO_MPI_COMM_WORLD", rc);
+    return world;
+}
+
+WAITIO_MPI_Request waitio_mpi_request_null(void)
+{
+    return (WAITIO_MPI_Request)WAITIO_REQ_NULL;
+}
+
+int waitio_mpi_comm_rank(WAITIO_MPI_Comm comm, int *rank)
+{
+    return wio_mpi_result("waitio_mpi_comm_rank", waitio_group_rank(comm, rank));
+}
+
+int waitio_mpi_comm_size(WAITIO_MPI_Comm comm, int *size)
+{
+    return wio_mpi_result("waitio_mpi_comm_size", waitio_group_size(comm, size));
+}
+
+int waitio_mpi_type_size(WAITIO_MPI_Datatype type, int *size)
+{
+    return WAITIO_MPI_Type_size(type, size);
+}
+
+int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank)
+{
+    return wio_mpi_result("WAITIO_MPI_Comm_rank", waitio_group_rank(comm, rank));
+}
+
+int WAITIO_MPI_Comm_size(WAITIO_MPI_Comm comm, int *size)
+{
+    return wio_mpi_result("WAITIO_MPI_Comm_size", waitio_group_size(comm, size));
+}
+
+int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
+{
+    if (comm == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "the communicator argument is NULL");
+    if (wio_mpi_is_world(*comm))
+        return wio_fail(WAITIO_ERR_GROUP, "WAITIO_MPI_COMM_WORLD cannot be freed");
+    return waitio_group_free(comm);
+}
+
+int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm)
+{
+    return wio_mpi_result("WAITIO_MPI_Comm_free", wio_mpi_comm_free(comm));
+}
+
+int WAITIO_MPI_Comm_c2f(WAITIO_MPI_Comm comm)
+{
+    int32_t handle = 0;
+
+    wio_mpi_result("WAITIO_MPI_Comm_c2f", wio_mpi_handle_new(comm, &handle));
+    return handle;
+}
+
+WAITIO_MPI_Comm WAITIO_MPI_Comm_f2c(int handle)
+{
+    WAITIO_MPI_Comm comm = NULL;
+
+    wio_mpi_result("WAITIO_MPI_Comm_f2c", wio_mpi_handle_get(handle, &comm));
+    return comm;
+}
+
+int WAITIO_MPI_Type_size(WAITIO_MPI_Datatype type, int *size)
+{
+    const struct wio_mpi_type *row = wio_mpi_type(type);
+
+    if (row == NULL)
+        return wio_mpi_result("WAITIO_MPI_Type_size", WAITIO_ERR_ARG);
+    *size = row->size;
+    return 0;
+}
+
+int WAITIO_MPI_Init(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    return wio_mpi_result("WAITIO_MPI_Init", waitio_init(0));
+}
+
+int WAITIO_MPI_Initialized(int *flag)
+{
+    return wio_mpi_result("WAITIO_MPI_Initialized", waitio_initialized(flag));
+}
+
+int WAITIO_MPI_Finalize(void)
+{
+    wio_mpi_state_reset();
+    return wio_mpi_result("WAITIO_MPI_Finalize", waitio_finalize());
+}
+
+int WAITIO_MPI_Abort(WAITIO_MPI_Comm comm, int code)
+{
+    (void)comm;
+    fflush(NULL);
+    waitio_abort(code);
+    return code;
+}
+
+double WAITIO_MPI_Wtime(void)
+{
+    return (double)wio_os_now_ns() * 1e-9;
+}
+
+int WAITIO_MPI_Get_processor_name(char *name, int *length)
+{
+    int rc = wio_os_hostname(name, WAITIO_MPI_MAX_PROCESSOR_NAME);
+
+    *length = rc == 0 ? (int)strlen(name) : 0;
+    return wio_mpi_result("WAITIO_MPI_Get_processor_name", rc < 0 ? WAITIO_ERR_SYSTEM : 0);
+}
+
+int WAITIO_MPI_Error_string(int code, char *text, int *length)
+{
+    *length = (int)wio_text(text, WAITIO_MPI_MAX_ERROR_STRING, "%s", waitio_strerror(code));
+    return 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fortran's communicators: four bytes, index and generation, so that a stale one is an error. */
+#include "mpi/state.h"
+#include "os/os.h"
+
+enum {
+    WORLD = WAITIO_MPI_DEFTAG + 1, /* WAITIO_MPI_COMM_WORLD of waitio_mpif.h */
+    FIRST = 16,                    /* indices below are for constants */
+    MOST = 65536,
+    GENERATIONS = 32767
+};
+
+/* First free slot at or above FIRST; the table doubles. */
+static int slot_get(struct wio_mpi_state *st, size_t *index)
+{
+    size_t n = st->nslots == 0 ? 64 : 2 * st->nslots;
+    struct wio_mpi_slot *slot;
+
+    for (size_t i = FIRST; i < st->nslots; i++) {
+        if (st->slot[i].comm == NULL) {
+            *index = i;
+            return 0;
+        }
+    }
+    if (n > MOST)
+        return wio_fail(WAITIO_ERR_LIMIT, "%d communicators have Fortran handles; free some", MOST);
+    slot = wio_os_realloc(st->slot, n * sizeof *slot);
+    if (slot == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for %zu communicator handles", n);
+    memset(slot + st->nslots, 0, (n - st->nslots) * sizeof *slot);
+    *index = st->nslots < FIRST ? FIRST : st->nslots;
+    st->slot = slot;
+    st->nslots = n;
+    return 0;
+}
+
+int wio_mpi_handle_new(WAITIO_MPI_Comm comm, int32_t *handle)
+{
+    struct wio_mpi_state *st = &wio_mpi_state;
+    size_t i = 0;
+    int rc = 0;
+
+    *handle = 0;
+    if (comm == NULL)
+        return 0;
+    pthread_mutex_lock(&st->lock);
+    if (comm == st->world) {
+        *handle = WORLD;
+    } else {
+        rc = slot_get(st, &i);
+        if (rc == 0) {
+            struct wio_mpi_slot *slot = &st->slot[i];
+            slot->comm = comm;
+            slot->generation = (uint16_t)(slot->generation % GENERATIONS + 1);
+            *handle = (int32_t)((uint32_t)slot->generation << 16 | (uint32_t)i);
+        }
+    }
+    pthread_mutex_unlock(&st->lock);
+    return rc;
+}
+
+int wio_mpi_handle_get(int32_t handle, WAITIO_MPI_Comm *comm)
+{
+    struct wio_mpi_state *st = &wio_mpi_state;
+    uint32_t index = (uint32_t)handle & 0xffff, generation = (uint32_t)handle >> 16;
+
+    if (handle == WORLD)
+        return wio_mpi_world(comm);
+    *comm = NULL;
+    pthread_mutex_lock(&st->lock);
+    if (index < st->nslots && st->slot[index].generation == generation)
+        *comm = st->slot[index].comm;
+    pthread_mutex_unlock(&st->lock);
+    if (*comm != NULL)
+        return 0;
+    return wio_fail(WAITIO_ERR_GROUP,
+                    "%d is not a communicator: never created, freed, or of "
+                    "another MPI library",
+                    (int)handle);
+}
+
+void wio_mpi_handle_free(int32_t handle)
+{
+    struct wio_mpi_state *st = &wio_mpi_state;
+    uint32_t index = (uint32_t)handle & 0xffff, generation = (uint32_t)handle >> 16;
+
+    pthread_mutex_lock(&st->lock);
+    if (index >= FIRST && index < st->nslots && st->slot[index].generation == generation)
+        st->slot[index].comm = NULL;
+    pthread_mutex_unlock(&st->lock);
+}
