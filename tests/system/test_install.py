@@ -127,7 +127,8 @@ def test_contents(install_dir, source_dir):
             assert os.access(install_dir / "bin" / tool, os.X_OK), f"{tool} is not installed"
     for page in (source_dir / "docs" / "man").glob("*.[1-9].md"):
         name = page.name[: -len(".md")]
-        assert (install_dir / "share" / "man" / f"man{name[-1]}" / name).exists()
+        text = (install_dir / "share" / "man" / f"man{name[-1]}" / name).read_text()
+        assert '.SH "NAME"' in text and "`" not in text, f"{name} is no manual page"
 
 
 def test_nothing_names_the_build(install_dir, build_dir, source_dir):
