@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Sequence
 
 from waitio.errors import UsageError, WaitioError
 
@@ -30,16 +30,16 @@ RESERVED = (
 class Block:
     """One parallel block: a program, how many processes, and how they are started."""
 
-    command: List[str]
+    command: list[str]
     name: str = ""
     n: int = 1
     mpi: str = "none"
     launcher: str = ""
     mpiexec: str = ""
-    mpi_args: List[str] = field(default_factory=list)
-    env: Dict[str, str] = field(default_factory=dict)
+    mpi_args: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
     wdir: str = ""
-    hosts: List[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
     pbid: int = 0
 
     @property
@@ -85,7 +85,7 @@ def check_name(name: str) -> str:
 
 def name_blocks(blocks: Sequence[Block]) -> None:
     """Number the blocks, name the nameless, refuse names given twice."""
-    taken: Dict[str, int] = {}
+    taken: dict[str, int] = {}
     for pbid, block in enumerate(blocks):
         block.pbid = pbid
         if block.name and block.name in taken:
@@ -111,9 +111,20 @@ def check_blocks(blocks: Sequence[Block], settings: Settings) -> None:
     name_blocks(blocks)
     for block in blocks:
         _check_block(block)
+    if settings.tee and not settings.output:
+        raise UsageError("--tee needs --output DIR")
     names = [block.name for block in blocks]
     if settings.stdin and settings.stdin not in names:
         raise UsageError(f"--stdin '{settings.stdin}': the blocks are {', '.join(names)}")
+    check_job_id(settings.job_id)
+
+
+def check_job_id(job_id: str) -> None:
+    """Refuse a job id that the library would refuse; "" means none was given."""
+    if job_id and not re.fullmatch(r"[!-~]{1,63}", job_id):
+        raise UsageError(
+            f"--job-id {job_id!r}: 1 to 63 letters, digits or signs without blanks are needed"
+        )
 
 
 def _check_block(block: Block) -> None:
@@ -142,7 +153,7 @@ def check_program(block: Block) -> None:
     program = block.command[0]
     where = f"block '{block.name}'"
     if "/" not in program:
-        search: Optional[str] = block.env.get("PATH")
+        search: str | None = block.env.get("PATH")
         if shutil.which(program, path=search) is None:
             local = os.path.join(block.wdir or ".", program)
             hint = f" (did you mean './{program}'?)" if os.path.isfile(local) else ""

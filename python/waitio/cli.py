@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from typing import List, Optional
 
 from waitio import __version__, dryrun, envcmd, runargs
 from waitio.errors import UsageError, WaitioError, nearest
@@ -26,7 +25,7 @@ Messages between separately launched parallel programs.
 """
 
 
-def _run(words: List[str]) -> int:
+def _run(words: list[str]) -> int:
     blocks, settings, want_help = runargs.read(words)
     if want_help:
         sys.stdout.write(runargs.HELP)
@@ -34,12 +33,12 @@ def _run(words: List[str]) -> int:
     if settings.dry_run:
         sys.stdout.write(dryrun.describe(blocks, settings))
         return 0
-    from waitio.runner import Runner  # noqa: PLC0415  (a dry run needs none of it)
+    from waitio.runner import Runner
 
     return Runner(blocks, settings).run()
 
 
-def _dispatch(words: List[str]) -> int:
+def _dispatch(words: list[str]) -> int:
     command, rest = words[0], words[1:]
     if command in ("help", "--help", "-h"):
         sys.stdout.write(HELP)
@@ -56,9 +55,12 @@ def _dispatch(words: List[str]) -> int:
     raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)}; see waitio --help")
 
 
-def main(arguments: Optional[List[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="surrogateescape")  # arguments may be any bytes
     if not words:
         sys.stderr.write(HELP)
         return 2

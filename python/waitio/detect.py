@@ -7,12 +7,11 @@ import os
 import shutil
 import struct
 import subprocess
-from typing import Dict, List, Optional, Tuple
 
 from waitio.errors import WaitioError
 
 # Prefixes of library names, the most telling first.
-LIBRARIES: Tuple[Tuple[str, str], ...] = (
+LIBRARIES: tuple[tuple[str, str], ...] = (
     ("libmpich", "mpich"),
     ("libmpifort.so.12", "intel"),
     ("libmpi.so.12", "intel"),
@@ -24,7 +23,7 @@ LIBRARIES: Tuple[Tuple[str, str], ...] = (
     ("libmpi.so.40", "openmpi"),
     ("libmpi.so.80", "openmpi"),
 )
-CANDIDATES: Dict[str, Tuple[str, ...]] = {
+CANDIDATES: dict[str, tuple[str, ...]] = {
     "openmpi": ("mpiexec.openmpi", "mpirun.openmpi", "orterun", "mpiexec", "mpirun"),
     "mpich": ("mpiexec.mpich", "mpirun.mpich", "mpiexec.hydra", "mpiexec", "mpirun"),
     "intel": ("mpiexec.hydra", "mpiexec", "mpirun"),
@@ -34,7 +33,7 @@ CANDIDATES: Dict[str, Tuple[str, ...]] = {
 }
 GENERIC = ("mpiexec", "mpirun", "mpiexec.hydra")
 # Words in `mpiexec --version` that tell the flavours apart, and the flavours that fit them.
-MARKS: Tuple[Tuple[str, str], ...] = (
+MARKS: tuple[tuple[str, str], ...] = (
     ("fujitsu", "fujitsu"),
     ("intel", "intel"),
     ("open mpi", "openmpi"),
@@ -46,7 +45,7 @@ MARKS: Tuple[Tuple[str, str], ...] = (
 )
 
 
-def _dynamic_names(data: bytes) -> List[str]:
+def _dynamic_names(data: bytes) -> list[str]:
     """Return the DT_NEEDED names of a 64-bit ELF image; anything odd yields an empty list."""
     order = "<" if data[5] == 1 else ">"
     (table_at,) = struct.unpack_from(order + "Q", data, 32)
@@ -73,7 +72,7 @@ def _dynamic_names(data: bytes) -> List[str]:
     return [data[base + at : data.index(b"\0", base + at)].decode("latin-1") for at in needed]
 
 
-def needed_libraries(path: str) -> List[str]:
+def needed_libraries(path: str) -> list[str]:
     """Return the shared libraries an executable asks for; [] if it is no 64-bit ELF file."""
     try:
         with open(path, "rb") as file:
@@ -134,7 +133,7 @@ def find_launcher(flavour: str, given: str = "") -> str:
     )
 
 
-def program_flavour(program: str, wdir: str, path_variable: Optional[str]) -> str:
+def program_flavour(program: str, wdir: str, path_variable: str | None) -> str:
     """Tell the MPI flavour of a program by its libraries; "" if they do not say."""
     if "/" in program:
         path = os.path.join(os.path.abspath(wdir or "."), program)
@@ -147,7 +146,7 @@ def program_flavour(program: str, wdir: str, path_variable: Optional[str]) -> st
     return ""
 
 
-def resolve_auto(program: str, wdir: str, path_variable: Optional[str]) -> str:
+def resolve_auto(program: str, wdir: str, path_variable: str | None) -> str:
     """Choose the flavour for --mpi auto: the program's libraries, then what is installed."""
     found = program_flavour(program, wdir, path_variable)
     if found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import List, Sequence
+from collections.abc import Sequence
 
 from waitio import rendezvous
 from waitio.blocks import Block, Settings
@@ -21,7 +21,7 @@ def describe(blocks: Sequence[Block], settings: Settings) -> str:
         launches = plan(block, env, len(blocks), settings.tagging)
         lines.append(f"# block {block.pbid}: {block.name} ({block.mpi}, {block.n} processes)")
         for launch in launches:
-            words: List[str] = [f"{k}={shlex.quote(v)}" for k, v in sorted(launch.env.items())]
+            words: list[str] = [f"{k}={shlex.quote(v)}" for k, v in sorted(launch.env.items())]
             words += [shlex.quote(word) for word in launch.command]
             line = " ".join(words)
             if block.wdir:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from typing import Any, Dict, List, Sequence
+from collections.abc import Sequence
+from typing import Any
 
+from waitio.blocks import check_job_id
 from waitio.errors import UsageError
 from waitio.options import Option, choice, help_text, parse, whole
 from waitio.rundir import write_secret
@@ -81,7 +83,7 @@ def line(name: str, value: str, kind: str) -> str:
     return f"export {name}={word};"
 
 
-def variables(values: Dict[str, Any], pbid: int) -> Dict[str, str]:
+def variables(values: dict[str, Any], pbid: int) -> dict[str, str]:
     """Return the variables of one block."""
     result = {
         "WAITIO_MASTER_HOST": values.get("master_host") or socket.gethostname(),
@@ -96,11 +98,11 @@ def variables(values: Dict[str, Any], pbid: int) -> Dict[str, str]:
     return result
 
 
-def render(values: Dict[str, Any]) -> str:
+def render(values: dict[str, Any]) -> str:
     """Return the text for one block, or for all with a comment before each."""
     kind = shell_kind(values.get("shell", ""))
     one = "pbid" in values
-    lines: List[str] = []
+    lines: list[str] = []
     for pbid in [values["pbid"]] if one else range(values["npb"]):
         if not one:
             lines.append(f"# block {pbid}")
@@ -123,8 +125,9 @@ def main(words: Sequence[str]) -> int:
             f"waitio env: --pbid {values['pbid']}: with --npb {values['npb']} the ids are 0 to"
             f" {values['npb'] - 1}"
         )
-    if "job_id" in values and not 0 < len(values["job_id"].encode()) < 64:
-        raise UsageError("waitio env: --job-id has 1 to 63 bytes")
+    if values.get("job_id") == "":
+        raise UsageError("waitio env: --job-id is empty; is the variable behind it set?")
+    check_job_id(values.get("job_id", ""))
     if values.get("make_secret") and "secret_file" not in values:
         raise UsageError("waitio env: --make-secret needs --secret-file FILE")
     text = render(values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable
 
 from waitio.blocks import FLAVOURS, MAX_PROCS, Block, check_name
 from waitio.errors import UsageError, nearest
@@ -58,7 +58,7 @@ def _one_of(*known: str) -> Check:
     return check
 
 
-def _words(value: Any) -> List[str]:
+def _words(value: Any) -> list[str]:
     """Accept a list of strings, or one string in shell notation."""
     if isinstance(value, str):
         value = shlex.split(value)
@@ -69,14 +69,14 @@ def _words(value: Any) -> List[str]:
     return value
 
 
-def _command(value: Any) -> List[str]:
+def _command(value: Any) -> list[str]:
     words = _words(value)
     if not words or not words[0]:
         raise ValueError("it names no program")
     return words
 
 
-def _hosts(value: Any) -> List[str]:
+def _hosts(value: Any) -> list[str]:
     hosts = value.split(",") if isinstance(value, str) else _words(value)
     hosts = [host.strip() for host in hosts]
     if not all(hosts) or any(host.startswith("-") or " " in host for host in hosts):
@@ -84,7 +84,7 @@ def _hosts(value: Any) -> List[str]:
     return hosts
 
 
-def _variables(value: Any) -> Dict[str, str]:
+def _variables(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ValueError('a table is needed, as in env = { NAME = "value" }')
     result = {}
@@ -101,7 +101,7 @@ def _name(value: Any) -> str:
     return check_name(_text(value))
 
 
-RUN_KEYS: Dict[str, Check] = {
+RUN_KEYS: dict[str, Check] = {
     "keep_going": _switch,
     "grace": _duration,
     "timeout": _duration,
@@ -118,7 +118,7 @@ RUN_KEYS: Dict[str, Check] = {
     "env": _variables,
 }
 
-BLOCK_KEYS: Dict[str, Check] = {
+BLOCK_KEYS: dict[str, Check] = {
     "command": _command,
     "name": _name,
     "n": _count(1, MAX_PROCS),
@@ -132,12 +132,12 @@ BLOCK_KEYS: Dict[str, Check] = {
 }
 
 
-def _parse(path: str) -> Dict[str, Any]:
+def _parse(path: str) -> dict[str, Any]:
     try:
-        import tomllib as toml  # noqa: PLC0415
+        import tomllib as toml
     except ImportError:
         try:
-            import tomli as toml  # type: ignore[no-redef]  # noqa: PLC0415
+            import tomli as toml  # type: ignore[no-redef]
         except ImportError:
             raise UsageError(
                 f"{path}: reading a job file needs Python 3.11, or the package tomli"
@@ -152,7 +152,7 @@ def _parse(path: str) -> Dict[str, Any]:
         raise UsageError(f"{path}: not valid TOML: {error}") from None
 
 
-def _table(where: str, table: Any, keys: Dict[str, Check]) -> Dict[str, Any]:
+def _table(where: str, table: Any, keys: dict[str, Check]) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise UsageError(f"{where}: a table is needed")
     result = {}
@@ -166,7 +166,7 @@ def _table(where: str, table: Any, keys: Dict[str, Check]) -> Dict[str, Any]:
     return result
 
 
-def _blocks(path: str, tables: Any, common_env: Dict[str, str]) -> List[Block]:
+def _blocks(path: str, tables: Any, common_env: dict[str, str]) -> list[Block]:
     if not isinstance(tables, list) or not tables:
         raise UsageError(f"{path}: no [[block]]: every block of the run is one such table")
     blocks = []
@@ -183,7 +183,7 @@ def _blocks(path: str, tables: Any, common_env: Dict[str, str]) -> List[Block]:
     return blocks
 
 
-def load(path: str) -> Tuple[List[Block], Dict[str, Any]]:
+def load(path: str) -> tuple[list[Block], dict[str, Any]]:
     """Read a job file; return its blocks and the settings of the run it gives."""
     table = _parse(path)
     for key in table:

@@ -7,8 +7,9 @@ import os
 import re
 import shlex
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Mapping, Sequence
+from typing import Callable
 
 from waitio import detect
 from waitio.blocks import RESERVED, Block
@@ -28,13 +29,13 @@ class Launch:
     adds to the inherited environment. `rank` is -1 for a launcher.
     """
 
-    command: List[str]
-    env: Dict[str, str]
+    command: list[str]
+    env: dict[str, str]
     split: int = 0
     rank: int = -1
     tagged: str = ""
     direct: bool = False
-    drop: List[str] = field(default_factory=list)
+    drop: list[str] = field(default_factory=list)
 
 
 def is_local(host: str) -> bool:
@@ -61,7 +62,7 @@ def is_remote(block: Block, environ: Mapping[str, str]) -> bool:
     return block.mpi in ("slurm", "fujitsu") or spread_by_scheduler(environ)
 
 
-def _exports(block: Block, env: Mapping[str, str], option: str) -> List[str]:
+def _exports(block: Block, env: Mapping[str, str], option: str) -> list[str]:
     """Return `-x NAME` for every variable the ranks need; values travel in the environment."""
     names = sorted(set(env) | {name for name in os.environ if _is_ours(name)})
     return [word for name in names for word in (option, name)]
@@ -71,7 +72,7 @@ def _is_ours(name: str) -> bool:
     return name.startswith("WAITIO_") and name not in NOT_FOR_BLOCKS
 
 
-def _openmpi(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
+def _openmpi(block: Block, env: Mapping[str, str], alone: bool) -> list[str]:
     words = ["-n", str(block.n)]
     if block.hosts:
         words += ["--host", ",".join(block.hosts)]
@@ -83,13 +84,13 @@ def _openmpi(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
     return words + _exports(block, env, "-x")
 
 
-def _hydra(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
+def _hydra(block: Block, env: Mapping[str, str], alone: bool) -> list[str]:
     del env, alone  # hydra passes its whole environment, and binds nothing by default
     words = ["-n", str(block.n)]
     return words + (["-hosts", ",".join(block.hosts)] if block.hosts else [])
 
 
-def _slurm(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
+def _slurm(block: Block, env: Mapping[str, str], alone: bool) -> list[str]:
     del env
     words = ["-n", str(block.n), "--export=ALL", "--kill-on-bad-exit=1"]
     # Without it the first step takes the whole allocation, and the second waits for ever.
@@ -97,7 +98,7 @@ def _slurm(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
     return words + (["-w", ",".join(block.hosts)] if block.hosts else [])
 
 
-def _fujitsu(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
+def _fujitsu(block: Block, env: Mapping[str, str], alone: bool) -> list[str]:
     del alone
     if block.hosts:
         raise UsageError(
@@ -107,7 +108,7 @@ def _fujitsu(block: Block, env: Mapping[str, str], alone: bool) -> List[str]:
     return ["-n", str(block.n)] + _exports(block, env, "-x")
 
 
-ARGUMENTS: Dict[str, Callable[[Block, Mapping[str, str], bool], List[str]]] = {
+ARGUMENTS: dict[str, Callable[[Block, Mapping[str, str], bool], list[str]]] = {
     "openmpi": _openmpi,
     "mpich": _hydra,
     "intel": _hydra,
@@ -116,7 +117,7 @@ ARGUMENTS: Dict[str, Callable[[Block, Mapping[str, str], bool], List[str]]] = {
     "fujitsu": _fujitsu,
 }
 # Options that make a launcher tag each line with its rank, and the name of the tag's form.
-TAG_OPTIONS: Dict[str, List[str]] = {
+TAG_OPTIONS: dict[str, list[str]] = {
     "openmpi": ["--tag-output"],
     "mpich": ["-prepend-rank"],
     "intel": ["-prepend-rank"],
@@ -124,7 +125,7 @@ TAG_OPTIONS: Dict[str, List[str]] = {
     "slurm": ["--label"],
 }
 # Several local blocks must not be pinned to the same first cores.
-UNPIN: Dict[str, Dict[str, str]] = {
+UNPIN: dict[str, dict[str, str]] = {
     "intel": {"I_MPI_PIN": "off"},
     "mvapich": {"MV2_ENABLE_AFFINITY": "0"},
 }
@@ -139,7 +140,7 @@ def _tagging(block: Block, wish: str, remote: bool) -> str:
     return "launcher" if block.mpi in TAG_OPTIONS else "none"
 
 
-def _mpi(block: Block, env: Dict[str, str], alone: bool, tagging: str) -> Launch:
+def _mpi(block: Block, env: dict[str, str], alone: bool, tagging: str) -> Launch:
     mpi = block.mpi
     if mpi == "auto":
         mpi = detect.resolve_auto(block.command[0], block.wdir, block.env.get("PATH"))
@@ -164,7 +165,7 @@ def _mpi(block: Block, env: Dict[str, str], alone: bool, tagging: str) -> Launch
     )
 
 
-def _free(block: Block, env: Dict[str, str], tagging: str) -> Launch:
+def _free(block: Block, env: dict[str, str], tagging: str) -> Launch:
     """Fill a free launcher line: {n} is the count, {cmd} the program with its arguments."""
     where = f"block '{block.name}': --launcher '{block.launcher}'"
     try:
@@ -184,7 +185,7 @@ def _free(block: Block, env: Dict[str, str], tagging: str) -> Launch:
     filled = []
     for word in words:
         for mark, text in fill.items():
-            word = word.replace(mark, text)  # noqa: PLW2901
+            word = word.replace(mark, text)
         filled.append(word)
     command = filled[:place] + block.command + filled[place + 1 :]
     direct = tagging in ("auto", "direct")
@@ -195,7 +196,7 @@ def _free(block: Block, env: Dict[str, str], tagging: str) -> Launch:
     return Launch(command, env, split=place, direct=direct)
 
 
-def _plain(block: Block, env: Dict[str, str]) -> List[Launch]:
+def _plain(block: Block, env: dict[str, str]) -> list[Launch]:
     launches = []
     for rank in range(block.n):
         mine = {**env, "WAITIO_RANK": str(rank), "WAITIO_NPROCS": str(block.n)}
@@ -207,7 +208,7 @@ def _plain(block: Block, env: Dict[str, str]) -> List[Launch]:
     return launches
 
 
-def _ssh(host: str, block: Block, env: Mapping[str, str]) -> List[str]:
+def _ssh(host: str, block: Block, env: Mapping[str, str]) -> list[str]:
     """Start a plain process elsewhere; the secret itself never stands in a command line."""
     ours = {name: value for name, value in os.environ.items() if _is_ours(name)}
     pairs = [f"{name}={value}" for name, value in sorted({**ours, **env}.items())]
@@ -220,7 +221,7 @@ def _ssh(host: str, block: Block, env: Mapping[str, str]) -> List[str]:
     return ["ssh", "-tt", "-o", "BatchMode=yes", host, line]
 
 
-def block_env(block: Block, common: Mapping[str, str], npb: int) -> Dict[str, str]:
+def block_env(block: Block, common: Mapping[str, str], npb: int) -> dict[str, str]:
     """Return the variables a block gets in addition to the inherited ones."""
     env = dict(block.env)
     env.update(common)
@@ -229,7 +230,7 @@ def block_env(block: Block, common: Mapping[str, str], npb: int) -> Dict[str, st
     return env
 
 
-def plan(block: Block, common: Mapping[str, str], npb: int, tagging: str) -> List[Launch]:
+def plan(block: Block, common: Mapping[str, str], npb: int, tagging: str) -> list[Launch]:
     """Return what has to be started for a block; raises what the user has to mend."""
     env = block_env(block, common, npb)
     alone = npb == 1
@@ -241,13 +242,14 @@ def plan(block: Block, common: Mapping[str, str], npb: int, tagging: str) -> Lis
         else:
             launches = [_mpi(block, env, alone, tagging)]
     except WaitioError as error:
-        raise type(error)(*_named(block, error)) from None
+        raise _named(block, error) from None
     for launch in launches:
         launch.drop = [name for name in (*NOT_FOR_BLOCKS, *RESERVED) if name not in launch.env]
     return launches
 
 
-def _named(block: Block, error: WaitioError) -> Sequence[object]:
+def _named(block: Block, error: WaitioError) -> WaitioError:
+    """Return the same error with the block's name in front."""
     text = str(error)
     text = text if text.startswith("block ") else f"block '{block.name}': {text}"
-    return (text,) if isinstance(error, UsageError) else (text, error.status)
+    return UsageError(text) if isinstance(error, UsageError) else WaitioError(text, error.status)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable
 
 from waitio.errors import UsageError, nearest
 
@@ -21,7 +22,7 @@ UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 class Option:
     """One row of an option table; without a metavar the option is a switch."""
 
-    names: Tuple[str, ...]
+    names: tuple[str, ...]
     dest: str
     help: str
     metavar: str = ""
@@ -70,7 +71,7 @@ def choice(*known: str) -> Callable[[str], str]:
     return convert
 
 
-def assignment(text: str) -> Tuple[str, str]:
+def assignment(text: str) -> tuple[str, str]:
     """Convert "NAME=VALUE" to a pair."""
     name, sign, value = text.partition("=")
     if not sign or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
@@ -89,12 +90,12 @@ def _lookup(word: str, table: Sequence[Option], where: str) -> Option:
 
 def parse(
     words: Sequence[str], table: Sequence[Option], where: str
-) -> Tuple[Dict[str, Any], List[str]]:
+) -> tuple[dict[str, Any], list[str]]:
     """Parse leading options; return their values and the remaining words.
 
     `where` names the place for error messages. "--" ends the options.
     """
-    values: Dict[str, Any] = {}
+    values: dict[str, Any] = {}
     position = 0
     while position < len(words):
         word = words[position]
@@ -119,7 +120,7 @@ def parse(
     return values, list(words[position:])
 
 
-def _store(values: Dict[str, Any], option: Option, name: str, text: str, where: str) -> None:
+def _store(values: dict[str, Any], option: Option, name: str, text: str, where: str) -> None:
     try:
         value = option.convert(text)
     except ValueError as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import select
-from typing import Dict, List, Optional, Pattern, Tuple
+from re import Pattern
 
 from waitio.blocks import Settings
 from waitio.errors import WaitioError
@@ -15,7 +15,7 @@ COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 # A line longer than this is cut, so that a program without newlines cannot eat the memory.
 LINE_MAX = 8 << 20
 # How launchers mark a line with its rank (used only where ranks cannot hand over their output).
-TAGS: Dict[str, Pattern[bytes]] = {
+TAGS: dict[str, Pattern[bytes]] = {
     "openmpi": re.compile(rb"\[[^\]\n]*?[,@]?(\d+)\]<std(?:out|err|diag)>: ?"),
     "mpich": re.compile(rb"\[(\d+)\] "),
     "intel": re.compile(rb"\[(\d+)\] "),
@@ -24,7 +24,7 @@ TAGS: Dict[str, Pattern[bytes]] = {
 }
 
 
-class OutputClosed(Exception):
+class OutputClosedError(Exception):
     """Nobody reads our output any more (as SIGPIPE says to other programs)."""
 
 
@@ -37,7 +37,7 @@ def write_all(fd: int, data: bytes) -> None:
         except BlockingIOError:
             select.select([], [fd], [])
         except BrokenPipeError:
-            raise OutputClosed from None
+            raise OutputClosedError from None
 
 
 class Console:
@@ -71,7 +71,7 @@ class Files:
     def __init__(self, folder: str) -> None:
         """Make the folder."""
         self._folder = folder
-        self._open: Dict[Tuple[str, int], int] = {}
+        self._open: dict[tuple[str, int], int] = {}
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError as error:
@@ -103,11 +103,12 @@ class Stream:
     are. `fd` is 1 or 2. With a tag form the rank is read from each line.
     """
 
-    def __init__(self, sink: Sink, fd: int, pbid: int, name: str, rank: int, tag: str = "") -> None:
-        """Describe whose stream it is; rank -1 is the launcher itself."""
-        self._sink, self._fd, self._pbid, self._name, self._rank = sink, fd, pbid, name, rank
+    def __init__(self, sink: Sink, fd: int, owner: tuple[int, str, int], tag: str = "") -> None:
+        """Describe whose stream it is: block id, block name, rank (-1: the launcher itself)."""
+        self._sink, self._fd = sink, fd
+        self._pbid, self._name, self._rank = owner
         self._tag = TAGS.get(tag)
-        self._rest: List[bytes] = []
+        self._rest: list[bytes] = []
         self._held = 0
 
     def feed(self, data: bytes) -> None:
@@ -141,7 +142,7 @@ class Stream:
             self._sink.put(self._fd, self._pbid, self._name, rank, rest)
 
 
-def _split(lines: bytes) -> List[bytes]:
+def _split(lines: bytes) -> list[bytes]:
     """Split at newlines only: carriage returns belong to the line."""
     parts = lines.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
@@ -152,7 +153,7 @@ class Sink:
 
     def __init__(self, settings: Settings) -> None:
         """Open what the settings ask for."""
-        self._files: Optional[Files] = Files(settings.output) if settings.output else None
+        self._files: Files | None = Files(settings.output) if settings.output else None
         self._console = Console(settings) if settings.tee or not settings.output else None
 
     def put(self, fd: int, pbid: int, name: str, rank: int, lines: bytes) -> None:

@@ -15,13 +15,13 @@ import os
 import shutil
 import signal
 import time
-from typing import Callable, List, Optional, Tuple
+from typing import Callable
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def _prctl() -> Optional[Callable[..., int]]:
+def _prctl() -> Callable[..., int] | None:
     try:
         function: Callable[..., int] = ctypes.CDLL(None, use_errno=True).prctl
     except (OSError, AttributeError):
@@ -36,9 +36,9 @@ def adopt_orphans() -> None:
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def child_setup(nofile: Tuple[int, int]) -> Callable[[], None]:
+def child_setup(nofile: tuple[int, int]) -> Callable[[], None]:
     """Return what a child does before exec: end with its parent, have the user's file limit."""
-    import resource  # noqa: PLC0415
+    import resource
 
     prctl, parent = _prctl(), os.getpid()
 
@@ -52,9 +52,9 @@ def child_setup(nofile: Tuple[int, int]) -> Callable[[], None]:
     return setup
 
 
-def raise_file_limit() -> Tuple[int, int]:
+def raise_file_limit() -> tuple[int, int]:
     """Allow this process as many files as the system does; return the limits as they were."""
-    import resource  # noqa: PLC0415
+    import resource
 
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
@@ -62,8 +62,11 @@ def raise_file_limit() -> Tuple[int, int]:
     return before
 
 
-def carriers(job_id: str, pbid: Optional[int] = None) -> List[int]:
-    """Return the processes of ours whose environment carries the job id (and the block's)."""
+def carriers(job_id: str, pbid: int | None = None, ranks_only: bool = False) -> list[int]:
+    """Return the processes of ours whose environment carries the job id (and the block's).
+
+    With `ranks_only`, not the launcher and its helpers, but what ranks have started.
+    """
     marks = [f"WAITIO_JOB_ID={job_id}".encode()]
     if pbid is not None:
         marks.append(f"WAITIO_PBID={pbid}".encode())
@@ -76,17 +79,17 @@ def carriers(job_id: str, pbid: Optional[int] = None) -> List[int]:
                 words = file.read().split(b"\0")
         except OSError:
             continue
-        if all(mark in words for mark in marks):
+        rank = any(word.startswith(b"WIO_RUN_RANK=") for word in words) if ranks_only else True
+        if rank and all(mark in words for mark in marks):
             found.append(int(name))
     return found
 
 
-def adopted(known: List[int]) -> List[int]:
+def adopted(known: list[int]) -> list[int]:
     """Return children of this process that it did not start itself."""
     me, found = os.getpid(), []
-    with contextlib.suppress(OSError):
-        with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as file:
-            found = [int(word) for word in file.read().split()]
+    with contextlib.suppress(OSError), open(f"/proc/{me}/task/{me}/children", "rb") as file:
+        found = [int(word) for word in file.read().split()]
     return [pid for pid in found if pid not in known]
 
 
@@ -102,7 +105,7 @@ def send(pid: int, number: int) -> bool:
     return True
 
 
-def end_all(find: Callable[[], List[int]], grace: float) -> int:
+def end_all(find: Callable[[], list[int]], grace: float) -> int:
     """End what `find` finds: TERM, after `grace` seconds KILL; return how many there were."""
     first = find()
     if not first:
@@ -150,15 +153,8 @@ class Guard:
 
     def _watch(self, reading: int, job_id: str, folder: str) -> None:
         os.setsid()
-        for number in (
-            signal.SIGINT,
-            signal.SIGTERM,
-            signal.SIGHUP,
-            signal.SIGUSR1,
-            signal.SIGUSR2,
-            signal.SIGCHLD,
-        ):
-            signal.signal(number, signal.SIG_IGN)
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCHLD"):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
         signal.set_wakeup_fd(-1)
         os.close(self._line)
         null = os.open(os.devnull, os.O_RDWR)

@@ -9,8 +9,9 @@ import secrets
 import socket
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Callable
 
 from waitio import launchers
 from waitio.blocks import Block, Settings
@@ -30,7 +31,7 @@ class Meeting:
     host: str
     port: int
     job_id: str
-    serv: List[str]
+    serv: list[str]
 
 
 def new_job_id() -> str:
@@ -71,7 +72,7 @@ def _master_host(blocks: Sequence[Block], settings: Settings, remote: bool, serv
 def arrange(blocks: Sequence[Block], settings: Settings) -> Meeting:
     """Decide where the blocks meet and who serves."""
     remote = any(launchers.is_remote(block, os.environ) for block in blocks)
-    path: Optional[str] = None
+    path: str | None = None
     if settings.rendezvous != "embedded":
         path = find_tool("waitio-serv")
     if settings.rendezvous == "serv" and path is None:
@@ -86,7 +87,7 @@ def arrange(blocks: Sequence[Block], settings: Settings) -> Meeting:
     return Meeting(host, port, settings.job_id or new_job_id(), serv)
 
 
-def common_env(meeting: Meeting, secret: str) -> Dict[str, str]:
+def common_env(meeting: Meeting, secret: str) -> dict[str, str]:
     """Return the variables that every block and the service share."""
     return {
         "WAITIO_MASTER_HOST": meeting.host,
@@ -106,11 +107,11 @@ def _listening(host: str, port: int) -> bool:
 
 def start_service(
     meeting: Meeting, folder: RunDir, npb: int, setup: Callable[[], None]
-) -> Optional[subprocess.Popen[bytes]]:
+) -> subprocess.Popen[bytes] | None:
     """Start waitio-serv in the foreground and wait until it listens; None when embedded."""
     if not meeting.serv:
         return None
-    env: Dict[str, str] = {k: v for k, v in os.environ.items() if k not in launchers.NOT_FOR_BLOCKS}
+    env: dict[str, str] = {k: v for k, v in os.environ.items() if k not in launchers.NOT_FOR_BLOCKS}
     env.update(common_env(meeting, folder.secret))
     # Its publication must not meet one of the user's own under ~/.waitio.
     env.update(WAITIO_NPB=str(npb), WAITIO_SERV_DIR=folder.local)
@@ -125,7 +126,7 @@ def start_service(
             env=env,
             start_new_session=True,
             preexec_fn=setup,
-        )  # noqa: PLW1509
+        )
     deadline = time.monotonic() + READY_TIMEOUT
     while not _listening(meeting.host, meeting.port):
         status = service.poll()
@@ -137,7 +138,7 @@ def start_service(
     return service
 
 
-def _service_report(meeting: Meeting, log: str, status: Optional[int]) -> str:
+def _service_report(meeting: Meeting, log: str, status: int | None) -> str:
     with open(log, "rb") as file:
         said = file.read(4096).decode("utf-8", "replace").strip()
     ended = f"ended with status {status}" if status is not None else "does not listen"

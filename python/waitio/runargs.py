@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any
 
 from waitio import jobfile
 from waitio.blocks import FLAVOURS, MAX_PROCS, Block, Settings, check_blocks, check_name
-from waitio.errors import UsageError
+from waitio.errors import UsageError, WaitioError
 from waitio.options import Option, assignment, choice, help_text, parse, seconds, whole
 
 
-def split_hosts(text: str) -> List[str]:
+def split_hosts(text: str) -> list[str]:
     """Convert "a,b:2" to a list of host words."""
     hosts = [word.strip() for word in text.split(",")]
     if not all(hosts) or any(word.startswith("-") or " " in word for word in hosts):
@@ -21,7 +22,7 @@ def split_hosts(text: str) -> List[str]:
     return hosts
 
 
-def _words(text: str) -> List[str]:
+def _words(text: str) -> list[str]:
     return shlex.split(text)
 
 
@@ -161,11 +162,13 @@ a second INT kills.
 """
 
 
-def split_blocks(words: Sequence[str], separator: str) -> List[List[str]]:
-    """Split the words at each separator."""
-    parts: List[List[str]] = [[]]
+def split_blocks(words: Sequence[str], separator: str) -> list[list[str]]:
+    """Split the words at each separator (not at the one that --separator itself names)."""
+    parts: list[list[str]] = [[]]
+    named = False
     for word in words:
-        if word == separator:
+        before, named = named, word == "--separator" and len(parts) == 1
+        if word == separator and not before:
             parts.append([])
         else:
             parts[-1].append(word)
@@ -183,14 +186,14 @@ def _separator(words: Sequence[str]) -> str:
     return ":"
 
 
-def _block(values: Dict[str, Any], command: List[str]) -> Block:
+def _block(values: dict[str, Any], command: list[str]) -> Block:
     known = {field.name for field in fields(Block)}
     given = {key: value for key, value in values.items() if key in known}
     given["env"] = dict(values.get("env", []))
     return Block(command=command, **given)
 
 
-def _blocks(parts: Sequence[List[str]], first: Tuple[Dict[str, Any], List[str]]) -> List[Block]:
+def _blocks(parts: Sequence[list[str]], first: tuple[dict[str, Any], list[str]]) -> list[Block]:
     blocks = []
     for number, words in enumerate(parts):
         where = f"block {number}"
@@ -214,7 +217,7 @@ def _refuse_run_options(words: Sequence[str], where: str) -> None:
         raise UsageError(f"{where}: {name} is an option of the run: put it before the first block")
 
 
-def _job_file(values: Dict[str, Any], words: Sequence[str], parts: int) -> str:
+def _job_file(values: dict[str, Any], words: Sequence[str], parts: int) -> str:
     """Return the job file the command line names, or nothing."""
     path = values.get("file", "")
     if path and words:
@@ -224,7 +227,7 @@ def _job_file(values: Dict[str, Any], words: Sequence[str], parts: int) -> str:
     return path
 
 
-def read(words: Sequence[str]) -> Tuple[List[Block], Settings, bool]:
+def read(words: Sequence[str]) -> tuple[list[Block], Settings, bool]:
     """Turn the words after `waitio run` into checked blocks and settings; third: help wanted."""
     parts = split_blocks(words, _separator(words))
     values, command = parse(parts[0], RUN_OPTIONS + BLOCK_OPTIONS, "waitio run")
@@ -241,7 +244,8 @@ def read(words: Sequence[str]) -> Tuple[List[Block], Settings, bool]:
     else:
         blocks = _blocks(parts, (values, command))
         settings = Settings(**given)
-    if settings.tee and not settings.output:
-        raise UsageError("--tee needs --output DIR")
-    check_blocks(blocks, settings)
+    try:
+        check_blocks(blocks, settings)
+    except WaitioError as error:
+        raise WaitioError(f"{path}: {error}" if path else str(error), error.status) from None
     return blocks, settings, False

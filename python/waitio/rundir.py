@@ -7,7 +7,6 @@ import os
 import secrets
 import shutil
 import tempfile
-from typing import Optional
 
 from waitio.errors import WaitioError
 
@@ -49,7 +48,7 @@ class RunDir:
             if len(self.local) > SOCKET_PATH_MAX:
                 os.rmdir(self.local)
                 self.local = tempfile.mkdtemp(prefix="waitio-run-", dir="/tmp")
-            self._shared: Optional[str] = None
+            self._shared: str | None = None
             if shared:
                 self._shared = tempfile.mkdtemp(prefix="run-", dir=_home_folder())
         except OSError as error:

@@ -11,21 +11,21 @@ import contextlib
 import os
 import selectors
 import signal
-import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from types import FrameType
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Callable
 
 from waitio import procs, rendezvous, summary
 from waitio.blocks import Block, Settings
 from waitio.errors import WaitioError
+from waitio.intake import Intake, Owner
 from waitio.launchers import Launch, plan
-from waitio.output import OutputClosed, Sink, Stream
+from waitio.output import OutputClosedError, Sink
 from waitio.rundir import RunDir
 
-READ_SIZE = 1 << 16
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STATUS_TIMEOUT = 124
@@ -47,40 +47,41 @@ def say(text: str) -> None:
 class BlockRun:
     """A block while it runs."""
 
-    def __init__(self, block: Block, launches: List[Launch]) -> None:
+    def __init__(self, block: Block, launches: list[Launch]) -> None:
         """Nothing is started yet."""
         self.block = block
         self.launches = launches
-        self.live: Dict[int, Launch] = {}
-        self.ranks: Dict[int, int] = {}
+        self.live: dict[int, Launch] = {}
+        self.ranks: dict[int, bool] = {}  # by pid: does it live
         self.started = self.ended = 0.0
         self.status = 0
         self.detail = ""
         self.ended_by_us = ""
         self.kill_at = 0.0
+        self.ranks_gone_at = 0.0
         self.killed = 0
+        self.late_signal = 0
 
     @property
     def running(self) -> bool:
         """Tell whether one of its processes still lives."""
         return bool(self.live)
 
-    def targets(self) -> List[int]:
+    def targets(self) -> list[int]:
         """Return whom a signal goes to: the ranks if all are known, else the launcher."""
-        ranks = [pid for pid, fd in self.ranks.items() if _alive(fd)]
+        ranks = [pid for pid, alive in self.ranks.items() if alive]
         if self.launches[0].direct and len(self.ranks) >= self.block.n and ranks:
             return ranks
         return list(self.live)
 
-
-def _alive(fd: int) -> bool:
-    if fd < 0:
-        return True
-    try:
-        signal.pidfd_send_signal(fd, 0)
-    except (ProcessLookupError, AttributeError):
-        return False
-    return True
+    def send(self, number: int) -> None:
+        """Send a signal to the block."""
+        targets = self.targets()
+        for pid in targets:
+            procs.send(pid, number)
+        if number in ENDING and self.launches[0].direct and list(self.ranks) != targets:
+            # A launcher that is still starting its ranks may forget it: they get it as they come.
+            self.late_signal = number
 
 
 class Runner:
@@ -90,16 +91,17 @@ class Runner:
         """Prepare; `run` does everything."""
         self.settings = settings
         self.blocks = blocks
-        self.runs: List[BlockRun] = []
+        self.runs: list[BlockRun] = []
         self.selector = selectors.DefaultSelector()
-        self.streams = 0
-        self.interrupts = 0
-        self.failed: Optional[BlockRun] = None
+        self.timed_out = False
+        self.failed: BlockRun | None = None
         self.status = 0
         self.begin = 0.0
-        self.service: Optional[subprocess.Popen[bytes]] = None
+        self.service: subprocess.Popen[bytes] | None = None
         self.nofile = (0, 0)
-        self.signalled: List[int] = []
+        self.signalled: list[int] = []
+        self.keep: list[int] = []
+        self.keyboard_end = -1
 
     # ---- the whole ----
 
@@ -108,17 +110,20 @@ class Runner:
         self.meeting = rendezvous.arrange(self.blocks, self.settings)
         remote = self.meeting.host != rendezvous.LOOPBACK
         self.sink = Sink(self.settings)
+        self.intake = Intake(self.selector, self.sink, self._admit)
         self.nofile = procs.raise_file_limit()
         with self._signals():
             self.folder = RunDir(remote)
             guard = None
+            self.keep = procs.adopted([])  # children of whoever became this process by exec
             try:
                 guard = procs.Guard(self.meeting.job_id, self.folder.local)
-                self.guard_pid = guard.pid
+                self.keep.append(guard.pid)
                 procs.adopt_orphans()
                 self._start()
                 self._loop()
-            except OutputClosed:
+                self._note_unstarted()
+            except OutputClosedError:
                 self.status = STATUS_PIPE
                 self._end_all("nobody reads the output")
             finally:
@@ -155,8 +160,17 @@ class Runner:
             self._reap()
             self._tick()
 
-    def _running(self) -> List[BlockRun]:
+    def _running(self) -> list[BlockRun]:
         return [run for run in self.runs if run.running]
+
+    def _note_unstarted(self) -> None:
+        """A signal that came before every block was started decides the exit status."""
+        if not self.status and not all(run.started for run in self.runs):
+            self.status = 128 + self._interrupts()[0]
+
+    def _interrupts(self) -> list[int]:
+        """Return the signals so far that ask the run to end."""
+        return [number for number in self.signalled if number in ENDING]
 
     # ---- starting ----
 
@@ -170,20 +184,13 @@ class Runner:
         ]
         setup = procs.child_setup(self.nofile)
         self.service = rendezvous.start_service(self.meeting, self.folder, npb, setup)
-        self._listen()
+        self.intake.listen(self.folder.socket)
         for run in self.runs:
-            if self.signalled:
+            if self._interrupts():
                 break
             run.started = time.monotonic()
             for launch in run.launches:
                 self._spawn(run, launch, setup)
-
-    def _listen(self) -> None:
-        self.server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.server.bind(self.folder.socket)
-        self.server.listen(4096)
-        self.server.setblocking(False)
-        self.selector.register(self.server, selectors.EVENT_READ, self._accept)
 
     def _spawn(self, run: BlockRun, launch: Launch, setup: Callable[[], None]) -> None:
         command = launch.command
@@ -206,7 +213,7 @@ class Runner:
                 cwd=wdir if wdir and os.path.isdir(wdir) else None,
                 start_new_session=True,
                 preexec_fn=setup,
-            )  # noqa: PLW1509
+            )
         except OSError as error:
             for fd in out + err:
                 os.close(fd)
@@ -215,14 +222,16 @@ class Runner:
                 126 if isinstance(error, PermissionError) else 127,
             ) from None
         child.returncode = 0  # collected by _reap, not by this object
+        if self.keyboard_end >= 0:
+            os.close(self.keyboard_end)
+            self.keyboard_end = -1
         os.close(out[1])
         os.close(err[1])
         run.live[child.pid] = launch
-        self._read_from(out[0], Stream(self.sink, 1, *self._owner(run, launch.rank), launch.tagged))
-        self._read_from(err[0], Stream(self.sink, 2, *self._owner(run, launch.rank), launch.tagged))
+        self.intake.add(out[0], err[0], self._owner(run, launch.rank), launch.tagged)
 
     @staticmethod
-    def _owner(run: BlockRun, rank: int) -> Tuple[int, str, int]:
+    def _owner(run: BlockRun, rank: int) -> Owner:
         return run.block.pbid, run.block.name, rank
 
     def _stdin(self, run: BlockRun, launch: Launch) -> int:
@@ -247,76 +256,42 @@ class Runner:
             self.selector.unregister(0)
             os.close(self.keyboard)
 
-    # ---- output ----
-
-    def _read_from(self, fd: int, stream: Stream) -> None:
-        os.set_blocking(fd, False)
-        self.streams += 1
-
-        def ready() -> None:
-            try:
-                data = os.read(fd, READ_SIZE)
-            except BlockingIOError:
-                return
-            except OSError:
-                data = b""
-            if data:
-                stream.feed(data)
-                return
-            self.selector.unregister(fd)
-            os.close(fd)
-            self.streams -= 1
-            stream.close()
-
-        self.selector.register(fd, selectors.EVENT_READ, ready)
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                peer, _ = self.server.accept()
-            except OSError:
-                return
-            peer.settimeout(2.0)
-            with peer, contextlib.suppress(OSError, ValueError):
-                self._take_over(peer)
-
-    def _take_over(self, peer: socket.socket) -> None:
-        """Take the output pipes of a rank that has just been started by a launcher."""
-        credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        pid, uid = (int.from_bytes(credentials[at : at + 4], sys.byteorder) for at in (0, 4))
-        text, fds, _, _ = socket.recv_fds(peer, 64, 2)
-        if uid != os.getuid() or len(fds) != 2:
-            for fd in fds:
-                os.close(fd)
-            return
-        pbid, rank = (int(word) for word in text.split())
+    def _admit(self, pbid: int, rank: int, pid: int) -> Owner:
+        """Note a rank that has handed over its output; tell whose output it is."""
+        if not 0 <= pbid < len(self.runs):
+            raise ValueError(f"block {pbid}")
         run = self.runs[pbid]
-        rank = rank if 0 <= rank < run.block.n else -1
-        for number, fd in zip((1, 2), fds):
-            os.set_inheritable(fd, False)
-            self._read_from(fd, Stream(self.sink, number, *self._owner(run, rank)))
-        pidfd = -1
-        with contextlib.suppress(OSError, AttributeError):
+        run.ranks[pid] = True
+        with contextlib.suppress(OSError, AttributeError):  # no pidfd: it counts as alive
             pidfd = os.pidfd_open(pid)
-        run.ranks[pid] = pidfd
+            self.selector.register(
+                pidfd, selectors.EVENT_READ, lambda: self._rank_ended(run, pid, pidfd)
+            )
+        if run.late_signal:
+            procs.send(pid, run.late_signal)
+        return self._owner(run, rank if 0 <= rank < run.block.n else -1)
+
+    def _rank_ended(self, run: BlockRun, pid: int, pidfd: int) -> None:
+        self.selector.unregister(pidfd)
+        os.close(pidfd)
+        run.ranks[pid] = False
+        if len(run.ranks) >= run.block.n and not any(run.ranks.values()):
+            run.ranks_gone_at = time.monotonic()
 
     # ---- signals ----
 
-    def _on_signal(self, number: int, frame: Optional[FrameType]) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del frame
         self.signalled.append(number)
-        if number in ENDING:
-            self.interrupts += 1
         if number == signal.SIGINT and self.signalled.count(signal.SIGINT) > 1:
             say("second interrupt: killing all blocks")
+            self.status = self.status or 128 + number
             for run in self._running():
                 run.ended_by_us = run.ended_by_us or "killed after a second interrupt"
-                run.kill_at = run.kill_at or time.monotonic()
-                run.kill_at = min(run.kill_at, time.monotonic())
+                run.kill_at = time.monotonic()
             return
         for run in self._running():
-            for pid in run.targets():
-                procs.send(pid, number)
+            run.send(number)
 
     # ---- ending ----
 
@@ -330,12 +305,20 @@ class Runner:
                 return
             for run in self.runs:
                 if pid in run.live:
-                    self._ended(run, run.live.pop(pid), os.waitstatus_to_exitcode(raw))
+                    launch = run.live.pop(pid)
+                    try:
+                        self.intake.drain(run.block.pbid)
+                    finally:
+                        self._ended(run, launch, os.waitstatus_to_exitcode(raw))
             if self.service and pid == self.service.pid:
                 self.service.returncode = os.waitstatus_to_exitcode(raw)
 
     def _ended(self, run: BlockRun, launch: Launch, code: int) -> None:
         status = code if code >= 0 else 128 - code
+        if code > 0 and launch.rank < 0 and self.intake.signals_seen.get(run.block.pbid) == code:
+            status = 128 + code  # hydra ends with the bare number of the signal
+        if code < 0 and launch.rank < 0 and self._interrupts():
+            status = 128 + self._interrupts()[0]  # hydra may crash when all ranks end at once
         if not run.live:
             run.ended = time.monotonic()
         if status == 0 or run.status:
@@ -359,17 +342,16 @@ class Runner:
             return
         run.kill_at = time.monotonic() + self.settings.grace
         run.ended_by_us = why
-        if any(number in ENDING for number in self.signalled):
+        if self._interrupts():
             return  # it has been asked by the user's signal
-        for pid in run.targets():
-            procs.send(pid, signal.SIGTERM)
+        run.send(signal.SIGTERM)
 
     def _end_all(self, why: str) -> None:
         """End every block and wait for it; output is still read, but its fate does not matter."""
         for run in self._running():
             self._end(run, why)
         while self._running():
-            with contextlib.suppress(OutputClosed, WaitioError):
+            with contextlib.suppress(OutputClosedError, WaitioError):
                 for key, _ in self.selector.select(self._patience()):
                     key.data()
             self._reap()
@@ -383,8 +365,8 @@ class Runner:
         if run.killed == 1 and not plain:
             for pid in run.live:
                 procs.send(pid, signal.SIGTERM)
-            for pid, fd in run.ranks.items():
-                if _alive(fd):
+            for pid, alive in run.ranks.items():
+                if alive:
                     procs.send(pid, signal.SIGKILL)
             return
         for pid in list(run.live) + procs.carriers(self.meeting.job_id, run.block.pbid):
@@ -395,17 +377,24 @@ class Runner:
         for run in self._running():
             if run.kill_at and now >= run.kill_at:
                 self._kill(run)
+            if run.ranks_gone_at and now >= run.ranks_gone_at + LAUNCHER_GRACE:
+                # A launcher may wait for ever for something that a rank has left running.
+                run.ranks_gone_at = 0.0
+                for pid in procs.carriers(self.meeting.job_id, run.block.pbid, ranks_only=True):
+                    procs.send(pid, signal.SIGKILL)
         limit = self.settings.timeout
-        if limit and now >= self.begin + limit and not self.status and self._running():
-            self.status = STATUS_TIMEOUT
+        if limit and now >= self.begin + limit and not self.timed_out and self._running():
+            self.timed_out = True
+            self.status = self.status or STATUS_TIMEOUT
             say(f"--timeout: {limit:g} s have passed, ending all blocks")
             for run in self._running():
                 self._end(run, "timeout")
 
-    def _patience(self) -> Optional[float]:
+    def _patience(self) -> float | None:
         """Return how long the loop may sleep."""
         moments = [run.kill_at for run in self._running() if run.kill_at]
-        if self.settings.timeout and not self.status:
+        moments += [r.ranks_gone_at + LAUNCHER_GRACE for r in self._running() if r.ranks_gone_at]
+        if self.settings.timeout and not self.timed_out:
             moments.append(self.begin + self.settings.timeout)
         return max(0.0, min(moments) - time.monotonic()) if moments else None
 
@@ -417,27 +406,27 @@ class Runner:
             self._end_all("the run is over")
         if self.service and self.service.returncode is None:
             procs.send(self.service.pid, signal.SIGTERM)
-        keep = [self.guard_pid] if hasattr(self, "guard_pid") else []
 
-        def left() -> List[int]:
-            found = set(procs.carriers(self.meeting.job_id)) | set(procs.adopted(keep))
-            return [pid for pid in found if pid not in keep]
+        def left() -> list[int]:
+            found = set(procs.carriers(self.meeting.job_id)) | set(procs.adopted(self.keep))
+            return [pid for pid in found if pid not in self.keep]
 
         count = procs.end_all(left, min(1.0, self.settings.grace))
         if count > (1 if self.service else 0) and self.settings.summary:
             say(f"ended {count} processes that the blocks left behind")
         deadline = time.monotonic() + DRAIN_TIME
-        with contextlib.suppress(OutputClosed, WaitioError):
-            while self.streams and time.monotonic() < deadline:
+        with contextlib.suppress(OutputClosedError, WaitioError):
+            while self.intake.open and time.monotonic() < deadline:
                 for key, _ in self.selector.select(0.05):
                     key.data()
+        self.intake.close()
         self.sink.close()
 
     def _report(self) -> None:
-        interrupted = [number for number in self.signalled if number in ENDING]
+        interrupted = self._interrupts()
         if not (self.status or self.settings.summary or any(r.status for r in self.runs)):
             return
-        rows: List[Tuple[str, ...]] = [("block", "procs", "ended", "after", "")]
+        rows: list[tuple[str, ...]] = [("block", "procs", "ended", "after", "")]
         for run in self.runs:
             mark = "<- first failure" if run is self.failed else ""
             after = f"{run.ended - run.started:.3f} s" if run.ended else "-"
@@ -454,9 +443,7 @@ class Runner:
             return "never started"
         text = run.detail + summary.how(run.status)
         if run.ended_by_us and run is not self.failed:
-            text += (
-                f", ended because {run.ended_by_us}"
-                if "failed" in run.ended_by_us
-                else (f", {run.ended_by_us}")
-            )
+            text += f", ended: {run.ended_by_us}"
+        if run.killed:
+            text += f", killed after the grace of {self.settings.grace:g} s"
         return text

@@ -32,10 +32,12 @@ def hand_over(path, pbid):
     out, err = os.pipe(), os.pipe()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as runner:
         runner.connect(path)
-        socket.send_fds(runner, [("%s %s" % (pbid, rank)).encode()], [out[0], err[0]])
+        socket.send_fds(runner, [(f"{pbid} {rank}").encode()], [out[0], err[0]])
     sys.stdout.flush()
     os.dup2(out[1], 1)
     os.dup2(err[1], 2)
+    # Marks the rank and what it starts, as opposed to the launcher (waitio/procs.py).
+    os.environ["WIO_RUN_RANK"] = rank
 
 
 def main():
@@ -50,7 +52,7 @@ def main():
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        sys.stderr.write("waitio run: cannot start %s: %s\n" % (command[0], error.strerror))
+        sys.stderr.write(f"waitio run: cannot start {command[0]}: {error.strerror}\n")
         sys.stderr.flush()
         os._exit(126 if isinstance(error, PermissionError) else 127)
 

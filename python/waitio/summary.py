@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import signal
-from typing import List, Sequence, Tuple
+from collections.abc import Sequence
 
 
 def signal_name(number: int) -> str:
@@ -24,7 +24,7 @@ def how(status: int) -> str:
     return f"exit status {status}"
 
 
-def table(rows: Sequence[Tuple[str, ...]], right: Sequence[int] = ()) -> List[str]:
+def table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> list[str]:
     """Align rows in columns; those listed in `right` to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []

@@ -6,12 +6,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from typing import List, Optional, Sequence
+from collections.abc import Sequence
 
 from waitio.errors import WaitioError
 
 
-def _folders() -> List[str]:
+def _folders() -> list[str]:
     """Return where an installation puts programs, as seen from this package and this command."""
     package = os.path.dirname(os.path.abspath(__file__))
     command = os.path.dirname(os.path.realpath(sys.argv[0])) if sys.argv and sys.argv[0] else ""
@@ -23,7 +23,7 @@ def _folders() -> List[str]:
     return [folder for folder in folders if folder]
 
 
-def find_tool(name: str) -> Optional[str]:
+def find_tool(name: str) -> str | None:
     """Return the path of a tool: its variable (WAITIO_SERV ...), beside the package, PATH."""
     variable = name.upper().replace("-", "_")
     given = os.environ.get(variable)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""waitio run: lines stay whole, bytes stay what they are, streams stay apart."""
+
+import collections
+import os
+import pty
+import re
+import subprocess
+import time
+
+import pytest
+
+WRITER = """import os, sys
+names = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "WAITIO_RANK")
+me = [os.environ[name] for name in names if name in os.environ][0]
+for i in range(2000):
+    line = f"{me} {i} " + "x" * (i % 97) + "\\n"
+    # torn in the middle: two writes for one line
+    cut = i % len(line)
+    os.write(1 + i % 2, line[:cut].encode()); os.write(1 + i % 2, line[cut:].encode())
+"""
+
+
+@pytest.mark.parametrize("mpi", [[], ["--mpi", "openmpi"], ["--mpi", "mpich"]])
+def test_four_writers_of_2000_lines_never_mix(waitio, need, mpi):
+    if mpi:
+        need("mpiexec." + mpi[1])
+    (waitio.cwd / "w.py").write_text(WRITER)
+    status, out, err = waitio(
+        "run", "-n", 2, *mpi, "python3", "w.py", ":", "-n", 2, "--name", "b", "python3", "w.py"
+    )
+    assert status == 0
+    seen = collections.defaultdict(list)
+    for number, text in ((0, out), (1, err)):
+        for line in text.decode().splitlines():
+            found = re.fullmatch(r"\[(\w+) (\d)\] (\d) (\d+) (x*)", line)
+            assert found, line
+            name, rank, own, count, filling = found.groups()
+            assert rank == own and len(filling) == int(count) % 97 and int(count) % 2 == number
+            seen[name, rank, number].append(int(count))
+    assert len(seen) == 8
+    for (_, _, number), counts in seen.items():
+        assert counts == list(range(number, 2000, 2))
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_launcher_tags_are_understood(waitio, need, mpi):
+    need("mpiexec." + mpi)
+    lines = waitio.lines(
+        "run", "--tagging", "launcher", "-n", 3, "--mpi", mpi, "sh", "-c", "echo [9] hi; echo 7: x"
+    )
+    expected = [f"[sh {rank}] {text}" for rank in range(3) for text in ("7: x", "[9] hi")]
+    assert lines == sorted(expected)
+
+
+def test_bytes_that_are_no_utf8_pass(waitio):
+    text = b"caf\xe9 \xff\xfe\x00\x1b[0m \xc3\x28\r\n"
+    (waitio.cwd / "bytes").write_bytes(text)
+    status, out, _ = waitio("run", "cat", "bytes")
+    assert (status, out) == (0, b"[cat 0] " + text)
+    status, out, _ = waitio("run", "echo", b"\xe9".decode("utf-8", "surrogateescape"))
+    assert (status, out) == (0, b"[echo 0] \xe9\n")
+    status, out, _ = waitio("run", "--dry-run", "echo", b"\xe9".decode("utf-8", "surrogateescape"))
+    assert status == 0 and b"\xe9" in out
+
+
+def test_unfinished_last_line_and_streams_apart(waitio):
+    status, out, err = waitio("run", "sh", "-c", "printf part; printf wrong >&2; exit 0")
+    assert (status, out, err) == (0, b"[sh 0] part\n", b"[sh 0] wrong\n")
+
+
+def test_empty_lines_and_a_long_line(waitio):
+    code = "import sys; sys.stdout.write('\\n\\n' + 'y' * 3000000 + '\\nend\\n')"
+    status, out, _ = waitio("run", "--name", "p", "python3", "-c", code)
+    assert status == 0
+    assert out == b"[p 0] \n[p 0] \n[p 0] " + b"y" * 3000000 + b"\n[p 0] end\n"
+
+
+@pytest.mark.parametrize("mpi", [[], ["--mpi", "openmpi"], ["--mpi", "mpich"]])
+def test_lines_appear_when_they_are_written(waitio, need, mpi):
+    if mpi:
+        need("mpiexec." + mpi[1])
+    child = waitio.start(
+        "run", *mpi, "sh", "-c", "echo now; while [ ! -e go ]; do sleep 0.05; done"
+    )
+    assert child.stdout.readline() == b"[sh 0] now\n"
+    assert child.poll() is None
+    (waitio.cwd / "go").touch()
+    assert child.wait(timeout=10) == 0
+
+
+def terminal_output(waitio, *words, env=None):
+    """Run with a terminal as standard output; returns what appeared there."""
+    main, other = pty.openpty()
+    child = waitio.start("run", *words, "echo", "hi", stdout=other, env=env)
+    os.close(other)
+    text = b""
+    while True:
+        try:
+            data = os.read(main, 1024)
+        except OSError:
+            break
+        if not data:
+            break
+        text += data
+    os.close(main)
+    assert child.wait(timeout=10) == 0
+    return text
+
+
+def test_colour_only_on_a_terminal(waitio):
+    term = {"TERM": "xterm", "NO_COLOR": ""}
+    assert re.fullmatch(rb"\x1b\[\d+m\[echo 0\]\x1b\[0m hi\r\n", terminal_output(waitio, env=term))
+    plain = b"[echo 0] hi\r\n"
+    assert terminal_output(waitio, env={**term, "NO_COLOR": "1"}) == plain
+    assert terminal_output(waitio, env={**term, "TERM": "dumb"}) == plain
+    assert terminal_output(waitio, "--color", "never", env=term) == plain
+    assert waitio("run", "echo", "hi", env=term)[1] == b"[echo 0] hi\n"
+    assert waitio("run", "--color", "always", "echo", "hi")[1].startswith(b"\x1b[")
+
+
+def test_reader_that_goes_away_ends_the_run(waitio):
+    child = waitio.start("run", "sh", "-c", "while :; do echo y; done")
+    assert child.stdout.readline() == b"[sh 0] y\n"
+    child.stdout.close()
+    assert child.wait(timeout=20) == 141
+
+
+def test_slow_reader_loses_nothing(waitio):
+    count = 60000
+    child = waitio.start("run", "-n", 2, "seq", "-w", count, stderr=subprocess.DEVNULL)
+    time.sleep(0.3)
+    out = child.communicate(timeout=30)[0].splitlines()
+    assert child.returncode == 0 and len(out) == 2 * count
+    assert [line for line in out if line.startswith(b"[seq 0]")][-1] == b"[seq 0] %d" % count
+
+
+def test_output_folder_that_cannot_be_made(waitio):
+    (waitio.cwd / "file").touch()
+    status, out, err = waitio("run", "--output", "file", "echo", "x")
+    assert status == 1 and out == b"" and b"--output 'file'" in err

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""waitio run: failures spread, signals arrive, nobody survives, the status tells why."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+LOOP = "while :; do sleep 0.05; done"
+KINDS = {"plain": [], "openmpi": ["--mpi", "openmpi"], "mpich": ["--mpi", "mpich"]}
+
+
+@pytest.fixture(params=list(KINDS))
+def kind(request, need):
+    """Options for each way of starting a block."""
+    if KINDS[request.param]:
+        need("mpiexec." + request.param)
+    return KINDS[request.param]
+
+
+def read_until(child, *wanted):
+    """Read lines until each wanted one was seen."""
+    missing = list(wanted)
+    while missing:
+        line = child.stdout.readline().decode().rstrip("\n")
+        assert line or child.poll() is None, f"ended before it printed {missing}"
+        if line in missing:
+            missing.remove(line)
+
+
+def test_failure_ends_the_others(waitio, kind):
+    begin = time.monotonic()
+    status, _, err = waitio("run", "-n", 2, *kind, "sleep", "60", ":", "sh", "-c", "exit 7")
+    assert status == 7 and time.monotonic() - begin < 8
+    text = err.decode()
+    assert "exit status 7" in text and "<- first failure" in text
+    assert "ended: block 'sh' failed" in text
+
+
+def test_failing_mpi_block_gives_its_status(waitio, kind):
+    status, _, err = waitio("run", "-n", 2, *kind, "sh", "-c", "exit 5", ":", "sleep", "60")
+    assert status == 5, err.decode()
+
+
+def test_death_by_signal_is_128_and_the_signal(waitio, kind):
+    status, _, err = waitio("run", *kind, "sh", "-c", "kill -SEGV $$", ":", "sleep", "60")
+    assert status == 128 + signal.SIGSEGV, err.decode()
+    assert b"SIGSEGV" in err
+
+
+def test_keep_going(waitio):
+    status, out, err = waitio(
+        "run", "--keep-going", "sh", "-c", "exit 4", ":", "sh", "-c", "sleep 0.5; echo done", ":",
+        "sh", "-c", "sleep 0.2; exit 6",
+    )  # fmt: skip
+    assert status == 4 and out == b"[sh-2 0] done\n"
+    assert b"exit status 6" in err
+
+
+def test_one_failing_process_ends_its_block_even_when_others_keep_going(waitio):
+    code = "[ $WAITIO_RANK = 1 ] && exit 3; sleep 60"
+    status, _, err = waitio("run", "--keep-going", "-n", 3, "sh", "-c", code, ":", "echo", "x")
+    assert status == 3 and b"rank 1: exit status 3" in err
+
+
+def test_silence_when_all_is_well_and_summary_on_wish(waitio):
+    assert waitio("run", "true", ":", "true") == (0, b"", b"")
+    status, _, err = waitio("run", "--summary", "true", ":", "true")
+    assert status == 0 and err.count(b" ok ") == 2
+
+
+def test_signals_reach_every_rank(waitio, kind):
+    code = (
+        f"trap 'echo one' USR1; trap 'echo two' USR2; trap 'echo bye; exit 0' TERM; echo up; {LOOP}"
+    )
+    words = ["-n", 2, *kind, "--name", "a", "sh", "-c", code]
+    child = waitio.start("run", *words, ":", "--name", "b", "sh", "-c", code)
+    everyone = [f"[{who}] " for who in ("a 0", "a 1", "b 0")]
+    read_until(child, *(who + "up" for who in everyone))
+    child.send_signal(signal.SIGUSR1)
+    read_until(child, *(who + "one" for who in everyone))
+    child.send_signal(signal.SIGUSR2)
+    read_until(child, *(who + "two" for who in everyone))
+    child.send_signal(signal.SIGTERM)
+    read_until(child, *(who + "bye" for who in everyone))
+    assert child.wait(timeout=10) == 0
+
+
+def test_interrupt_ends_with_130(waitio, kind):
+    child = waitio.start("run", "-n", 2, *kind, "sh", "-c", f"echo up; {LOOP}")
+    read_until(child, "[sh 0] up", "[sh 1] up")
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=10) == 130
+    assert b"interrupted by SIGINT" in child.stderr.read()
+
+
+def test_second_interrupt_kills_what_ignores_the_first(waitio, kind):
+    child = waitio.start("run", *kind, "sh", "-c", f"trap '' INT TERM; echo up; {LOOP}")
+    read_until(child, "[sh 0] up")
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert child.poll() is None
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=10) == 130
+    assert b"second interrupt" in child.stderr.read()
+
+
+def test_term_is_followed_by_kill_after_the_grace(waitio, kind):
+    begin = time.monotonic()
+    code = "sleep 0.5; exit 9"
+    status, _, err = waitio(
+        "run", "--grace", "1", *kind, "sh", "-c", f"trap '' TERM; {LOOP}", ":", "sh", "-c", code
+    )
+    took = time.monotonic() - begin
+    assert status == 9 and 1.4 < took < 8
+    assert b"killed after the grace of 1 s" in err
+
+
+def test_timeout(waitio, kind):
+    begin = time.monotonic()
+    status, _, err = waitio("run", "--timeout", "0.7s", *kind, "sleep", "60")
+    assert status == 124 and 0.6 < time.monotonic() - begin < 8
+    assert b"--timeout" in err
+
+
+def test_grandchildren_end_with_the_run(waitio, kind):
+    # In the background, in a session of its own, with a closed or inherited output.
+    code = "setsid sleep 300 & (sleep 300 >/dev/null 2>&1 &) ; echo up; [ -e never ]"
+    status, out, _ = waitio("run", *kind, "sh", "-c", code)
+    assert status == 1 and b"up" in out
+    assert waitio.left() == []
+
+
+def test_orphans_without_any_environment_end_too(waitio):
+    mark = "61.98765"
+    status, _, _ = waitio(
+        "run", "sh", "-c", f"setsid env -i /bin/sleep {mark} >/dev/null 2>&1 & exit 0"
+    )
+    assert status == 0
+    lines = [line for line in os.popen("ps -eo args") if line.strip() == f"/bin/sleep {mark}"]
+    assert lines == []
+
+
+def test_nothing_survives_a_killed_runner(waitio, kind):
+    code = f"trap '' TERM HUP; sleep 300 & echo up $WAITIO_SECRET_FILE; {LOOP}"
+    child = waitio.start("run", "-n", 1, *kind, "sh", "-c", code)
+    line = child.stdout.readline().decode()
+    secret = line.split()[-1]
+    assert os.path.exists(secret)
+    child.kill()
+    child.wait()
+    waitio.wait_for(lambda: not waitio.left())
+    waitio.wait_for(lambda: not os.path.exists(secret))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_secret_goes_away_after_a_signal(waitio, number):
+    child = waitio.start("run", "sh", "-c", "echo $WAITIO_SECRET_FILE; sleep 60")
+    secret = child.stdout.readline().decode().split()[-1]
+    assert os.path.exists(secret)
+    child.send_signal(number)
+    assert child.wait(timeout=10) == 128 + number
+    assert not os.path.exists(secret)
+
+
+def test_children_that_were_there_before_are_left_alone(waitio):
+    # `sleep 5 & exec waitio run ...` makes the sleep a child of the command.
+    words = "sleep 30 >/dev/null 2>&1 & echo $!; exec python3 -m waitio run true"
+    done = subprocess.run(
+        ["sh", "-c", words], env=waitio.env, cwd=waitio.cwd, capture_output=True, timeout=20,
+        check=False,
+    )  # fmt: skip
+    pid = int(done.stdout)
+    try:
+        assert done.returncode == 0
+        os.kill(pid, 0)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_program_that_vanishes_is_reported_by_name(waitio, need):
+    need("mpiexec.mpich")
+    status, _, err = waitio("run", "--mpi", "mpich", "./nothere")
+    assert status == 127 and b"nothere" in err
