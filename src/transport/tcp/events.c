@@ -239,6 +239,17 @@ static void flush_all(struct tcp_iface *f)
         wio_tcp_flush(&f->base);
 }
 
+/* Under fault injection a made-up EAGAIN has no edge that ends it: drive every handshake each time.
+ */
+static void drive_all(struct wio_list *q)
+{
+    struct wio_list *end = q->prev;
+    for (struct wio_list *it = q->next, *next; it != q; it = next) {
+        next = it == end ? q : it->next;
+        (void)wio_tcp_conn_drive(WIO_CONTAINER(it, struct tcp_conn, node));
+    }
+}
+
 int wio_tcp_progress(struct wio_iface *iface, enum wio_progress_how how)
 {
     struct tcp_iface *f = tcp_iface_of(iface);
@@ -250,6 +261,10 @@ int wio_tcp_progress(struct wio_iface *iface, enum wio_progress_how how)
     if (WIO_UNLIKELY(n < 0))
         return wio_fail_os(WAITIO_ERR_SYSTEM, n, "epoll_wait");
     int count = handle_events(f, ev, n, svc);
+    if (WIO_UNLIKELY(wio_os_fault != NULL)) {
+        drive_all(&f->inbound);
+        drive_all(&f->dials);
+    }
     if (!wio_list_empty(&f->ready))
         count += run_ready(f, how);
     flush_all(f);

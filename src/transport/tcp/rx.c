@@ -166,8 +166,8 @@ void wio_tcp_rx_took(struct tcp_link *l, size_t n)
         (void)rx_complete(l);
 }
 
-/* One header, possibly torn. @return bytes used; 0: a violation closed the link, or p2p wants it later
- * (stop is set) */
+/* One header, possibly torn. @return bytes used; 0: a violation closed the link, or p2p wants it
+ * later (stop is set) */
 static size_t feed_header(struct tcp_link *l, const uint8_t *data, size_t n)
 {
     if (WIO_LIKELY(l->hdr_have == 0 && n >= WIO_HDR_BYTES))
@@ -304,7 +304,7 @@ static size_t rx_read(struct tcp_link *l, bool *drained)
         n = wio_os_recv(l->fd, f->stage, asked);
     }
     if (n <= 0) {
-        *drained = true;
+        *drained = wio_os_fault == NULL; /* an injected EAGAIN has no edge that ends it */
         if (n == 0)
             wio_tcp_rx_end(l);
         else if (n != -EAGAIN || l->write_failed)
@@ -341,8 +341,10 @@ int wio_tcp_rx_run(struct tcp_link *l)
     }
     while (tcp_can_read(l) && l->keep_len == 0 && !f->stop && !drained && got < TCP_RX_ROUND) {
         size_t n = rx_read(l, &drained);
+        if (n == 0)
+            break;
         got += n;
-        events += n > 0;
+        events++;
     }
     if (l->fd < 0)
         return events + 1;

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file harness.h
+ * A small world for transport tests: several interfaces in one process, driven by hand, with a made-up
+ * address table and an upper layer that checks every promise of transport.h it can see: messages in
+ * order per class, each once, payloads intact, done() once, states in order, no upcall after CLOSED.
+ */
+#ifndef CONFORM_HARNESS_H
+#define CONFORM_HARNESS_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "os/os.h"
+#include "transport/transport.h"
+
+#define NODES_MAX 16
+#define SECOND 1000000000LL
+
+struct world;
+
+/* A message under way, with everything to check it by. */
+struct parcel {
+    struct wio_tx tx;
+    struct node *from;
+    uint32_t to, id;
+    int state; /* 0 new, 1 queued, 2 done */
+    int err;
+    uint8_t data[];
+};
+
+/* What one node knows of one peer. */
+struct view {
+    struct wio_ep *ep;
+    int state;              /* last on_state, -1 none */
+    int ready, closed;      /* how often */
+    int err;
+    enum wio_bye_reason reason;
+    char text[256];
+    uint32_t next_out;      /* id of the next parcel to the peer */
+    uint32_t last_in[2];    /* last id that arrived: bulk, SMALL */
+    uint32_t nin, abandoned;
+    uint64_t bytes_in;
+};
+
+struct node {
+    struct world *w;
+    uint32_t rank;
+    struct wio_iface *iface;
+    struct wio_config cfg;
+    struct wio_secret secret;
+    struct wio_log log;
+    struct wio_counters ctr;
+    struct wio_table table;
+    struct view peer[NODES_MAX];
+    struct wio_ep *dead[256];
+    int ndead;
+    int ndone, nqueued;
+    /* knobs */
+    uint32_t sink_max;      /* truncate to this many bytes; 0 = no */
+    uint32_t stop_every;    /* on_payload says stop for every n-th; 0 = never */
+    uint32_t stops;
+    bool refuse_messages, busy; /* busy: on_may_close says no */
+    bool use_ep;            /* drive by progress_ep where possible */
+    bool mute;              /* not driven */
+};
+
+struct world {
+    int n;
+    const struct wio_transport *tr;
+    struct wio_tab_host host;
+    struct wio_tab_ep ep[NODES_MAX];
+    uint32_t pb_size[1], pb_base[1];
+    struct node node[NODES_MAX];
+    uint64_t rng;
+    bool quiet_errors; /* messages may be lost: links are broken on purpose */
+};
+
+static inline uint32_t rnd(struct world *w, uint32_t n)
+{
+    w->rng = wio_mix64(w->rng + 0x9e3779b97f4a7c15ULL);
+    return (uint32_t)(w->rng >> 33) % n;
+}
+
+static inline uint8_t pattern(uint32_t from, uint32_t to, uint32_t id, size_t i)
+{
+    return (uint8_t)(from * 17 + to * 31 + id * 131 + i * 7 + (i >> 8));
+}
+
+/* ---- upper layer ---- */
+
+struct got {
+    uint32_t id, from, bytes;
+    size_t cap;
+    uint8_t small;
+    uint8_t data[];
+};
+
+static inline int up_message(void *user, struct wio_ep *ep, uint32_t peer,
+                             const uint8_t msg[WIO_MSG_BYTES], uint32_t bytes, struct wio_sink *sink)
+{
+    struct node *nd = user;
+    struct view *v = &nd->peer[peer];
+    assert_ptr_equal(ep->iface, nd->iface);
+    assert_int_equal(ep->peer, peer);
+    assert_int_not_equal(ep->state, WIO_EP_CLOSED);
+    assert_ptr_equal(v->ep, ep);
+    if (nd->refuse_messages)
+        return WAITIO_ERR_NOMEM;
+    uint32_t id = wio_get32(msg), from = wio_get32(msg + 4), to = wio_get32(msg + 8);
+    uint32_t n = wio_get32(msg + 12);
+    uint8_t small = msg[16];
+    assert_int_equal(from, peer);
+    assert_int_equal(to, nd->rank);
+    assert_int_equal(n, bytes);
+    assert_true(id > v->last_in[small]); /* order within the class, no double */
+    v->last_in[small] = id;
+    size_t cap = nd->sink_max > 0 && nd->sink_max < bytes ? nd->sink_max : bytes;
+    struct got *g = malloc(sizeof *g + cap);
+    assert_non_null(g);
+    g->id = id;
+    g->from = from;
+    g->bytes = bytes;
+    g->cap = cap;
+    sink->buf = cap > 0 ? g->data : NULL;
+    sink->len = cap;
+    sink->cookie = g;
+    return 0;
+}
+
+static inline int up_payload(void *user, struct wio_ep *ep, uint32_t peer, struct wio_sink *sink)
+{
+    struct node *nd = user;
+    struct view *v = &nd->peer[peer];
+    struct got *g = sink->cookie;
+    (void)ep;
+    assert_int_equal(g->from, peer);
+    for (size_t i = 0; i < g->cap; i += g->cap > 65536 ? 61 : 1)
+        if (g->data[i] != pattern(peer, nd->rank, g->id, i))
+            fail_msg("message %u from %u: byte %zu of %u is wrong", g->id, peer, i, g->bytes);
+    v->nin++;
+    v->bytes_in += g->bytes;
+    free(g);
+    if (nd->stop_every > 0 && v->nin % nd->stop_every == 0) {
+        nd->stops++;
+        return 1;
+    }
+    return 0;
+}
+
+static inline void up_abandon(void *user, uint32_t peer, struct wio_sink *sink)
+{
+    struct node *nd = user;
+    assert_true(nd->w->quiet_errors);
+    nd->peer[peer].abandoned++;
+    free(sink->cookie);
+}
+
+static inline void up_state(void *user, struct wio_ep *ep, uint32_t peer, enum wio_ep_state state,
+                            int err, enum wio_bye_reason reason, const char *text)
+{
+    struct node *nd = user;
+    struct view *v = &nd->peer[peer];
+    assert_non_null(text);
+    if (state == WIO_EP_READY) {
+        v->ready++;
+        v->ep = ep;
+    }
+    if (v->ep == NULL || v->ep == ep)
+        v->state = (int)state;
+    if (state != WIO_EP_CLOSED)
+        return;
+    v->closed++;
+    v->err = err;
+    v->reason = reason;
+    wio_text(v->text, sizeof v->text, "%s", text);
+    if (v->ep == ep)
+        v->ep = NULL;
+    assert_true(nd->ndead < 256);
+    nd->dead[nd->ndead++] = ep;
+}
+
+static inline bool up_may_close(void *user, struct wio_ep *ep, uint32_t peer)
+{
+    struct node *nd = user;
+    (void)ep;
+    (void)peer;
+    return !nd->busy;
+}
+
+static const struct wio_upcalls conform_upcalls = {
+    .on_message = up_message,
+    .on_payload = up_payload,
+    .on_abandon = up_abandon,
+    .on_state = up_state,
+    .on_may_close = up_may_close,
+};
+
+/* ---- the world ---- */
+
+static inline void node_open(struct world *w, uint32_t i)
+{
+    struct node *nd = &w->node[i];
+    struct wio_iface_params p = {.cfg = &nd->cfg, .secret = &nd->secret, .log = &nd->log,
+                                 .counters = &nd->ctr, .up = &conform_upcalls, .user = nd};
+    assert_int_equal(w->tr->open(&p, &nd->iface), 0);
+    struct wio_boot_offer offer = {0};
+    offer.host = w->host;
+    assert_int_equal(w->tr->address(nd->iface, &offer), 0);
+    w->ep[i] = offer.ep;
+    w->ep[i].host = 0;
+}
+
+static inline void node_start(struct world *w, uint32_t i)
+{
+    struct node *nd = &w->node[i];
+    nd->table.npb = 1;
+    nd->table.nhosts = 1;
+    nd->table.size = (uint32_t)w->n;
+    nd->table.me = i;
+    nd->table.pb_size = w->pb_size;
+    nd->table.pb_base = w->pb_base;
+    nd->table.host = &w->host;
+    nd->table.ep = w->ep;
+    memset(nd->table.universe, 7, WIO_UNIVERSE_ID);
+    assert_int_equal(w->tr->start(nd->iface, &nd->table), 0);
+}
+
+/* Settings before opening: change nodes between world_new and world_open. */
+static inline struct world *world_new(const struct wio_transport *tr, int n)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->tr = tr;
+    w->n = n;
+    w->rng = 1;
+    w->pb_size[0] = (uint32_t)n;
+    w->host.identity = 42;
+    w->host.naddr = 1;
+    w->host.addr[0] =
+        (struct wio_tab_addr){.family = 4, .loopback = 1, .prefix = 8, .ip = {127, 0, 0, 1}};
+    for (int i = 0; i < n; i++) {
+        struct node *nd = &w->node[i];
+        nd->w = w;
+        nd->rank = (uint32_t)i;
+        wio_config_defaults(&nd->cfg);
+        nd->secret.len = 32;
+        memset(nd->secret.key, 5, 32);
+        wio_text(nd->secret.origin, sizeof nd->secret.origin, "test");
+        wio_log_init(&nd->log, wio_os_getenv("CONFORM_LOG") != NULL ? wio_os_getenv("CONFORM_LOG")
+                                                                    : "error", "");
+        nd->log.pbid = 0;
+        nd->log.pb_rank = i;
+        for (int k = 0; k < NODES_MAX; k++)
+            nd->peer[k].state = -1;
+    }
+    return w;
+}
+
+static inline struct world *world_open(struct world *w)
+{
+    for (int i = 0; i < w->n; i++)
+        node_open(w, (uint32_t)i);
+    for (int i = 0; i < w->n; i++)
+        node_start(w, (uint32_t)i);
+    return w;
+}
+
+static inline void node_bury(struct node *nd)
+{
+    while (nd->ndead > 0)
+        nd->w->tr->free_ep(nd->dead[--nd->ndead]);
+}
+
+/* The interface vanishes without a goodbye, as a killed process's would. */
+static inline void node_kill(struct node *nd)
+{
+    node_bury(nd);
+    if (nd->iface != NULL)
+        nd->w->tr->close_iface(nd->iface);
+    nd->iface = NULL;
+}
+
+static inline void world_free(struct world *w)
+{
+    for (int i = 0; i < w->n; i++)
+        node_kill(&w->node[i]);
+    free(w);
+}
+
+static inline int node_drive(struct node *nd, enum wio_progress_how how)
+{
+    struct world *w = nd->w;
+    if (nd->iface == NULL || nd->mute)
+        return 0;
+    int n = 0;
+    if (nd->use_ep && rnd(w, 4) != 0) {
+        for (int k = 0; k < w->n; k++)
+            if (nd->peer[k].ep != NULL && nd->peer[k].ep->state != WIO_EP_CLOSED)
+                n += w->tr->progress_ep(nd->peer[k].ep);
+    } else {
+        n = w->tr->progress(nd->iface, how);
+        assert_true(n >= 0);
+    }
+    node_bury(nd);
+    return n;
+}
+
+static inline int world_drive(struct world *w)
+{
+    int n = 0;
+    uint32_t first = rnd(w, (uint32_t)w->n);
+    for (int i = 0; i < w->n; i++) {
+        struct node *nd = &w->node[(first + (uint32_t)i) % (uint32_t)w->n];
+        if (nd->iface != NULL && !nd->mute)
+            (void)w->tr->next_timer_ns(nd->iface); /* as somebody who is about to sleep */
+        n += node_drive(nd, WIO_PROGRESS_FULL);
+    }
+    return n;
+}
+
+/* Drive everybody until the condition holds, at most 20 s. */
+#define UNTIL(w, cond)                                                                             \
+    do {                                                                                           \
+        int64_t until_end = wio_os_now_ns() + 20 * SECOND;                                         \
+        while (!(cond)) {                                                                          \
+            if (world_drive(w) == 0)                                                               \
+                wio_os_yield();                                                                    \
+            if (wio_os_now_ns() > until_end) {                                                     \
+                world_dump(w);                                                                     \
+                fail_msg("timed out: %s", #cond);                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+/* Drive everybody for some rounds and time. */
+#define FOR_MS(w, ms)                                                                              \
+    do {                                                                                           \
+        int64_t for_end = wio_os_now_ns() + (ms)*1000000LL;                                        \
+        while (wio_os_now_ns() < for_end)                                                          \
+            if (world_drive(w) == 0)                                                               \
+                wio_os_yield();                                                                    \
+    } while (0)
+
+static inline void world_dump(struct world *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        struct wio_strbuf sb = {0};
+        if (w->node[i].iface == NULL)
+            continue;
+        w->tr->dump(w->node[i].iface, NULL, &sb);
+        print_message("node %d: done %d of %d queued\n%s", i, w->node[i].ndone, w->node[i].nqueued,
+                      sb.text != NULL ? sb.text : "");
+        for (int k = 0; k < w->n; k++)
+            print_message("  from %d: %u messages, next to it %u, closed %d (%d %s)\n", k,
+                          w->node[i].peer[k].nin, w->node[i].peer[k].next_out,
+                          w->node[i].peer[k].closed, w->node[i].peer[k].err, w->node[i].peer[k].text);
+        wio_strbuf_free(&sb);
+    }
+}
+
+/* ---- sending ---- */
+
+static inline struct wio_ep *node_connect(struct node *nd, uint32_t to)
+{
+    struct wio_ep *ep = NULL;
+    assert_int_equal(nd->w->tr->connect(nd->iface, to, &ep), 0);
+    assert_non_null(ep);
+    nd->peer[to].ep = ep;
+    return ep;
+}
+
+static inline void parcel_done(struct wio_tx *tx, int err)
+{
+    struct parcel *p = WIO_CONTAINER(tx, struct parcel, tx);
+    assert_int_equal(p->state, 1); /* exactly once, only when queued */
+    if (err != 0)
+        assert_true(p->from->w->quiet_errors);
+    p->from->ndone++;
+    memset(p->data, 0xee, p->tx.bytes); /* ours again: the transport may not look any more */
+    free(p);
+}
+
+/* @return result of send(); negative only when @p may_fail */
+static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_t flags, bool may_fail)
+{
+    struct view *v = &nd->peer[to];
+    struct wio_ep *ep = v->ep != NULL && v->ep->state < WIO_EP_CLOSING ? v->ep : node_connect(nd, to);
+    struct parcel *p = malloc(sizeof *p + bytes);
+    assert_non_null(p);
+    memset(&p->tx, 0, sizeof p->tx);
+    p->from = nd;
+    p->to = to;
+    p->id = v->next_out + 1;
+    p->state = 1;
+    for (size_t i = 0; i < bytes; i++)
+        p->data[i] = pattern(nd->rank, to, p->id, i);
+    wio_put32(p->tx.msg, p->id);
+    wio_put32(p->tx.msg + 4, nd->rank);
+    wio_put32(p->tx.msg + 8, to);
+    wio_put32(p->tx.msg + 12, bytes);
+    p->tx.msg[16] = (flags & WIO_TX_SMALL) != 0;
+    p->tx.payload = bytes > 0 ? p->data : NULL;
+    p->tx.bytes = bytes;
+    p->tx.flags = flags;
+    p->tx.done = parcel_done;
+    int rc = nd->w->tr->send(ep, &p->tx);
+    if (rc == WIO_TX_QUEUED) {
+        nd->nqueued++;
+    } else {
+        if (rc < 0)
+            assert_true(may_fail);
+        memset(p->data, 0xdd, bytes); /* DONE: the buffer is ours again */
+        free(p);
+    }
+    if (rc >= 0)
+        v->next_out++;
+    return rc;
+}
+
+static inline bool all_arrived(struct world *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        if (w->node[i].ndone != w->node[i].nqueued)
+            return false;
+        for (int k = 0; k < w->n; k++)
+            if (w->node[k].peer[i].nin != w->node[i].peer[k].next_out)
+                return false;
+    }
+    return true;
+}
+
+static inline struct world *pair_ready(const struct wio_transport *tr)
+{
+    struct world *w = world_open(world_new(tr, 2));
+    node_connect(&w->node[0], 1);
+    UNTIL(w, w->node[0].peer[1].ready == 1 && w->node[1].peer[0].ready == 1);
+    return w;
+}
+
+static inline int reset_faults(void **state)
+{
+    (void)state;
+    wio_os_fault = NULL;
+    return 0;
+}
+#define CONFORM(f) cmocka_unit_test_teardown(f, reset_faults)
+
+/** The transports that connect several interfaces; later ones register here. */
+static const enum wio_transport_id conform_transports[] = {WIO_TR_TCP};
+#define EACH_TRANSPORT(tr)                                                                         \
+    for (size_t each_ = 0; each_ < WIO_ARRAY_LEN(conform_transports); each_++)                     \
+        for (const struct wio_transport *tr = wio_transport_get(conform_transports[each_]);       \
+             tr != NULL; tr = NULL)
+
+#endif
