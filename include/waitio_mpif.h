@@ -1,0 +1,282 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! WaitIO, Fortran include file: constants of the conversion library, and
+! interfaces of the procedures whose names end in _f. The names without
+! _f are external procedures and have no interface on purpose: programs
+! pass buffers of any type to them.
+!
+! Legal in fixed and free source form: nothing stands in column 6, no
+! line is continued or longer than 72 columns. Every name is declared,
+! so any IMPLICIT of the including program may hold.
+!
+! The numbers are those of waitio_mpi.h; a test compares them.
+
+! Default integers in a status and in a request.
+      integer, parameter :: WAITIO_STATUS_SIZE=4
+      integer, parameter :: WAITIO_REQUEST_SIZE=22
+
+! Places in a status: source, tag, error code, bytes received.
+      integer, parameter :: WAITIO_MPI_SOURCE=1
+      integer, parameter :: WAITIO_MPI_TAG=2
+      integer, parameter :: WAITIO_MPI_ERROR=3
+      integer, parameter :: WAITIO_MPI_BYTES=4
+
+! All processes of all blocks.
+      integer, parameter :: WAITIO_MPI_COMM_WORLD=524289
+      integer, parameter :: WAITIO_MPI_COMM_NULL=0
+
+      integer, parameter :: WAITIO_MPI_SUCCESS=0
+      integer, parameter :: WAITIO_MPI_DEFTAG=524288
+      integer, parameter :: WAITIO_MPI_ANY_SOURCE=-1001
+      integer, parameter :: WAITIO_MPI_ANY_TAG=-1002
+      integer, parameter :: WAITIO_MPI_UNDEFINED=-1003
+      integer, parameter :: WAITIO_MPI_PROC_NULL=-1004
+
+! Types.
+      integer, parameter :: WAITIO_MPI_INT=524289
+      integer, parameter :: WAITIO_MPI_INTEGER=524289
+      integer, parameter :: WAITIO_MPI_LONG=524290
+      integer, parameter :: WAITIO_MPI_CHAR=524291
+      integer, parameter :: WAITIO_MPI_FLOAT=524292
+      integer, parameter :: WAITIO_MPI_DOUBLE=524293
+      integer, parameter :: WAITIO_MPI_DOUBLE_PRECISION=524293
+      integer, parameter :: WAITIO_MPI_BYTE=524294
+      integer, parameter :: WAITIO_MPI_SIGNED_CHAR=524295
+      integer, parameter :: WAITIO_MPI_UNSIGNED_CHAR=524296
+      integer, parameter :: WAITIO_MPI_SHORT=524297
+      integer, parameter :: WAITIO_MPI_UNSIGNED_SHORT=524298
+      integer, parameter :: WAITIO_MPI_UNSIGNED=524299
+      integer, parameter :: WAITIO_MPI_UNSIGNED_LONG=524300
+      integer, parameter :: WAITIO_MPI_LONG_LONG=524301
+      integer, parameter :: WAITIO_MPI_LONG_LONG_INT=524301
+      integer, parameter :: WAITIO_MPI_UNSIGNED_LONG_LONG=524302
+      integer, parameter :: WAITIO_MPI_INT8_T=524303
+      integer, parameter :: WAITIO_MPI_UINT8_T=524304
+      integer, parameter :: WAITIO_MPI_INT16_T=524305
+      integer, parameter :: WAITIO_MPI_UINT16_T=524306
+      integer, parameter :: WAITIO_MPI_INT32_T=524307
+      integer, parameter :: WAITIO_MPI_UINT32_T=524308
+      integer, parameter :: WAITIO_MPI_INT64_T=524309
+      integer, parameter :: WAITIO_MPI_UINT64_T=524310
+      integer, parameter :: WAITIO_MPI_C_BOOL=524311
+      integer, parameter :: WAITIO_MPI_C_FLOAT_COMPLEX=524312
+      integer, parameter :: WAITIO_MPI_C_COMPLEX=524312
+      integer, parameter :: WAITIO_MPI_C_DOUBLE_COMPLEX=524313
+      integer, parameter :: WAITIO_MPI_REAL=524314
+      integer, parameter :: WAITIO_MPI_LOGICAL=524315
+      integer, parameter :: WAITIO_MPI_CHARACTER=524316
+      integer, parameter :: WAITIO_MPI_COMPLEX=524317
+      integer, parameter :: WAITIO_MPI_DOUBLE_COMPLEX=524318
+      integer, parameter :: WAITIO_MPI_INTEGER1=524319
+      integer, parameter :: WAITIO_MPI_INTEGER2=524320
+      integer, parameter :: WAITIO_MPI_INTEGER4=524321
+      integer, parameter :: WAITIO_MPI_INTEGER8=524322
+      integer, parameter :: WAITIO_MPI_REAL4=524323
+      integer, parameter :: WAITIO_MPI_REAL8=524324
+      integer, parameter :: WAITIO_MPI_DATATYPE_NULL=0
+
+! Operators.
+      integer, parameter :: WAITIO_MPI_SUM=524289
+      integer, parameter :: WAITIO_MPI_MAX=524290
+      integer, parameter :: WAITIO_MPI_MIN=524291
+      integer, parameter :: WAITIO_MPI_PROD=524292
+      integer, parameter :: WAITIO_MPI_LAND=524293
+      integer, parameter :: WAITIO_MPI_BAND=524294
+      integer, parameter :: WAITIO_MPI_LOR=524295
+      integer, parameter :: WAITIO_MPI_BOR=524296
+      integer, parameter :: WAITIO_MPI_LXOR=524297
+      integer, parameter :: WAITIO_MPI_BXOR=524298
+      integer, parameter :: WAITIO_MPI_OP_NULL=0
+
+      interface
+      subroutine waitio_mpi_isend_f(bu,ct,ty,de,tg,co,rq,ie)
+      implicit none
+      type(*) :: ty,co,rq
+      type(*), dimension(*) :: bu
+      integer :: ct,de,tg
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: bu,ty,co,rq
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: bu,ty,co,rq
+!DIR$ IGNORE_TKR bu,ty,co,rq
+!NVF$ IGNORE_TKR bu,ty,co,rq
+      end subroutine waitio_mpi_isend_f
+      subroutine waitio_mpi_irecv_f(bu,ct,ty,sr,tg,co,rq,ie)
+      implicit none
+      type(*) :: ty,co,rq
+      type(*), dimension(*) :: bu
+      integer :: ct,sr,tg
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: bu,ty,co,rq
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: bu,ty,co,rq
+!DIR$ IGNORE_TKR bu,ty,co,rq
+!NVF$ IGNORE_TKR bu,ty,co,rq
+      end subroutine waitio_mpi_irecv_f
+      subroutine waitio_mpi_waitall_f(ct,rq,st,ie)
+      implicit none
+      type(*), dimension(*) :: rq,st
+      integer :: ct
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: rq,st
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: rq,st
+!DIR$ IGNORE_TKR rq,st
+!NVF$ IGNORE_TKR rq,st
+      end subroutine waitio_mpi_waitall_f
+      subroutine waitio_mpi_bcast_f(bu,ct,ty,ro,co,ie)
+      implicit none
+      type(*) :: ty,co
+      type(*), dimension(*) :: bu
+      integer :: ct,ro
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: bu,ty,co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: bu,ty,co
+!DIR$ IGNORE_TKR bu,ty,co
+!NVF$ IGNORE_TKR bu,ty,co
+      end subroutine waitio_mpi_bcast_f
+      subroutine waitio_mpi_reduce_f(sb,rb,ct,ty,op,ro,co,ie)
+      implicit none
+      type(*) :: ty,op,co
+      type(*), dimension(*) :: sb,rb
+      integer :: ct,ro
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,ty,op,co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,ty,op,co
+!DIR$ IGNORE_TKR sb,rb,ty,op,co
+!NVF$ IGNORE_TKR sb,rb,ty,op,co
+      end subroutine waitio_mpi_reduce_f
+      subroutine waitio_mpi_allreduce_f(sb,rb,ct,ty,op,co,ie)
+      implicit none
+      type(*) :: ty,op,co
+      type(*), dimension(*) :: sb,rb
+      integer :: ct
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,ty,op,co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,ty,op,co
+!DIR$ IGNORE_TKR sb,rb,ty,op,co
+!NVF$ IGNORE_TKR sb,rb,ty,op,co
+      end subroutine waitio_mpi_allreduce_f
+      subroutine waitio_mpi_gather_f(sb,rb,ct,ty,ro,co,ie)
+      implicit none
+      type(*) :: ty,co
+      type(*), dimension(*) :: sb,rb
+      integer :: ct,ro
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,ty,co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,ty,co
+!DIR$ IGNORE_TKR sb,rb,ty,co
+!NVF$ IGNORE_TKR sb,rb,ty,co
+      end subroutine waitio_mpi_gather_f
+      subroutine waitio_mpi_allgather_f(sb,rb,ct,ty,co,ie)
+      implicit none
+      type(*) :: ty,co
+      type(*), dimension(*) :: sb,rb
+      integer :: ct
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,ty,co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,ty,co
+!DIR$ IGNORE_TKR sb,rb,ty,co
+!NVF$ IGNORE_TKR sb,rb,ty,co
+      end subroutine waitio_mpi_allgather_f
+      subroutine waitio_mpi_scatter_f(sb,sc,st,rb,rc,rt,ro,co,ie)
+      implicit none
+      type(*) :: st,rt,co
+      type(*), dimension(*) :: sb,sc,rb
+      integer :: rc,ro
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sb,sc,rb,st,rt,co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sb,sc,rb,st,rt,co
+!DIR$ IGNORE_TKR sb,sc,rb,st,rt,co
+!NVF$ IGNORE_TKR sb,sc,rb,st,rt,co
+      end subroutine waitio_mpi_scatter_f
+      subroutine waitio_mpi_scatterv_f(sb,sc,ds,st,rb,rc,rt,ro,co,ie)
+      implicit none
+      type(*) :: st,rt,co
+      type(*), dimension(*) :: sb,sc,ds,rb
+      integer :: rc,ro
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sb,sc,ds,rb,st,rt,co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sb,sc,ds,rb,st,rt,co
+!DIR$ IGNORE_TKR sb,sc,ds,rb,st,rt,co
+!NVF$ IGNORE_TKR sb,sc,ds,rb,st,rt,co
+      end subroutine waitio_mpi_scatterv_f
+      subroutine waitio_mpi_gatherv_f(sb,sc,st,rb,rc,ds,rt,ro,co,ie)
+      implicit none
+      type(*) :: st,rt,co
+      type(*), dimension(*) :: sb,rb,rc,ds
+      integer :: sc,ro
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,rc,ds,st,rt,co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sb,rb,rc,ds,st,rt,co
+!DIR$ IGNORE_TKR sb,rb,rc,ds,st,rt,co
+!NVF$ IGNORE_TKR sb,rb,rc,ds,st,rt,co
+      end subroutine waitio_mpi_gatherv_f
+      subroutine waitio_mpi_barrier_f(co,ie)
+      implicit none
+      type(*) :: co
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DIR$ IGNORE_TKR co
+!NVF$ IGNORE_TKR co
+      end subroutine waitio_mpi_barrier_f
+      subroutine waitio_barrier_f(co,ie)
+      implicit none
+      type(*) :: co
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DIR$ IGNORE_TKR co
+!NVF$ IGNORE_TKR co
+      end subroutine waitio_barrier_f
+      subroutine waitio_wait_f(rq,ie)
+      implicit none
+      type(*) :: rq
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: rq
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: rq
+!DIR$ IGNORE_TKR rq
+!NVF$ IGNORE_TKR rq
+      end subroutine waitio_wait_f
+      subroutine waitio_finalize_f(ie)
+      implicit none
+      integer, optional :: ie
+      end subroutine waitio_finalize_f
+      subroutine waitio_create_pbgroup_f(co,pb,ie)
+      implicit none
+      type(*) :: co
+      integer :: pb
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DIR$ IGNORE_TKR co
+!NVF$ IGNORE_TKR co
+      end subroutine waitio_create_pbgroup_f
+      subroutine waitio_group_rank_f(co,n,ie)
+      implicit none
+      type(*) :: co
+      integer :: n
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DIR$ IGNORE_TKR co
+!NVF$ IGNORE_TKR co
+      end subroutine waitio_group_rank_f
+      subroutine waitio_group_size_f(co,n,ie)
+      implicit none
+      type(*) :: co
+      integer :: n
+      integer, optional :: ie
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: co
+!DIR$ IGNORE_TKR co
+!NVF$ IGNORE_TKR co
+      end subroutine waitio_group_size_f
+      subroutine waitio_pb_rank_f(n,ie)
+      implicit none
+      integer :: n
+      integer, optional :: ie
+      end subroutine waitio_pb_rank_f
+      subroutine waitio_pb_size_f(n,ie)
+      implicit none
+      integer :: n
+      integer, optional :: ie
+      end subroutine waitio_pb_size_f
+      end interface
