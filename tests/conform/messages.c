@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file messages.c  Every transport: order, sizes, batching, overtaking, stopping, odd sinks, torn I/O. */
+/** @file messages.c  Every transport: order, sizes, batching, overtaking, stopping, odd sinks, torn
+ * I/O. */
 #include "harness.h"
 
-static const uint32_t sizes[] = {0,    1,     8,     63,    64,     65,      511,     512,    513,
-                                 1000, 4096,  16320, 16384, 16385,  32704,   32768,   65536,  65600,
-                                 1u << 17,    (1u << 18) + 1,       1u << 20, 3000001, 16u << 20};
+static const uint32_t sizes[] = {
+    0,        1,       8,        63,    64,    65,    511,   512,   513,      1000,
+    4096,     16320,   16384,    16385, 32704, 32768, 65536, 65600, 1u << 17, (1u << 18) + 1,
+    1u << 20, 3000001, 16u << 20};
 
 static void test_sizes_both_ways(void **state)
 {
@@ -250,11 +252,16 @@ static void test_self(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CONFORM(test_sizes_both_ways),   CONFORM(test_queue_before_ready),
-        CONFORM(test_batch),             CONFORM(test_small_overtakes),
-        CONFORM(test_stop_and_continue), CONFORM(test_truncating_sinks),
-        CONFORM(test_one_byte_io),       CONFORM(test_torn_io),
-        CONFORM(test_random_traffic),    CONFORM(test_self),
+        CONFORM(test_sizes_both_ways),
+        CONFORM(test_queue_before_ready),
+        CONFORM(test_batch),
+        CONFORM(test_small_overtakes),
+        CONFORM(test_stop_and_continue),
+        CONFORM(test_truncating_sinks),
+        CONFORM(test_one_byte_io),
+        CONFORM(test_torn_io),
+        CONFORM(test_random_traffic),
+        CONFORM(test_self),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

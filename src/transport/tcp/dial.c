@@ -101,8 +101,10 @@ static void exhausted(struct tcp_link *l)
     struct tcp_iface *f = tcp_of(l);
     struct tcp_dial *d = l->dial;
     bool in_time = wio_os_now_ns() - d->began < f->connect_timeout || d->drops < DROPS_MIN;
+    bool again = d->dropped && in_time && d->err == 0;
     d->addr = 0;
-    if (d->drops > 0 && in_time && d->err == 0)
+    d->dropped = false; /* refused everywhere in the next round: dead */
+    if (again)
         wio_tcp_dial_later(l, backoff(d->drops));
     else
         give_up(l, d->err != 0 ? d->err : WAITIO_ERR_PEER);
@@ -239,6 +241,7 @@ void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what)
         return;
     }
     d->addr++;
+    d->dropped = d->dropped || dropped;
     if (dropped)
         d->drops++;
     else if (!connecting && d->err == 0)

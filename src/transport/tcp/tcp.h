@@ -105,6 +105,7 @@ struct tcp_dial {
     int64_t began;
     uint32_t addr;           /* next address of the peer's list */
     uint32_t drops;          /* times the peer hung up inside a handshake */
+    bool dropped;            /* ... in this round over the addresses */
     uint32_t busy;           /* times it said: busy, later */
     int err;                 /* most telling error so far */
     struct wio_strbuf tried; /* "10.0.0.2:4433 connection refused; ..." */
