@@ -11,7 +11,7 @@ struct wio_list {
 };
 
 /** The structure of @p type whose member @p member is @p ptr. */
-#define WIO_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define WIO_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 static inline void wio_list_init(struct wio_list *l)
 {
@@ -65,6 +65,7 @@ static inline struct wio_list *wio_list_pop(struct wio_list *l)
 #define WIO_LIST_FOR(it, head) for (struct wio_list *it = (head)->next; it != (head); it = it->next)
 /** Safe against removal of the current node. */
 #define WIO_LIST_FOR_SAFE(it, tmp, head)                                                           \
-    for (struct wio_list *it = (head)->next, *tmp = it->next; it != (head); it = tmp, tmp = it->next)
+    for (struct wio_list *it = (head)->next, *tmp = it->next; it != (head);                        \
+         it = tmp, tmp = it->next)
 
 #endif

@@ -21,8 +21,17 @@
 #include <sys/uio.h>
 
 /* ---- fault injection (tests only) ---- */
-enum wio_os_call { WIO_OS_SOCKET, WIO_OS_CONNECT, WIO_OS_ACCEPT, WIO_OS_SEND, WIO_OS_RECV,
-                   WIO_OS_EPOLL, WIO_OS_MEM, WIO_OS_FILE, WIO_OS_CALLS };
+enum wio_os_call {
+    WIO_OS_SOCKET,
+    WIO_OS_CONNECT,
+    WIO_OS_ACCEPT,
+    WIO_OS_SEND,
+    WIO_OS_RECV,
+    WIO_OS_EPOLL,
+    WIO_OS_MEM,
+    WIO_OS_FILE,
+    WIO_OS_CALLS
+};
 /**
  * Hook asked before each call of a kind. Returns 0 (go on), a negative errno (fail with it), or for
  * SEND and RECV a positive byte count (do at most that many bytes). NULL = no hook (one load and a
@@ -31,31 +40,32 @@ enum wio_os_call { WIO_OS_SOCKET, WIO_OS_CONNECT, WIO_OS_ACCEPT, WIO_OS_SEND, WI
 extern int (*wio_os_fault)(enum wio_os_call call, int fd, size_t bytes);
 
 /* ---- time ---- */
-int64_t wio_os_now_ns(void);                 /* monotonic */
-int64_t wio_os_wall_ns(void);                /* since 1970, for log lines only */
-void wio_os_sleep_ns(int64_t ns);            /* blocks */
+int64_t wio_os_now_ns(void);      /* monotonic */
+int64_t wio_os_wall_ns(void);     /* since 1970, for log lines only */
+void wio_os_sleep_ns(int64_t ns); /* blocks */
 void wio_os_yield(void);
 
 /* ---- sockets: always non-blocking, close-on-exec ---- */
 int wio_os_socket(int family, int type);
 int wio_os_bind(int fd, const struct sockaddr *addr, socklen_t len);
 int wio_os_listen(int fd, int backlog);
-int wio_os_accept(int fd, struct sockaddr_storage *addr, socklen_t *len); /* new fd or -EAGAIN ... */
-int wio_os_connect(int fd, const struct sockaddr *addr, socklen_t len);   /* 0 or -EINPROGRESS ... */
+int wio_os_accept(int fd, struct sockaddr_storage *addr,
+                  socklen_t *len);                                      /* new fd or -EAGAIN ... */
+int wio_os_connect(int fd, const struct sockaddr *addr, socklen_t len); /* 0 or -EINPROGRESS ... */
 int wio_os_sockname(int fd, struct sockaddr_storage *addr, socklen_t *len);
 int wio_os_peername(int fd, struct sockaddr_storage *addr, socklen_t *len);
-int wio_os_so_error(int fd);                                              /* 0 or -errno pending on the socket */
+int wio_os_so_error(int fd); /* 0 or -errno pending on the socket */
 int wio_os_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
 int wio_os_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
-ssize_t wio_os_send(int fd, const void *buf, size_t n);                   /* never raises SIGPIPE */
-ssize_t wio_os_recv(int fd, void *buf, size_t n);                         /* 0 = end of stream */
-ssize_t wio_os_sendv(int fd, const struct iovec *iov, int n);             /* never raises SIGPIPE */
+ssize_t wio_os_send(int fd, const void *buf, size_t n);       /* never raises SIGPIPE */
+ssize_t wio_os_recv(int fd, void *buf, size_t n);             /* 0 = end of stream */
+ssize_t wio_os_sendv(int fd, const struct iovec *iov, int n); /* never raises SIGPIPE */
 ssize_t wio_os_recvv(int fd, const struct iovec *iov, int n);
-ssize_t wio_os_send_fd(int sock, int fd, const void *buf, size_t n);      /* SCM_RIGHTS over AF_UNIX */
-ssize_t wio_os_recv_fd(int sock, int *fd, void *buf, size_t n);           /* *fd = -1 when none came */
-int wio_os_peer_uid(int sock, uid_t *uid);                                /* SO_PEERCRED */
+ssize_t wio_os_send_fd(int sock, int fd, const void *buf, size_t n); /* SCM_RIGHTS over AF_UNIX */
+ssize_t wio_os_recv_fd(int sock, int *fd, void *buf, size_t n);      /* *fd = -1 when none came */
+int wio_os_peer_uid(int sock, uid_t *uid);                           /* SO_PEERCRED */
 int wio_os_shutdown_send(int fd);
-void wio_os_close(int fd);                                                /* ignores -1 */
+void wio_os_close(int fd); /* ignores -1 */
 
 /** What the kernel knows of a TCP connection's liveness. */
 struct wio_os_tcp_info {
@@ -64,58 +74,69 @@ struct wio_os_tcp_info {
     int64_t last_ack_ns;       /* time since the last acknowledgement came */
     int64_t last_data_recv_ns; /* time since data came */
     uint32_t rtt_us;
-    uint32_t retransmits;      /* of the oldest unacknowledged segment */
+    uint32_t retransmits; /* of the oldest unacknowledged segment */
 };
 int wio_os_tcp_info(int fd, struct wio_os_tcp_info *info);
 
 /* ---- waiting ---- */
 int wio_os_epoll_create(void);
 int wio_os_epoll_ctl(int epfd, int op, int fd, uint32_t events, void *ptr);
-int wio_os_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout_ms); /* blocks up to timeout; -1 = forever */
+int wio_os_epoll_wait(int epfd, struct epoll_event *ev, int max,
+                      int timeout_ms); /* blocks up to timeout; -1 = forever */
 int wio_os_eventfd(void);
 void wio_os_eventfd_set(int fd);
 void wio_os_eventfd_clear(int fd);
-/** poll() for input on up to 16 descriptors. @return bitmask of readable/hung-up ones, 0 on timeout/EINTR. Blocks.
- *  timeout_ns < 0 = forever (ppoll precision). */
+/** poll() for input on up to 16 descriptors. @return bitmask of readable/hung-up ones, 0 on
+ * timeout/EINTR. Blocks. timeout_ns < 0 = forever (ppoll precision). */
 int wio_os_poll_in(const int *fds, int n, int64_t timeout_ns);
 
 /* ---- interfaces and names ---- */
 struct wio_os_ifaddr {
     char name[32];
     struct sockaddr_storage addr;
-    uint8_t prefix;      /* bits of the netmask */
+    uint8_t prefix; /* bits of the netmask */
     bool up, loopback;
 };
-int wio_os_ifaddrs(struct wio_os_ifaddr **list, int *n);  /* free with wio_os_free */
-/** Resolve; up to @p max results in *out. Blocks on DNS. @return count or -errno; *why = text on failure. */
-int wio_os_resolve(const char *host, uint16_t port, struct sockaddr_storage *out, int max, const char **why);
+int wio_os_ifaddrs(struct wio_os_ifaddr **list, int *n); /* free with wio_os_free */
+/** Resolve; up to @p max results in *out. Blocks on DNS. @return count or -errno; *why = text on
+ * failure. */
+int wio_os_resolve(const char *host, uint16_t port, struct sockaddr_storage *out, int max,
+                   const char **why);
 int wio_os_hostname(char *buf, size_t n);
 /** Text that is equal for two processes iff they share a host and a network namespace
  *  (boot id, network namespace inode). */
 int wio_os_host_identity(char *buf, size_t n);
 /** Source address the kernel would use towards @p to (connected UDP socket, nothing is sent). */
-int wio_os_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr_storage *src, socklen_t *srclen);
+int wio_os_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr_storage *src,
+                        socklen_t *srclen);
 
 /* ---- memory and files ---- */
-void *wio_os_alloc(size_t n);            /* zeroed; NULL when out of memory */
+void *wio_os_alloc(size_t n); /* zeroed; NULL when out of memory */
 void *wio_os_realloc(void *p, size_t n);
 void wio_os_free(void *p);
-int wio_os_memfd(const char *name, size_t bytes, bool seal); /* allocated, sealed against shrinking */
-void *wio_os_map(int fd, size_t bytes, bool writable);       /* NULL on failure */
+int wio_os_memfd(const char *name, size_t bytes,
+                 bool seal);                           /* allocated, sealed against shrinking */
+void *wio_os_map(int fd, size_t bytes, bool writable); /* NULL on failure */
 void wio_os_unmap(void *p, size_t bytes);
 size_t wio_os_page_size(void);
 int wio_os_open_read(const char *path);
-int wio_os_open_create(const char *path, unsigned mode);     /* O_CREAT|O_EXCL|O_WRONLY|O_NOFOLLOW */
+int wio_os_open_create(const char *path, unsigned mode); /* O_CREAT|O_EXCL|O_WRONLY|O_NOFOLLOW */
 int wio_os_open_append(const char *path);
 ssize_t wio_os_read(int fd, void *buf, size_t n);
-ssize_t wio_os_write(int fd, const void *buf, size_t n);     /* whole buffer or error */
+ssize_t wio_os_write(int fd, const void *buf, size_t n); /* whole buffer or error */
 int wio_os_fsync(int fd);
 int wio_os_link(const char *from, const char *to);
 int wio_os_rename(const char *from, const char *to);
 int wio_os_unlink(const char *path);
 int wio_os_mkdir(const char *path, unsigned mode);
-struct wio_os_stat { uid_t uid; unsigned mode; int64_t size; int64_t mtime_ns; bool is_dir, is_file /* a regular one */; };
-int wio_os_stat(const char *path, struct wio_os_stat *st);   /* follows links */
+struct wio_os_stat {
+    uid_t uid;
+    unsigned mode;
+    int64_t size;
+    int64_t mtime_ns;
+    bool is_dir, is_file /* a regular one */;
+};
+int wio_os_stat(const char *path, struct wio_os_stat *st); /* follows links */
 int wio_os_fstat(int fd, struct wio_os_stat *st);
 
 /* ---- process ---- */
@@ -124,13 +145,13 @@ char **wio_os_environ(void);
 int64_t wio_os_pid(void);
 uid_t wio_os_uid(void);
 int wio_os_random(void *buf, size_t n);
-int wio_os_cpus(void);                       /* processors this process may run on */
-int wio_os_fd_limit(void);                   /* soft limit, raised to the hard one first */
-int64_t wio_os_involuntary_switches(void);   /* of this thread */
+int wio_os_cpus(void);                     /* processors this process may run on */
+int wio_os_fd_limit(void);                 /* soft limit, raised to the hard one first */
+int64_t wio_os_involuntary_switches(void); /* of this thread */
 bool wio_os_pid_alive(int64_t pid);
-int wio_os_daemonize(void);                  /* fork, setsid, std streams to /dev/null; 0 in child, pid in parent */
+int wio_os_daemonize(void); /* fork, setsid, std streams to /dev/null; 0 in child, pid in parent */
 /** Start a thread with all signals blocked. Name <= 15 characters. */
 int wio_os_thread_start(pthread_t *t, void *(*fn)(void *), void *arg, const char *name);
 int wio_os_at_fork_child(void (*fn)(void));
-void wio_os_exit_now(int code);              /* _exit: no exit handlers */
-#endif /* WIO_OS_H */
+void wio_os_exit_now(int code); /* _exit: no exit handlers */
+#endif                          /* WIO_OS_H */

@@ -39,7 +39,7 @@ static void assert_bad(const char *spec, const char *part)
 static void test_unknown_words(void **state)
 {
     (void)state;
-    assert_bad("debgu", "did you mean 'debug'");
+    assert_bad("debuk", "did you mean 'debug'");
     assert_bad("loud", "error warn info debug trace");
     assert_bad("tpc:debug", "did you mean 'tcp'");
     assert_bad("tcp:", "log level");

@@ -67,7 +67,7 @@ static void test_nearest(void **state)
     assert_string_equal(wio_nearest("SOCKT", words, 4), "socket");
     assert_string_equal(wio_nearest("sokcet", words, 4), "socket");
     assert_string_equal(wio_nearest("shm", words, 4), "shm");
-    assert_string_equal(wio_nearest("hybird", words, 4), "hybrid");
+    assert_string_equal(wio_nearest("hybrit", words, 4), "hybrid");
     assert_string_equal(wio_nearest("sock", words, 4), "socket");
     assert_null(wio_nearest("", words, 4));
     assert_null(wio_nearest("xyz", words, 4)); /* three edits, but nothing of it is left */
