@@ -18,6 +18,28 @@ from waitio.errors import UsageError, WaitioError
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 # Variables of ours that describe this command's own surroundings, not the block's.
 NOT_FOR_BLOCKS = ("WAITIO_RANK", "WAITIO_NPROCS", "WAITIO_SERV", "COUPLER_JOB_ID")
+# What an mpiexec around this command has told it; a block must not take it for its own.
+OUTER_RANKS = ("PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
+OUTER_PREFIXES = (
+    "PMIX_",
+    "PMI_",
+    "OMPI_COMM_WORLD_",
+    "OMPI_UNIVERSE_",
+    "OMPI_APP_CTX_",
+    "OMPI_FIRST_RANKS",
+    "OMPI_MCA_ess_base_",
+    "OMPI_MCA_orte_",
+    "MV2_COMM_WORLD_",
+    "MPI_LOCAL",
+)
+
+
+def outer_variables(environ: Mapping[str, str]) -> list[str]:
+    """Return the variables of a launcher that started this command, if one did."""
+    if not any(name in environ for name in OUTER_RANKS):
+        return []
+    found = [name for name in environ if name.startswith(OUTER_PREFIXES)]
+    return [name for name in found if not name.startswith("PMIX_MCA_")]
 
 
 @dataclass
@@ -244,7 +266,8 @@ def plan(block: Block, common: Mapping[str, str], npb: int, tagging: str) -> lis
     except WaitioError as error:
         raise _named(block, error) from None
     for launch in launches:
-        launch.drop = [name for name in (*NOT_FOR_BLOCKS, *RESERVED) if name not in launch.env]
+        drop = (*NOT_FOR_BLOCKS, *RESERVED, *outer_variables(os.environ))
+        launch.drop = [name for name in drop if name not in launch.env]
     return launches
 
 

@@ -4,6 +4,7 @@
 import re
 import stat
 import subprocess
+import sys
 
 import pytest
 
@@ -55,6 +56,26 @@ def test_identity_of_the_callers_surroundings_does_not_leak(waitio, need):
         "[sh 0] no no 0 no debug",
         "[sh-2 0] no no 1 no debug",
         "[sh-3 0] 0 1 2 no debug",
+    ]
+
+
+@pytest.mark.parametrize("outer", ["openmpi", "mpich"])
+def test_a_launcher_around_the_command_does_not_confuse_the_blocks(waitio, need, outer):
+    need("mpiexec.openmpi", "mpiexec.mpich")
+    command = ["mpiexec." + outer, "-n", "1", sys.executable, "-m", "waitio", "run"]
+    words = ["-n", "2", "--mpi", "openmpi", "sh", "-c", RANKS, ":"]
+    words += ["-n", "2", "--mpi", "mpich", "sh", "-c", RANKS, ":", "sh", "-c", "echo $WAITIO_RANK"]
+    done = subprocess.run(
+        command + words, env=waitio.env, cwd=waitio.cwd, capture_output=True, text=True, timeout=30,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [
+        "[sh 0] 0/3 0",
+        "[sh 1] 0/3 1",
+        "[sh-2 0] 1/3 0",
+        "[sh-2 1] 1/3 1",
+        "[sh-3 0] 0",
     ]
 
 
