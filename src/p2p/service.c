@@ -115,8 +115,10 @@ static void *service_main(void *arg)
             wio_os_poll_in(fds, n, wait);
         wio_os_eventfd_clear(u->service_fd);
         pthread_mutex_lock(&u->lock);
-        if (u->service_wake_ns == 0)
-            s.tick_ns = TICK_SOON_NS; /* kicked */
+        if (u->service_wake_ns == 0) { /* kicked: more of the kind may follow */
+            s.tick_ns = TICK_SOON_NS;
+            s.quiet = 0;
+        }
         u->service_wake_ns = 0;
     }
     pthread_mutex_unlock(&u->lock);

@@ -133,6 +133,7 @@ enum { WIO_SLAB = 128 };
 struct wio_spin {
     uint32_t contended; /* 0..16: how often yielding gave the processor to somebody else */
     uint32_t hogged;    /* waits left for which yielding is avoided: it cost a whole time slice */
+    int64_t switches;   /* involuntary switches of the thread that yielded last */
     bool crowded;       /* more processes of ours on this host than processors */
 };
 

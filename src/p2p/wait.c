@@ -9,7 +9,8 @@
  */
 #include "p2p/universe.h"
 
-#define PURE_SPIN_NS 4000
+#define PURE_SPIN_NS 40000       /* nobody else wants our processor */
+#define PURE_SPIN_SHARED_NS 4000 /* somebody does now and then */
 #define YIELD_NS 150000
 #define YIELD_CROWDED_NS 40000
 #define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
@@ -48,9 +49,15 @@ static void yield_and_learn(struct wio_universe *u, int64_t now)
 {
     give_way(u);
     int64_t cost = wio_os_now_ns() - now;
-    if (cost > YIELD_HOGGED_NS)
+    bool gave = false;
+    if (cost > YIELD_SHARED_NS) { /* somebody else ran, or only an interrupt: the kernel knows */
+        int64_t switches = wio_os_involuntary_switches();
+        gave = switches != u->spin.switches;
+        u->spin.switches = switches;
+    }
+    if (gave && cost > YIELD_HOGGED_NS)
         u->spin.hogged = 64;
-    if (cost > YIELD_SHARED_NS) {
+    if (gave) {
         if (u->spin.contended < 16)
             u->spin.contended++;
     } else if (u->spin.contended > 0 && !u->spin.crowded) {
@@ -126,7 +133,9 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
         tick(u, t, now);
     int64_t quiet = now - t->quiet_ns;
     bool shared = u->spin.contended >= 8;
-    int64_t pure = shared ? 0 : PURE_SPIN_NS;
+    int64_t pure = shared                    ? 0
+                   : u->spin.contended > 0 ? PURE_SPIN_SHARED_NS
+                                           : PURE_SPIN_NS;
     int64_t limit = shared ? YIELD_CROWDED_NS : YIELD_NS;
     if (u->cfg.spin_us >= 0)
         pure = limit = u->cfg.spin_us * 1000;

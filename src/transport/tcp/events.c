@@ -256,7 +256,6 @@ int wio_tcp_progress(struct wio_iface *iface, enum wio_progress_how how)
     struct epoll_event ev[EVENTS];
     bool svc = how == WIO_PROGRESS_SERVICE;
     f->stop = false;
-    flush_all(f);
     int n = wio_os_epoll_wait(svc ? f->svc_epoll : f->epoll, ev, EVENTS, 0);
     if (WIO_UNLIKELY(n < 0))
         return wio_fail_os(WAITIO_ERR_SYSTEM, n, "epoll_wait");
@@ -286,8 +285,6 @@ int wio_tcp_progress_ep(struct wio_ep *ep)
     if (l->pending && l->can_write)
         wio_tcp_tx_run(l);
     int count = tcp_can_read(l) ? wio_tcp_rx_run(l) : 0;
-    if (l->pending && l->can_write)
-        wio_tcp_tx_run(l);
     if (!wio_list_empty(&f->done) || !wio_list_empty(&f->news))
         count += wio_tcp_dispatch(f);
     return count;
