@@ -69,6 +69,8 @@ static void test_nearest(void **state)
     assert_string_equal(wio_nearest("shm", words, 4), "shm");
     assert_string_equal(wio_nearest("hybrit", words, 4), "hybrid");
     assert_string_equal(wio_nearest("sock", words, 4), "socket");
+    static const char *const short_words[] = {"ba"};
+    assert_string_equal(wio_nearest("ab", short_words, 1), "ba"); /* exchanged: one edit, not two */
     assert_null(wio_nearest("", words, 4));
     assert_null(wio_nearest("xyz", words, 4)); /* three edits, but nothing of it is left */
     assert_null(wio_nearest("ethernet", words, 4));
