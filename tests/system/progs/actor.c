@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process that does what its standard input says, one command a line, and answers each command with
+ * one line: "ok ..." or "error NUMBER text". The tests of bad days are written with it: they play
+ * several actors against each other, and kill, stop or surprise them in between.
+ *
+ *   init T | finalize | initialized | rank | group NAME gid | pbgroup NAME gid pbid
+ *   isend R G dst bytes tag seed | irecv R G src bytes tag | wait R seed | test R seed | cancel R
+ *   probe G src tag | iprobe G src tag | psend/precv (like isend/irecv) | start R | release R
+ *   counter NAME | dump | sleep S | fork | abort N | exit N | quit N (_exit) | pid | echo TEXT
+ *   suicide NAME VALUE: a thread sends SIGKILL to this process once the counter is above the value
+ * R and G are small numbers (slots). seed 0: contents are not checked. src and tag -1: any.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "common.h"
+
+enum { SLOTS = 64, GROUPS = 8, WORDS = 8 };
+
+struct slot {
+    waitio_req_t req;
+    char *buf;
+    size_t bytes;
+};
+static struct slot slots[SLOTS];
+static waitio_group_t groups[GROUPS];
+
+static void say(const char *text)
+{
+    fputs(text, stdout);
+    fflush(stdout);
+}
+
+static void answer(int rc)
+{
+    char line[1200];
+    if (rc == 0) {
+        say("ok\n");
+        return;
+    }
+    snprintf(line, sizeof line, "error %d %s\n", rc, waitio_last_error());
+    say(line);
+}
+
+static long long number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static struct slot *slot_of(const char *text)
+{
+    return &slots[number(text) % SLOTS];
+}
+
+static waitio_group_t group_of(const char *text)
+{
+    return groups[number(text) % GROUPS];
+}
+
+static struct slot *fresh(const char *text, size_t bytes)
+{
+    struct slot *s = slot_of(text);
+    free(s->buf);
+    s->bytes = bytes;
+    s->buf = must_alloc(bytes);
+    return s;
+}
+
+static int any_source(const char *text)
+{
+    return number(text) == -1 ? WAITIO_ANY_SOURCE : (int)number(text);
+}
+
+static int any_tag(const char *text)
+{
+    return number(text) == -1 ? WAITIO_ANY_TAG : (int)number(text);
+}
+
+/* ok bytes source tag cancelled wrong */
+static void report(int rc, const struct slot *s, const waitio_status_t *st, uint64_t seed)
+{
+    char line[1400];
+    size_t n = st->bytes < s->bytes ? st->bytes : s->bytes;
+    long long wrong = seed == 0 ? -1 : (long long)wrong_at(s->buf, n, seed);
+    if (rc != 0)
+        snprintf(line, sizeof line, "error %d %zu bytes, %s\n", rc, st->bytes,
+                 waitio_last_error());
+    else
+        snprintf(line, sizeof line, "ok %zu %d %d %d %lld\n", st->bytes, st->source, st->tag,
+                 st->cancelled, wrong);
+    say(line);
+}
+
+static void do_wait(char **w)
+{
+    struct slot *s = slot_of(w[1]);
+    waitio_status_t st = {0};
+    int rc = waitio_wait_status(&s->req, &st);
+    report(rc, s, &st, (uint64_t)number(w[2]));
+}
+
+static void do_test(char **w)
+{
+    struct slot *s = slot_of(w[1]);
+    waitio_status_t st = {0};
+    int flag = 0, rc = waitio_test(&s->req, &flag, &st);
+    if (rc == 0 && !flag)
+        say("ok pending\n");
+    else
+        report(rc, s, &st, (uint64_t)number(w[2]));
+}
+
+static void do_probe(char **w)
+{
+    waitio_status_t st = {0};
+    char line[128];
+    int flag = 1, rc;
+    if (strcmp(w[0], "probe") == 0)
+        rc = waitio_probe(group_of(w[1]), any_source(w[2]), any_tag(w[3]), &st);
+    else
+        rc = waitio_iprobe(group_of(w[1]), any_source(w[2]), any_tag(w[3]), &flag, &st);
+    if (rc != 0) {
+        answer(rc);
+        return;
+    }
+    snprintf(line, sizeof line, flag ? "ok %zu %d %d\n" : "ok none\n", st.bytes, st.source, st.tag);
+    say(line);
+}
+
+static void do_send(char **w)
+{
+    struct slot *s = fresh(w[1], (size_t)number(w[4]));
+    fill(s->buf, s->bytes, (uint64_t)number(w[6]));
+    answer(w[0][0] == 'i'
+               ? waitio_isend(group_of(w[2]), (int)number(w[3]), s->buf, s->bytes,
+                              (waitio_tag_t)number(w[5]), &s->req)
+               : waitio_send_init(group_of(w[2]), (int)number(w[3]), s->buf, s->bytes,
+                                  (waitio_tag_t)number(w[5]), &s->req));
+}
+
+static void do_recv(char **w)
+{
+    struct slot *s = fresh(w[1], (size_t)number(w[4]));
+    answer(w[0][0] == 'i' ? waitio_irecv(group_of(w[2]), any_source(w[3]), s->buf, s->bytes,
+                                         any_tag(w[5]), &s->req)
+                          : waitio_recv_init(group_of(w[2]), any_source(w[3]), s->buf, s->bytes,
+                                             any_tag(w[5]), &s->req));
+}
+
+static void do_who(void)
+{
+    int rank = -1, size = -1, pb = -1, npb = -1;
+    int rc = waitio_universe_rank(&rank);
+    if (rc == 0)
+        rc = waitio_universe_size(&size);
+    if (rc == 0)
+        rc = waitio_pb_rank(&pb);
+    if (rc == 0)
+        rc = waitio_pb_size(&npb);
+    if (rc != 0) {
+        answer(rc);
+        return;
+    }
+    char line[128];
+    snprintf(line, sizeof line, "ok %d %d %d %d\n", rank, size, pb, npb);
+    say(line);
+}
+
+/* The child calls into the library and leaves by exit(): both must do no harm. */
+static void do_fork(void)
+{
+    char line[64];
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        static char buf[8];
+        waitio_req_t req = WAITIO_REQ_NULL;
+        int rank = 0;
+        bool all = waitio_isend(groups[0], 0, buf, 8, 1, &req) == WAITIO_ERR_FORK &&
+                   waitio_irecv(groups[0], 0, buf, 8, 1, &req) == WAITIO_ERR_FORK &&
+                   waitio_universe_rank(&rank) == WAITIO_ERR_FORK &&
+                   waitio_wait(&slots[0].req) == WAITIO_ERR_FORK &&
+                   waitio_init(1) == WAITIO_ERR_FORK && waitio_finalize() == WAITIO_ERR_FORK;
+        if (!all)
+            fprintf(stderr, "actor: a call in the child did not give WAITIO_ERR_FORK\n");
+        exit(all ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    snprintf(line, sizeof line, "ok %d\n", status);
+    say(line);
+}
+
+struct suicide {
+    char name[64];
+    uint64_t above;
+};
+
+static void *suicide(void *arg)
+{
+    struct suicide *s = arg;
+    for (;;) {
+        uint64_t v = 0;
+        if (waitio_counter(s->name, &v) == 0 && v > s->above)
+            kill(getpid(), SIGKILL);
+        sleep_s(0.0002);
+    }
+    return NULL;
+}
+
+static void do_suicide(char **w)
+{
+    static struct suicide s;
+    pthread_t t;
+    snprintf(s.name, sizeof s.name, "%s", w[1]);
+    s.above = (uint64_t)number(w[2]);
+    CHECK(pthread_create(&t, NULL, suicide, &s) == 0, "no thread");
+    pthread_detach(t);
+    answer(0);
+}
+
+static void do_group(char **w)
+{
+    waitio_group_t *g = &groups[number(w[1]) % GROUPS];
+    answer(strcmp(w[0], "group") == 0
+               ? waitio_group_universe((int)number(w[2]), g)
+               : waitio_group_pb((int)number(w[2]), (int)number(w[3]), g));
+}
+
+static void do_simple(char **w)
+{
+    char line[128];
+    if (strcmp(w[0], "init") == 0) {
+        answer(waitio_init((int)number(w[1])));
+    } else if (strcmp(w[0], "finalize") == 0) {
+        answer(waitio_finalize());
+    } else if (strcmp(w[0], "cancel") == 0) {
+        answer(waitio_cancel(&slot_of(w[1])->req));
+    } else if (strcmp(w[0], "start") == 0) {
+        answer(waitio_start(&slot_of(w[1])->req));
+    } else if (strcmp(w[0], "release") == 0) {
+        answer(waitio_request_free(&slot_of(w[1])->req));
+    } else if (strcmp(w[0], "dump") == 0) {
+        answer(waitio_dump(stderr));
+    } else if (strcmp(w[0], "sleep") == 0) {
+        sleep_s(strtod(w[1], NULL));
+        answer(0);
+    } else if (strcmp(w[0], "counter") == 0) {
+        uint64_t v = 0;
+        int rc = waitio_counter(w[1], &v);
+        snprintf(line, sizeof line, "ok %llu\n", (unsigned long long)v);
+        if (rc != 0)
+            answer(rc);
+        else
+            say(line);
+    } else if (strcmp(w[0], "abort") == 0) {
+        waitio_abort((int)number(w[1]));
+    } else if (strcmp(w[0], "exit") == 0) {
+        exit((int)number(w[1]));
+    } else if (strcmp(w[0], "quit") == 0) {
+        _exit((int)number(w[1]));
+    } else {
+        say("error 0 unknown command\n");
+    }
+}
+
+static void run(char **w)
+{
+    static const struct {
+        const char *name;
+        void (*call)(char **w);
+    } table[] = {
+        {"wait", do_wait},   {"test", do_test},   {"probe", do_probe},   {"iprobe", do_probe},
+        {"isend", do_send},  {"psend", do_send},  {"irecv", do_recv},    {"precv", do_recv},
+        {"group", do_group}, {"pbgroup", do_group}, {"suicide", do_suicide},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(w[0], table[i].name) == 0) {
+            table[i].call(w);
+            return;
+        }
+    if (strcmp(w[0], "who") == 0)
+        do_who();
+    else if (strcmp(w[0], "fork") == 0)
+        do_fork();
+    else
+        do_simple(w);
+}
+
+int main(void)
+{
+    char line[256];
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        char *words[WORDS], *save = NULL;
+        static char empty[] = "0";
+        int n = 0;
+        for (char *p = strtok_r(line, " \n", &save); p != NULL && n < WORDS;
+             p = strtok_r(NULL, " \n", &save))
+            words[n++] = p;
+        if (n == 0)
+            continue;
+        while (n < WORDS)
+            words[n++] = empty;
+        run(words);
+    }
+    return 0;
+}

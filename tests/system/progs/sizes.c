@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every size class back and forth between universe ranks 0 and 1, and the calls around one message:
+ * sizes [MAX] | self | persistent | truncate | probe | cancel | any | order | big
+ * Each mode runs with two processes, "self" with any number.
+ */
+#include "common.h"
+
+static int me, size;
+static waitio_group_t g;
+
+static void one_size(size_t n, uint64_t seed)
+{
+    char *a = must_alloc(n), *b = must_alloc(n);
+    waitio_req_t s, r;
+    waitio_status_t st;
+    fill(a, n, seed + (uint64_t)me);
+    OK(waitio_irecv(g, 1 - me, b, n, 3, &r));
+    OK(waitio_isend(g, 1 - me, a, n, 3, &s));
+    OK(waitio_wait_status(&r, &st));
+    OK(waitio_wait(&s));
+    CHECK(st.bytes == n && st.source == 1 - me && st.tag == 3 && st.error == 0,
+          "size %zu: status says %zu bytes from %d, tag %d", n, st.bytes, st.source, st.tag);
+    int64_t w = wrong_at(b, n, seed + (uint64_t)(1 - me));
+    CHECK(w < 0, "size %zu: byte %lld is wrong", n, (long long)w);
+    free(a);
+    free(b);
+}
+
+static void sizes(size_t max)
+{
+    uint64_t seed = 17;
+    for (size_t n = 0; n <= 70; n++)
+        one_size(n, ++seed);
+    for (size_t n = 128; n <= max; n *= 2)
+        for (int d = -1; d <= 1; d++)
+            one_size(n + (size_t)d, ++seed);
+}
+
+static void self(void)
+{
+    static const size_t bytes[] = {0, 1, 100, 65536, 65537, 1 << 20, (1 << 20) + 1, 5 << 20};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        size_t n = bytes[i];
+        char *a = must_alloc(n), *b = must_alloc(n);
+        waitio_status_t st;
+        waitio_req_t s, r;
+        fill(a, n, i);
+        OK(waitio_sendrecv(g, me, a, n, 1, me, b, n, 1, &st));
+        CHECK(st.bytes == n && st.source == me && wrong_at(b, n, i) < 0, "sendrecv to self, %zu", n);
+        memset(b, 0, n);
+        OK(waitio_isend(g, me, a, n, 2, &s)); /* sent before the receive is posted */
+        OK(waitio_irecv(g, WAITIO_ANY_SOURCE, b, n, WAITIO_ANY_TAG, &r));
+        OK(waitio_wait(&r));
+        OK(waitio_wait(&s));
+        CHECK(wrong_at(b, n, i) < 0, "send to self before receive, %zu", n);
+        free(a);
+        free(b);
+    }
+}
+
+static void persistent(void)
+{
+    enum { N = 200000 };
+    static const size_t bytes[] = {0, 8, N};
+    for (size_t k = 0; k < 3; k++) {
+        char *a = must_alloc(N), *b = must_alloc(N);
+        waitio_req_t q[2] = {WAITIO_REQ_NULL, WAITIO_REQ_NULL};
+        OK(waitio_recv_init(g, 1 - me, b, N, 9, &q[0]));
+        OK(waitio_send_init(g, 1 - me, a, bytes[k], 9, &q[1]));
+        OK(waitio_wait(&q[0])); /* inactive: returns at once and stays */
+        for (uint64_t i = 0; i < 50; i++) {
+            waitio_status_t st[2];
+            fill(a, bytes[k], i * 2 + (uint64_t)me);
+            OK(waitio_startall(2, q));
+            if (i == 0)
+                GIVES(WAITIO_ERR_BUSY, waitio_start(&q[0]));
+            OK(waitio_waitall(2, q, st));
+            CHECK(st[0].bytes == bytes[k], "round gave %zu bytes", st[0].bytes);
+            CHECK(wrong_at(b, bytes[k], i * 2 + (uint64_t)(1 - me)) < 0, "round %d is wrong", (int)i);
+        }
+        OK(waitio_request_free(&q[0]));
+        OK(waitio_request_free(&q[1]));
+        OK(waitio_wait(&q[0])); /* null now */
+        free(a);
+        free(b);
+    }
+}
+
+/* Too small a buffer: error with both sizes, the bytes that fit delivered, nothing written beyond. */
+static void too_long(void)
+{
+    static const size_t sent[] = {1, 100, 60000, 300000, 3000000};
+    for (size_t k = 0; k < 10; k++) {
+        size_t n = sent[k % 5], room = k < 5 ? n / 2 : 0;
+        char *a = must_alloc(n), *b = must_alloc(room + 64), text[2][24];
+        fill(a, n, k);
+        waitio_req_t r;
+        if (me == 0) {
+            OK(waitio_isend(g, 1, a, n, 5, &r));
+            OK(waitio_wait(&r));
+        } else {
+            waitio_status_t st;
+            memset(b, 0x5a, room + 64);
+            if (k % 2 == 0)
+                sleep_s(0.05); /* sometimes it has arrived before */
+            OK(waitio_irecv(g, 0, b, room, 5, &r));
+            GIVES(WAITIO_ERR_TRUNCATE, waitio_wait_status(&r, &st));
+            snprintf(text[0], sizeof text[0], "%zu", n);
+            snprintf(text[1], sizeof text[1], "%zu", room);
+            CHECK(strstr(waitio_last_error(), text[0]) && strstr(waitio_last_error(), text[1]),
+                  "text lacks the sizes %zu and %zu: %s", n, room, waitio_last_error());
+            CHECK(st.bytes == room && st.error == WAITIO_ERR_TRUNCATE, "%zu bytes", st.bytes);
+            char *whole = must_alloc(n);
+            fill(whole, n, k);
+            CHECK(memcmp(b, whole, room) == 0, "what fits of %zu bytes is wrong", n);
+            for (size_t i = 0; i < 64; i++)
+                CHECK(b[room + i] == 0x5a, "written beyond the buffer");
+            free(whole);
+            GIVES(0, waitio_wait(&r)); /* null: the error is told once */
+        }
+        free(a);
+        free(b);
+    }
+    sizes(1024); /* the pair is still in good order */
+}
+
+static void probe(void)
+{
+    static const size_t bytes[] = {0, 10, 70000, 2000000};
+    for (int k = 0; k < 4; k++) {
+        size_t n = bytes[k];
+        char *a = must_alloc(n);
+        waitio_req_t r;
+        waitio_status_t st;
+        int flag = 1;
+        if (me == 0) {
+            barrier(g, 50);
+            fill(a, n, (uint64_t)k);
+            OK(waitio_isend(g, 1, a, n, 40 + k, &r));
+            OK(waitio_wait(&r));
+        } else {
+            OK(waitio_iprobe(g, 0, 40 + k, &flag, &st));
+            CHECK(!flag, "found a message that nobody sent");
+            barrier(g, 50);
+            if (k % 2 == 0)
+                OK(waitio_probe(g, WAITIO_ANY_SOURCE, 40 + k, &st));
+            else
+                for (flag = 0; !flag;)
+                    OK(waitio_iprobe(g, 0, WAITIO_ANY_TAG, &flag, &st));
+            CHECK(st.bytes == n && st.source == 0 && st.tag == 40 + k,
+                  "probe says %zu bytes, source %d, tag %d", st.bytes, st.source, st.tag);
+            OK(waitio_irecv(g, st.source, a, st.bytes, st.tag, &r));
+            OK(waitio_wait(&r));
+            CHECK(wrong_at(a, n, (uint64_t)k) < 0, "contents");
+        }
+        free(a);
+    }
+}
+
+static void cancel(void)
+{
+    int v = -1, w = me;
+    waitio_req_t r, s;
+    waitio_status_t st;
+    OK(waitio_irecv(g, 1 - me, &v, sizeof v, 77, &r));
+    OK(waitio_cancel(&r));
+    OK(waitio_wait_status(&r, &st));
+    CHECK(st.cancelled, "a receive that nothing matched was not cancelled");
+    barrier(g, 50);
+    /* The withdrawn receive takes nothing: the next one gets the message. */
+    OK(waitio_isend(g, 1 - me, &w, sizeof w, 77, &s));
+    OK(waitio_irecv(g, 1 - me, &v, sizeof v, 77, &r));
+    OK(waitio_wait_status(&r, &st));
+    OK(waitio_wait(&s));
+    CHECK(!st.cancelled && v == 1 - me, "got %d", v);
+    /* Matched already: cancel changes nothing. */
+    OK(waitio_isend(g, 1 - me, &w, sizeof w, 78, &s));
+    OK(waitio_probe(g, 1 - me, 78, &st));
+    OK(waitio_irecv(g, 1 - me, &v, sizeof v, 78, &r));
+    waitio_cancel(&r);
+    OK(waitio_wait_status(&r, &st));
+    CHECK(!st.cancelled && st.bytes == sizeof v, "a matched receive was cancelled");
+    OK(waitio_isend(g, 1 - me, &w, sizeof w, 79, &s));
+    GIVES(WAITIO_ERR_UNSUPPORTED, waitio_cancel(&s));
+    OK(waitio_wait(&s));
+    OK(waitio_irecv(g, 1 - me, &v, sizeof v, 79, &r));
+    OK(waitio_wait(&r));
+}
+
+static void any_and_all(void)
+{
+    enum { N = 40 };
+    int v[N], w[N], index, flag, seen = 0;
+    waitio_req_t r[N], s[N];
+    waitio_status_t st, sts[N];
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < N; i++) {
+            v[i] = -1;
+            w[i] = 1000 * round + i;
+            OK(waitio_irecv(g, 1 - me, &v[i], sizeof v[i], i, &r[i]));
+        }
+        for (int i = N; i-- > 0;)
+            OK(waitio_isend(g, 1 - me, &w[i], sizeof w[i], i, &s[i]));
+        if (round % 4 == 0) {
+            for (int i = 0; i < N; i++) {
+                OK(waitio_waitany(N, r, &index, &st));
+                CHECK(index >= 0 && index < N && st.tag == index && v[index] == w[index],
+                      "waitany gave index %d, tag %d", index, st.tag);
+            }
+            OK(waitio_waitany(N, r, &index, &st));
+            CHECK(index == WAITIO_UNDEFINED, "index %d of an array of null handles", index);
+        } else if (round % 4 == 1) {
+            for (flag = 0; !flag;)
+                OK(waitio_testall(N, r, &flag, sts));
+        } else if (round % 4 == 2) {
+            for (seen = 0; seen < N;) {
+                OK(waitio_testany(N, r, &index, &flag, &st));
+                CHECK(!flag || (index >= 0 && v[index] == w[index]), "testany index %d", index);
+                seen += flag;
+            }
+            OK(waitio_testany(N, r, &index, &flag, &st));
+            CHECK(flag && index == WAITIO_UNDEFINED, "testany of null handles");
+        } else {
+            OK(waitio_waitall(N, r, sts));
+            CHECK(sts[7].tag == 7 && sts[7].bytes == sizeof v[0], "waitall's status");
+        }
+        OK(waitio_waitall(N, s, NULL));
+        for (int i = 0; i < N; i++)
+            CHECK(v[i] == w[i], "message %d holds %d", i, v[i]);
+    }
+}
+
+/* Small and large messages with one envelope arrive in the order sent. */
+static void order(void)
+{
+    enum { N = 300 };
+    static waitio_req_t q[N];
+    static char *buf[N];
+    uint64_t seed = 99;
+    for (uint64_t i = 0; i < N; i++) {
+        size_t n = below(&seed, 10) == 0 ? 100000 + below(&seed, 2000000) : below(&seed, 2000);
+        buf[i] = must_alloc(n + 8);
+        if (me == 0) {
+            fill(buf[i], n, i);
+            OK(waitio_isend(g, 1, buf[i], n, 4, &q[i]));
+        } else {
+            OK(waitio_irecv(g, i % 3 ? 0 : WAITIO_ANY_SOURCE, buf[i], n, i % 2 ? 4 : WAITIO_ANY_TAG,
+                            &q[i]));
+            if (i % 7 == 0)
+                sleep_s(0.001);
+        }
+    }
+    waitio_status_t st[N];
+    OK(waitio_waitall(N, q, st));
+    for (uint64_t i = 0; i < N; i++) {
+        CHECK(me == 0 || wrong_at(buf[i], st[i].bytes, i) < 0, "message %d is not in its place", (int)i);
+        free(buf[i]);
+    }
+}
+
+static void big(void)
+{
+    size_t n = ((size_t)4 << 30) + 12345;
+    char *p = malloc(n);
+    CHECK(p != NULL, "no memory for %zu bytes", n);
+    waitio_req_t r;
+    waitio_status_t st;
+    if (me == 0) {
+        fill(p, n, 4711);
+        OK(waitio_isend(g, 1, p, n, 1, &r));
+        OK(waitio_wait(&r));
+    } else {
+        OK(waitio_irecv(g, 0, p, n, 1, &r));
+        OK(waitio_wait_status(&r, &st));
+        CHECK(st.bytes == n, "%zu bytes", st.bytes);
+        CHECK(wrong_at(p, n, 4711) < 0, "byte %lld is wrong", (long long)wrong_at(p, n, 4711));
+    }
+    free(p);
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "sizes";
+    OK(waitio_init(60));
+    g = everybody(0, &me, &size);
+    CHECK(size == 2 || strcmp(mode, "self") == 0, "needs two processes");
+    if (strcmp(mode, "sizes") == 0)
+        sizes(argc > 2 ? strtoull(argv[2], NULL, 10) : (size_t)64 << 20);
+    else if (strcmp(mode, "self") == 0)
+        self();
+    else if (strcmp(mode, "persistent") == 0)
+        persistent();
+    else if (strcmp(mode, "truncate") == 0)
+        too_long();
+    else if (strcmp(mode, "probe") == 0)
+        probe();
+    else if (strcmp(mode, "cancel") == 0)
+        cancel();
+    else if (strcmp(mode, "any") == 0)
+        any_and_all();
+    else if (strcmp(mode, "order") == 0)
+        order();
+    else if (strcmp(mode, "big") == 0)
+        big();
+    else
+        DIE("no mode %s", mode);
+    OK(waitio_group_free(&g));
+    OK(waitio_finalize());
+    printf("%s ok\n", mode);
+    return 0;
+}
