@@ -174,7 +174,8 @@ static void put_greeting(const struct wio_auth *a, uint8_t *msg)
     memcpy(msg + HG_NONCE, a->nonce_mine, HS_NONCE);
 }
 
-/* One side has a secret, the other none: said by both, each in its own words. @return false = failed */
+/* One side has a secret, the other none: said by both, each in its own words. @return false =
+ * failed */
 static bool check_flags(struct wio_auth *a)
 {
     unsigned flags = a->in[HG_FLAGS];
@@ -191,7 +192,8 @@ static bool check_flags(struct wio_auth *a)
     own_secret(a, own, sizeof own);
     if (none)
         fail(a, WAITIO_ERR_AUTH, "this side runs with WAITIO_SECRET=none, yours has a secret",
-             "this side runs with WAITIO_SECRET=none, the other side has a secret; set WAITIO_SECRET "
+             "this side runs with WAITIO_SECRET=none, the other side has a secret; set "
+             "WAITIO_SECRET "
              "for all programs of the run or for none; " REMEDY);
     else
         fail(a, WAITIO_ERR_AUTH, "this side demands the secret, yours runs with WAITIO_SECRET=none",
@@ -252,7 +254,8 @@ static void on_hello(struct wio_auth *a)
         char tell[WIO_AUTH_TEXT_MAX];
         wio_text(tell, sizeof tell, "this port is not a %s port",
                  wio_auth_purpose_name(in[HG_PURPOSE]));
-        fail(a, WAITIO_ERR_JOIN, tell, "a caller looked for a %s port (purpose %u), this is a %s port",
+        fail(a, WAITIO_ERR_JOIN, tell,
+             "a caller looked for a %s port (purpose %u), this is a %s port",
              wio_auth_purpose_name(in[HG_PURPOSE]), in[HG_PURPOSE],
              wio_auth_purpose_name(a->purpose));
         return;
@@ -363,7 +366,8 @@ static void on_refuse(struct wio_auth *a)
         fail(a, code, NULL, "the other side speaks handshake version %u, this side version %d: %s",
              in[HP_VERSION], WIO_AUTH_VERSION, said);
     else if (code == WAITIO_ERR_AUTH)
-        fail(a, code, NULL, "the other side refused: %s; this side's secret: %s; " REMEDY, said, own);
+        fail(a, code, NULL, "the other side refused: %s; this side's secret: %s; " REMEDY, said,
+             own);
     else
         fail(a, code, NULL, "the other side refused: %s", said);
 }
@@ -466,13 +470,15 @@ void wio_auth_eof(struct wio_auth *a, int oserr)
         fail(a, WAITIO_ERR_TIMEOUT, NULL, "the handshake took too long, still waiting for %s",
              waited);
     else if (oserr != 0)
-        fail(a, WAITIO_ERR_PEER, NULL, "the connection broke during the handshake (waiting for %s): %s",
-             waited, strerror(-oserr));
+        fail(a, WAITIO_ERR_PEER, NULL,
+             "the connection broke during the handshake (waiting for %s): %s", waited,
+             strerror(-oserr));
     else
         fail(a, WAITIO_ERR_PEER, NULL,
              "the other side closed the connection during the handshake (waiting for %s)%s", waited,
-             a->role == WIO_AUTH_DIAL && a->in_len == 0 ? "; it may be leaving, or no WaitIO program"
-                                                        : "");
+             a->role == WIO_AUTH_DIAL && a->in_len == 0
+                 ? "; it may be leaving, or no WaitIO program"
+                 : "");
 }
 
 size_t wio_auth_want(const struct wio_auth *a)

@@ -34,7 +34,8 @@ enum hs_type { HS_HELLO = 1, HS_CHALLENGE = 2, HS_PROOF_MSG = 3, HS_READY = 4, H
 
 /** The sender has no secret: WAITIO_SECRET=none. */
 #define HS_FLAG_NONE 1u
-/** Features a dialer of this version offers. Bit 0 is set aside for TLS 1.3 with a pre-shared key. */
+/** Features a dialer of this version offers. Bit 0 is set aside for TLS 1.3 with a pre-shared key.
+ */
 #define HS_FEATURES 0u
 
 enum hs_prefix { HP_MAGIC = 0, HP_TYPE = 4, HP_VERSION = 5, HP_LENGTH = 6, HP_END = 8 };
@@ -55,17 +56,12 @@ enum hs_length {
     HL_PROOF = HP_END + HS_PROOF,
     HL_READY = HP_END
 };
-enum hs_refuse {
-    HR_CODE = 8,
-    HR_LENGTH = 10,
-    HR_TEXT = 12,
-    HR_MAX = HR_TEXT + WIO_AUTH_TEXT_MAX
-};
+enum hs_refuse { HR_CODE = 8, HR_LENGTH = 10, HR_TEXT = 12, HR_MAX = HR_TEXT + WIO_AUTH_TEXT_MAX };
 
 /** Take a message, or a part of one, into the running hash. @return 0 or SYSTEM */
 int hs_absorb(struct wio_auth *a, const uint8_t *bytes, size_t n);
-/** What the side with @p role has to send to prove itself: HMAC-SHA256 under the secret of the role's
- *  name and the transcript so far. @return 0 or SYSTEM */
+/** What the side with @p role has to send to prove itself: HMAC-SHA256 under the secret of the
+ * role's name and the transcript so far. @return 0 or SYSTEM */
 int hs_prove(const struct wio_auth *a, enum wio_auth_role role, uint8_t proof[HS_PROOF]);
 /** Constant time. */
 bool hs_proof_equal(const uint8_t a[HS_PROOF], const uint8_t b[HS_PROOF]);

@@ -9,7 +9,8 @@
 
 #define ROLE_TEXT 32
 
-static_assert(sizeof(((struct wio_auth *)0)->transcript) == HS_HASH, "a SHA-256 fits the transcript");
+static_assert(sizeof(((struct wio_auth *)0)->transcript) == HS_HASH,
+              "a SHA-256 fits the transcript");
 static_assert(sizeof(((struct wio_auth *)0)->nonce_mine) == HS_NONCE, "nonces are 16 bytes");
 
 int hs_absorb(struct wio_auth *a, const uint8_t *bytes, size_t n)

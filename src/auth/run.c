@@ -20,26 +20,29 @@ static int write_some(struct wio_auth *a, int fd)
     return got >= 0 || got == -EAGAIN ? 0 : (int)got;
 }
 
-static void read_some(struct wio_auth *a, int fd)
+/* @return whether bytes came */
+static bool read_some(struct wio_auth *a, int fd)
 {
     uint8_t buf[WIO_AUTH_MESSAGE_MAX];
     size_t want = wio_auth_want(a);
     if (want == 0)
-        return;
+        return false;
     ssize_t got = wio_os_recv(fd, buf, want < sizeof buf ? want : sizeof buf);
     if (got > 0)
         wio_auth_input(a, buf, (size_t)got);
     else if (got != -EAGAIN)
         wio_auth_eof(a, (int)got);
+    return got > 0;
 }
 
-/* One round: write what is there, read what came. A reset that meets our write may still have left
- * the other side's refusal to read, so reading decides. */
+/* One round: write what is there, read what came. When writing fails, the other side's refusal may
+ * still lie in our socket, so what can be read decides. */
 static void exchange(struct wio_auth *a, int fd)
 {
     int rc = write_some(a, fd);
-    read_some(a, fd);
-    if (rc < 0 && a->state == WIO_AUTH_RUNNING)
+    while (read_some(a, fd))
+        ;
+    if (rc < 0)
         wio_auth_eof(a, rc);
     else if (a->state == WIO_AUTH_RUNNING)
         write_some(a, fd); /* the answer to what was just read; an error shows in the next round */

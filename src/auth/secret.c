@@ -2,8 +2,9 @@
 /**
  * @file secret.c
  * Where the job secret comes from: a named file, or the user's cookie, made on first use. Homes are
- * network file systems and a job starts a thousand processes at once, so the cookie is written under
- * another name, linked to its own (one link wins, everywhere) and then read back by everybody.
+ * network file systems and a job starts a thousand processes at once, so the cookie is written
+ * under another name, linked to its own (one link wins, everywhere) and then read back by
+ * everybody.
  */
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -23,16 +24,19 @@ static int check_owner_and_mode(const char *path, const struct wio_os_stat *st)
 {
     if (!st->is_file)
         return wio_fail(WAITIO_ERR_AUTH,
-                        "secret file %s is not a regular file; name one in WAITIO_SECRET_FILE", path);
+                        "secret file %s is not a regular file; name one in WAITIO_SECRET_FILE",
+                        path);
     if (st->uid != wio_os_uid())
-        return wio_fail(WAITIO_ERR_AUTH,
-                        "secret file %s belongs to user %ld, not to you (user %ld); use your own copy",
-                        path, (long)st->uid, (long)wio_os_uid());
+        return wio_fail(
+            WAITIO_ERR_AUTH,
+            "secret file %s belongs to user %ld, not to you (user %ld); use your own copy", path,
+            (long)st->uid, (long)wio_os_uid());
     if ((st->mode & 077) != 0)
-        return wio_fail(WAITIO_ERR_AUTH,
-                        "secret file %s has mode %04o: others may use it; chmod 600 %s, and make a new "
-                        "one if others may have read it",
-                        path, st->mode, path);
+        return wio_fail(
+            WAITIO_ERR_AUTH,
+            "secret file %s has mode %04o: others may use it; chmod 600 %s, and make a new "
+            "one if others may have read it",
+            path, st->mode, path);
     return 0;
 }
 
@@ -89,10 +93,11 @@ static int read_key(struct wio_secret *s, const char *path, int *oserr)
     memcpy(s->key, buf, s->len);
     OPENSSL_cleanse(buf, sizeof buf);
     if (s->len == 0)
-        return wio_fail(WAITIO_ERR_CONFIG,
-                        "secret file %s holds %s%zd bytes; a secret has %d to %d (for a new one: head -c 32 "
-                        "/dev/urandom | od -An -tx1 | tr -d ' \\n' > FILE)",
-                        path, n > WIO_SECRET_MAX ? "at least " : "", n, SECRET_MIN, WIO_SECRET_MAX);
+        return wio_fail(
+            WAITIO_ERR_CONFIG,
+            "secret file %s holds %s%zd bytes; a secret has %d to %d (for a new one: head -c 32 "
+            "/dev/urandom | od -An -tx1 | tr -d ' \\n' > FILE)",
+            path, n > WIO_SECRET_MAX ? "at least " : "", n, SECRET_MIN, WIO_SECRET_MAX);
     return 0;
 }
 
@@ -113,10 +118,11 @@ static int check_folder(const char *folder)
         return wio_fail(WAITIO_ERR_AUTH, "%s is not a folder; remove it, or use WAITIO_SECRET_FILE",
                         folder);
     if (st.uid != wio_os_uid())
-        return wio_fail(WAITIO_ERR_AUTH,
-                        "%s belongs to user %ld, not to you (user %ld); is HOME right? Otherwise use "
-                        "WAITIO_SECRET_FILE",
-                        folder, (long)st.uid, (long)wio_os_uid());
+        return wio_fail(
+            WAITIO_ERR_AUTH,
+            "%s belongs to user %ld, not to you (user %ld); is HOME right? Otherwise use "
+            "WAITIO_SECRET_FILE",
+            folder, (long)st.uid, (long)wio_os_uid());
     if ((st.mode & 022) != 0)
         return wio_fail(WAITIO_ERR_AUTH, "%s has mode %04o: others may write there; chmod 700 %s",
                         folder, st.mode, folder);

@@ -222,10 +222,10 @@ int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio
 
 const char *wio_msg_op_name(uint8_t op)
 {
-    static const char *const names[] = {[WIO_OP_EAGER] = "EAGER", [WIO_OP_MORE] = "MORE",
-                                        [WIO_OP_RTS] = "RTS",     [WIO_OP_CTS] = "CTS",
-                                        [WIO_OP_DATA] = "DATA",   [WIO_OP_DONE] = "DONE",
-                                        [WIO_OP_CREDIT] = "CREDIT"};
+    static const char *const names[] = {
+        [WIO_OP_EAGER] = "EAGER",  [WIO_OP_MORE] = "MORE", [WIO_OP_RTS] = "RTS",
+        [WIO_OP_CTS] = "CTS",      [WIO_OP_DATA] = "DATA", [WIO_OP_DONE] = "DONE",
+        [WIO_OP_CREDIT] = "CREDIT"};
     return op < WIO_ARRAY_LEN(names) && names[op] != NULL ? names[op] : "unknown";
 }
 
