@@ -15,6 +15,10 @@ import uuid
 import pytest
 
 
+# The interpreter that runs the command; the oldest supported one in CI.
+PYTHON = os.environ.get("WT_PYTHON", sys.executable)
+
+
 def carriers(mark):
     """Processes whose environment holds the mark."""
     found = []
@@ -53,7 +57,7 @@ class Command:
         settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **options}
         settings.setdefault("stderr", subprocess.PIPE)
         child = subprocess.Popen(
-            [sys.executable, "-m", "waitio", *map(str, words)],
+            [PYTHON, "-m", "waitio", *map(str, words)],
             cwd=self.cwd,
             env={**self.env, **(env or {})},
             **settings,

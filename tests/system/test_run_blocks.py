@@ -2,6 +2,7 @@
 """waitio run: blocks of every kind get their processes, names, variables and folders."""
 
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -62,12 +63,12 @@ def test_identity_of_the_callers_surroundings_does_not_leak(waitio, need):
 @pytest.mark.parametrize("outer", ["openmpi", "mpich"])
 def test_a_launcher_around_the_command_does_not_confuse_the_blocks(waitio, need, outer):
     need("mpiexec.openmpi", "mpiexec.mpich")
-    command = ["mpiexec." + outer, "-n", "1", sys.executable, "-m", "waitio", "run"]
-    words = ["-n", "2", "--mpi", "openmpi", "sh", "-c", RANKS, ":"]
+    words = ["--color", "never", "-n", "2", "--mpi", "openmpi", "sh", "-c", RANKS, ":"]
     words += ["-n", "2", "--mpi", "mpich", "sh", "-c", RANKS, ":", "sh", "-c", "echo $WAITIO_RANK"]
+    inner = waitio.script("inner", shlex.join([sys.executable, "-m", "waitio", "run", *words]))
     done = subprocess.run(
-        command + words, env=waitio.env, cwd=waitio.cwd, capture_output=True, text=True, timeout=30,
-        check=False,
+        ["mpiexec." + outer, "-n", "1", inner],
+        env=waitio.env, cwd=waitio.cwd, capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == [
