@@ -341,8 +341,8 @@ void wio_tcp_link_violation(struct tcp_link *l, int err, const char *why)
 {
     struct tcp_iface *f = tcp_of(l);
     char name[96];
-    wio_warn(f->base.p.log, WIO_C_TCP, "link to %s: %s; closing it",
-             wio_tcp_link_name(l, name, sizeof name), why);
+    wio_tcp_link_name(l, name, sizeof name);
+    wio_warn(f->base.p.log, WIO_C_TCP, "link to %s: %s; closing it", name, why);
     f->base.p.counters->strangers += l->state == TCP_CONFIRM;
     wio_tcp_tx_last_words(l, WIO_BYE_ERROR);
     l->bye_reason = WIO_BYE_ERROR;

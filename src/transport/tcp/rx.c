@@ -294,7 +294,7 @@ static size_t rx_read(struct tcp_link *l, bool *drained)
         return 0;
     }
     if (direct >= TCP_DIRECT_MIN) {
-        size_t tail = direct < l->rx_left ? TCP_STAGE_BYTES : TCP_FIRST_READ;
+        size_t tail = direct < l->rx_left ? TCP_STAGE_BYTES : TCP_BULK_FIRST;
         struct iovec iov[2] = {{(uint8_t *)l->sink.buf + l->rx_pos, direct}, {f->stage, tail}};
         asked = direct + tail;
         n = wio_os_recvv(l->fd, iov, 2);
