@@ -24,7 +24,7 @@ breathe_projects = {"waitio": str(ROOT / "build" / "docs" / "doxygen" / "xml")}
 breathe_default_project = "waitio"
 breathe_domain_by_extension = {"h": "c"}
 primary_domain = "c"
-highlight_language = "c"
+highlight_language = "none"  # fences say what they are
 
 html_theme = "alabaster"
 html_theme_options = {
