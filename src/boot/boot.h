@@ -29,7 +29,7 @@ int wio_whoami(struct wio_whoami *me, const struct wio_config *cfg, wio_getenv_f
 
 /* ---- the address table ---- */
 #define WIO_HOST_ADDRS 8
-/** One per host (or per distinct address list on a host). 184 bytes, position-independent. */
+/** One per host (or per distinct address list on a host). 208 bytes, position-independent. */
 struct wio_tab_addr { uint8_t family; /* 4 or 6 */ uint8_t loopback; uint8_t prefix; uint8_t pad; uint32_t scope; uint8_t ip[16]; };
 struct wio_tab_host {
     uint64_t identity;                 /* hash of host + network namespace: equal = same host */
@@ -101,15 +101,37 @@ struct wio_service_params {
     uint16_t port;           /* 0 = any; see wio_service_port */
     int npb;                 /* expected PBs; 0 = learn from the first client */
     char job_id[64];
+    int stop_fd;             /* > 0: wio_service_run ends when it becomes readable or hangs up (borrowed) */
 };
-int wio_service_start(const struct wio_service_params *p, struct wio_service **out); /* binds; LIMIT/SYSTEM/JOIN "port taken by ..." */
+/** Bind and listen; serves nobody until wio_service_run. Without a secret only loopback is bound, unless
+ *  WAITIO_SECRET_NONE_REMOTE. @return 0; JOIN: the port is taken; LIMIT, SYSTEM, CONFIG (bind_host) */
+int wio_service_start(const struct wio_service_params *p, struct wio_service **out);
 uint16_t wio_service_port(const struct wio_service *s);
-/** Serve for up to timeout_ns (-1 forever). @return 1 when the universe is complete and every client has its table,
- *  0 on timeout, < 0 error. @blocking */
+/** Serve for up to timeout_ns (-1 forever). After 1 it may be called again: latecomers are then told that the universe
+ *  is complete. After PEER everybody was told and all registrations are forgotten: the next run may join.
+ *  @return 1 once when the universe is complete and every client has its table, 0 on timeout, CANCELLED by stop_fd,
+ *  PEER when a registered process died before the universe was complete, other errors. @blocking */
 int wio_service_run(struct wio_service *s, int64_t timeout_ns);
 /** Memory held, clients seen, messages, bytes: for reports. */
 struct wio_service_stats { size_t bytes; uint64_t clients, messages, rx_bytes, tx_bytes; uint32_t joined, expected; };
 void wio_service_stats(const struct wio_service *s, struct wio_service_stats *st);
+/** Tell everybody connected that the join has failed and why. Before wio_service_stop; without it they hear that the
+ *  service has ended. */
+void wio_service_refuse(struct wio_service *s, int code, const char *text);
+/** Close and free. Clients still waiting are told; blocks at most 0.3 s for that. */
 void wio_service_stop(struct wio_service *s);
+
+/** Who answers at a rendezvous address? */
+enum wio_service_found {
+    WIO_FOUND_NOBODY,   /* nothing listens, or no answer */
+    WIO_FOUND_FORMING,  /* a service of this job id that waits for its universe */
+    WIO_FOUND_COMPLETE, /* a service of this job id whose universe has formed */
+    WIO_FOUND_OTHER_JOB,
+    WIO_FOUND_OTHER_SECRET,
+    WIO_FOUND_STRANGER  /* a program that is not WaitIO, or another version */
+};
+/** @param[out] text  what was found, for messages. @blocking up to timeout_s */
+enum wio_service_found wio_service_probe(const char *host, uint16_t port, const struct wio_secret *secret,
+                                         const char *job_id, double timeout_s, char *text, size_t n);
 
 #endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file join.c  wio_join: where to go, who leads this host, and what to say when it fails. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include "boot/addresses.h"
+#include "boot/join.h"
+#include "os/os.h"
+
+#define RESOLVE_TRIES_NS INT64_C(10000000000)
+
+/* ---- messages ---- */
+
+int wio_join_timeout(struct wio_joiner *j)
+{
+    double s = (double)(wio_os_now_ns() - j->start_ns) / 1e9;
+    const char *and = j->note[0] != '\0' ? "; " : "";
+    if (!j->have_progress)
+        return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s", s,
+                        j->note[0] != '\0' ? j->note : "no answer from the rendezvous");
+    return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %u process%s came; missing: %s%s%s", s,
+                    j->progress.joined, j->progress.joined == 1 ? "" : "es",
+                    j->progress.missing[0] != '\0' ? j->progress.missing : "nobody any more", and, j->note);
+}
+
+void wio_join_note(struct wio_joiner *j, const char *fmt, ...)
+{
+    char text[sizeof j->note];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (strcmp(text, j->note) != 0 && text[0] != '\0')
+        wio_info(j->log, WIO_C_BOOT, "%s; trying again", text);
+    memcpy(j->note, text, sizeof text);
+}
+
+int wio_join_sleep(const int64_t *times, int n)
+{
+    int64_t next = INT64_MAX, now = wio_os_now_ns();
+    for (int i = 0; i < n; i++)
+        if (times[i] < next)
+            next = times[i];
+    if (next == INT64_MAX)
+        return -1;
+    int64_t ms = next <= now ? 0 : (next - now) / WIO_NS_PER_MS + 1;
+    return ms > 60000 ? 60000 : (int)ms;
+}
+
+/* ---- where to go ---- */
+
+static bool is_loopback_name(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static bool all_loopback(const struct wio_joiner *j)
+{
+    for (int i = 0; i < j->naddr; i++)
+        if (!wio_addr_is_loopback((const struct sockaddr *)&j->addr[i]))
+            return false;
+    return true;
+}
+
+static int find_master(struct wio_joiner *j)
+{
+    const struct wio_config *cfg = j->p->cfg;
+    const char *why = NULL;
+    int64_t give_up = j->start_ns + RESOLVE_TRIES_NS;
+    wio_text(j->master, sizeof j->master, "%s", cfg->master_host[0] != '\0' ? cfg->master_host : "127.0.0.1");
+    j->port = (uint16_t)cfg->master_port;
+    j->master_loopback = is_loopback_name(j->master);
+    while ((j->naddr = wio_os_resolve(j->master, j->port, j->addr, WIO_JOIN_ADDRS, &why)) <= 0) {
+        int64_t now = wio_os_now_ns();
+        if (now > give_up || now > j->deadline_ns)
+            return wio_fail(WAITIO_ERR_CONFIG, "cannot resolve WAITIO_MASTER_HOST='%s': %s", j->master,
+                            why != NULL ? why : "no address");
+        wio_join_note(j, "cannot resolve WAITIO_MASTER_HOST='%s': %s", j->master, why != NULL ? why : "no address");
+        wio_os_sleep_ns(250 * (int64_t)WIO_NS_PER_MS);
+    }
+    j->note[0] = '\0';
+    if (j->p->secret->len == 0 && !cfg->secret_none_remote && !all_loopback(j))
+        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_SECRET=none joins over loopback only, and WAITIO_MASTER_HOST='%s' is "
+                        "elsewhere: set WAITIO_SECRET_NONE_REMOTE=1 or use a secret", j->master);
+    j->want_service = j->p->me->pbid == 0 && j->p->me->rank == 0 && wio_addr_any_local(j->addr, j->naddr);
+    return 0;
+}
+
+/* ---- who leads this host ---- */
+
+/* Everybody of one user, job and rendezvous on this host and network namespace computes the same name. */
+static socklen_t leader_name(const struct wio_joiner *j, struct sockaddr_un *un)
+{
+    uint64_t h = wio_hash_bytes((uint64_t)wio_os_uid(), j->p->me->job_id, strlen(j->p->me->job_id));
+    h = wio_hash_bytes(wio_hash64(h, j->port), j->master, strlen(j->master));
+    h = wio_hash64(h, j->host.identity);
+    memset(un, 0, sizeof *un);
+    un->sun_family = AF_UNIX;
+    int n = snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "waitio-join-%016llx", (unsigned long long)h);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+/* @return 1 leader (*fd listens), 0 follower (*fd connected), -1 nobody yet, try again, -2 go alone */
+static int elect(struct wio_joiner *j, int *fd)
+{
+    struct sockaddr_un un;
+    socklen_t len = leader_name(j, &un);
+    uid_t uid;
+    int s = wio_os_socket(AF_UNIX, SOCK_STREAM);
+    if (s < 0)
+        return -2;
+    int rc = wio_os_bind(s, (struct sockaddr *)&un, len);
+    if (rc == 0 && wio_os_listen(s, SOMAXCONN) == 0) {
+        *fd = s;
+        return 1;
+    }
+    if (rc == -EADDRINUSE && (rc = wio_os_connect(s, (struct sockaddr *)&un, len)) == 0) {
+        if (wio_os_peer_uid(s, &uid) == 0 && uid == wio_os_uid()) {
+            *fd = s;
+            return 0;
+        }
+        wio_warn(j->log, WIO_C_BOOT, "another user holds the name of this host's leader: going alone");
+        rc = -EPERM;
+    }
+    wio_os_close(s);
+    return rc == -ECONNREFUSED || rc == -EAGAIN || rc == -EINPROGRESS ? -1 : -2;
+}
+
+static int meet(struct wio_joiner *j)
+{
+    int64_t pause = WIO_NS_PER_MS;
+    for (;;) {
+        int fd = -1, role = elect(j, &fd);
+        if (role == -1) {
+            if (wio_os_now_ns() > j->deadline_ns)
+                return wio_join_timeout(j);
+            wio_os_sleep_ns(pause);
+            pause = pause * 2 > 50 * WIO_NS_PER_MS ? 50 * WIO_NS_PER_MS : pause * 2;
+            continue;
+        }
+        wio_debug(j->log, WIO_C_BOOT, "%s", role == 1 ? "leading this host" : role == 0 ? "following this host's leader"
+                                                                                        : "talking for myself");
+        int rc = role == 0 ? wio_join_follow(j, fd) : wio_join_lead(j, fd);
+        if (rc != 1)
+            return rc;
+        wio_debug(j->log, WIO_C_BOOT, "the leader of this host is gone: electing another");
+        pause = WIO_NS_PER_MS;
+    }
+}
+
+/* ---- entry ---- */
+
+static int prepare(struct wio_joiner *j)
+{
+    const struct wio_whoami *me = j->p->me;
+    int rc = wio_os_hostname(j->name, sizeof j->name);
+    if (rc < 0)
+        wio_text(j->name, sizeof j->name, "?");
+    j->reg = (struct wio_boot_reg){.pbid = (uint32_t)me->pbid,
+                                   .npb = (uint32_t)me->npb,
+                                   .nprocs = (uint32_t)me->nprocs,
+                                   .rank = (uint32_t)me->rank,
+                                   .pid = (uint32_t)wio_os_pid(),
+                                   .port = j->p->offer.ep.port,
+                                   .caps = j->p->offer.ep.caps,
+                                   .token = j->p->offer.ep.token};
+    rc = wio_os_random(&j->reg.incarnation, sizeof j->reg.incarnation);
+    if (rc < 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "random number");
+    j->host = j->p->offer.host;
+    if (j->host.identity == 0)
+        j->host.identity = wio_host_identity();
+    return 0;
+}
+
+static int join_others(struct wio_joiner *j)
+{
+    int rc = find_master(j);
+    if (rc == 0)
+        rc = wio_join_embed(j);
+    if (rc == 0)
+        rc = meet(j);
+    char text[WIO_BOOT_TEXT] = "";
+    if (rc != 0)
+        wio_text(text, sizeof text, "%s", wio_last_detail());
+    wio_join_unembed(j, rc, text);
+    return rc != 0 ? wio_fail(rc, "%s", text) : 0;
+}
+
+int wio_join(const struct wio_join_params *p, struct wio_table **table)
+{
+    struct wio_joiner *j = wio_os_alloc(sizeof *j);
+    if (j == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "joining");
+    j->p = p;
+    j->log = p->log;
+    j->stop_fd = -1;
+    j->start_ns = wio_os_now_ns();
+    double limit = p->timeout_s > 0 ? p->timeout_s : 0;
+    j->deadline_ns = limit > 1e9 ? INT64_MAX : j->start_ns + (int64_t)(limit * 1e9);
+    int rc = prepare(j);
+    if (rc == 0 && p->me->npb == 1 && p->me->nprocs == 1) {
+        struct wio_boot_offer offer = {.host = j->host, .ep = p->offer.ep};
+        rc = wio_table_alone(&offer, table);
+    } else if (rc == 0) {
+        rc = join_others(j);
+        if (rc == 0)
+            rc = wio_table_open(j->map, j->map_bytes, true, j->reg.pbid, j->reg.rank, table);
+        if (rc != 0 && j->map != NULL)
+            wio_os_unmap(j->map, j->map_bytes);
+    }
+    if (rc == 0)
+        wio_info(p->log, WIO_C_BOOT, "joined as %u of %u in %u blocks on %u address lists after %.3f s (rank from %s)",
+                 (*table)->me, (*table)->size, (*table)->npb, (*table)->nhosts,
+                 (double)(wio_os_now_ns() - j->start_ns) / 1e9, p->me->launcher);
+    wio_os_free(j);
+    return rc;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file leader.h  Inside of a host's leader: leader.c (life), upstream.c (towards the service), downstream.c (followers). */
+#ifndef WIO_BOOT_LEADER_H
+#define WIO_BOOT_LEADER_H
+
+#include "boot/join.h"
+
+enum leader_kind { LD_LISTENER = 1, LD_UP, LD_FOLLOWER };
+
+struct leader;
+
+/** A process of this host: me (from == NULL) or a follower. */
+struct ld_member {
+    struct wio_list node;
+    struct wio_boot_reg reg; /* host: index of leader.hosts */
+    struct ld_follower *from;
+    bool sent;
+};
+
+struct ld_follower {
+    struct wio_bc bc; /* first */
+    struct leader *l;
+    struct ld_member *m;      /* once registered */
+    struct wio_tab_host host;
+    bool have_host, dead;
+    int64_t since_ns;
+};
+
+struct leader {
+    int listener_kind;        /* LD_LISTENER; epoll's pointer for the listener */
+    struct wio_joiner *j;
+    int epfd, listener;
+    /* upstream */
+    struct wio_bc up;
+    bool dialling, up_ready;  /* up is in use; up was welcomed */
+    bool rest;                /* the service said: later */
+    int next_addr;
+    int64_t next_dial_ns, dial_deadline_ns, backoff_ns;
+    uint32_t hosts_sent;
+    int64_t flush_ns, query_ns; /* when to send what has gathered / to ask who is missing; INT64_MAX = not */
+    bool asked;
+    /* downstream */
+    struct wio_list members, followers, dead;
+    uint32_t nfollowers;
+    struct wio_tab_host *hosts;
+    uint32_t nhosts, hosts_cap;
+    /* the end */
+    int64_t final_ns;         /* after the deadline: last wait for the list of who is missing */
+    int memfd;
+    void *map;
+    size_t map_bytes;
+    bool have_table;
+    int result;               /* < 0: error, with text */
+    char text[WIO_BOOT_TEXT];
+};
+
+/** End with an error; the text is kept. */
+void ld_fail(struct leader *l, int code, const char *fmt, ...) WIO_PRINTF(3, 4);
+/** New registration: goes upstream within a few milliseconds. @return NULL when out of memory */
+struct ld_member *ld_add_member(struct leader *l, const struct wio_boot_reg *reg, const struct wio_tab_host *host,
+                                struct ld_follower *from);
+
+/* upstream.c */
+/** Dial, send, ask: whatever is due. */
+void ld_up_work(struct leader *l, int64_t now);
+void ld_up_event(struct leader *l, uint32_t events);
+/** Withdraw a registration. */
+void ld_up_leave(struct leader *l, const struct ld_member *m);
+/** Ask the service who is missing. */
+void ld_up_ask(struct leader *l);
+/** Acknowledge the table and wait until the service has heard it (at most 1 s). */
+void ld_up_ack(struct leader *l);
+
+/* downstream.c */
+void ld_down_accept(struct leader *l);
+void ld_down_event(struct ld_follower *f, uint32_t events);
+/** Pass on how far the join is. */
+void ld_down_progress(struct leader *l);
+/** Pass on a refusal; @p f NULL = to all. */
+void ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_boot_refuse *m);
+/** Hand out the table. */
+void ld_down_table(struct leader *l);
+/** Drop followers that take too long to say who they are, and free the dropped. */
+void ld_down_sweep(struct leader *l, int64_t now);
+void ld_down_close(struct leader *l);
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file server.c
+ * The rendezvous service: one thread, one epoll set, nothing blocks. Strangers - connections that have not proven
+ * that they know the secret - have a fixed number of places and 10 s each, so that they can neither fill the memory
+ * nor keep members out.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "boot/server.h"
+#include "os/os.h"
+
+#define ACCEPTS_PER_EVENT 128
+#define ROUND_EVENTS 128
+#define NS_PER_MS 1000000
+
+/* ---- listening ---- */
+
+static int listen_on(const struct sockaddr *sa, socklen_t len, int *fd_out)
+{
+    int one = 1, off = 0, fd = wio_os_socket(sa->sa_family, SOCK_STREAM);
+    if (fd < 0)
+        return fd;
+    wio_os_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (sa->sa_family == AF_INET6)
+        wio_os_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    int rc = wio_os_bind(fd, sa, len);
+    if (rc == 0)
+        rc = wio_os_listen(fd, SOMAXCONN);
+    if (rc != 0)
+        wio_os_close(fd);
+    else
+        *fd_out = fd;
+    return rc;
+}
+
+static int listen_any(uint16_t port, int *fd)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any};
+    int rc = listen_on((const struct sockaddr *)&six, sizeof six, fd);
+    if (rc == 0 || rc == -EADDRINUSE)
+        return rc;
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    return listen_on((const struct sockaddr *)&four, sizeof four, fd); /* a machine without IPv6 */
+}
+
+static int open_listener(struct wio_service *s, const char *bind_host, uint16_t port)
+{
+    struct sockaddr_storage sa;
+    const char *why = NULL;
+    int fd = -1, rc;
+    socklen_t len = sizeof sa;
+    if (s->secret->len == 0 && !s->cfg->secret_none_remote)
+        bind_host = "127.0.0.1";
+    if (bind_host == NULL) {
+        rc = listen_any(port, &fd);
+    } else {
+        rc = wio_os_resolve(bind_host, port, &sa, 1, &why);
+        if (rc <= 0)
+            return wio_fail(WAITIO_ERR_CONFIG, "cannot resolve '%s' to listen there: %s", bind_host,
+                            why != NULL ? why : "no address");
+        rc = listen_on((struct sockaddr *)&sa,
+                       sa.ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6), &fd);
+    }
+    if (rc == -EADDRINUSE)
+        return wio_fail(WAITIO_ERR_JOIN, "port %u is taken by another program; choose another WAITIO_MASTER_PORT", port);
+    if (rc != 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "rendezvous cannot listen on %s port %u",
+                           bind_host != NULL ? bind_host : "any address", port);
+    s->listener[s->nlisteners++] = (struct svc_source){SVC_LISTENER, fd};
+    rc = wio_os_sockname(fd, &sa, &len);
+    if (rc != 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "getsockname");
+    s->port = ntohs(sa.ss_family == AF_INET ? ((struct sockaddr_in *)&sa)->sin_port
+                                            : ((struct sockaddr_in6 *)&sa)->sin6_port);
+    return 0;
+}
+
+static void watch_listeners(struct wio_service *s, int op)
+{
+    for (int i = 0; i < s->nlisteners; i++)
+        (void)wio_os_epoll_ctl(s->epfd, op, s->listener[i].fd, EPOLLIN, &s->listener[i]);
+}
+
+static int open_all(struct wio_service *s, const struct wio_service_params *p)
+{
+    s->epfd = wio_os_epoll_create();
+    if (s->epfd < 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, s->epfd, "epoll_create");
+    int rc = open_listener(s, p->bind_host, p->port);
+    if (rc != 0)
+        return rc;
+    watch_listeners(s, EPOLL_CTL_ADD);
+    if (p->stop_fd > 0) {
+        s->stop = (struct svc_source){SVC_STOP, p->stop_fd};
+        rc = wio_os_epoll_ctl(s->epfd, EPOLL_CTL_ADD, p->stop_fd, EPOLLIN, &s->stop);
+        if (rc != 0)
+            return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "the rendezvous cannot watch descriptor %d", p->stop_fd);
+    }
+    return 0;
+}
+
+int wio_service_start(const struct wio_service_params *p, struct wio_service **out)
+{
+    struct wio_service *s = wio_os_alloc(sizeof *s);
+    if (s == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "rendezvous");
+    s->cfg = p->cfg;
+    s->secret = p->secret;
+    s->log = p->log;
+    s->npb = p->npb > 0 ? (uint32_t)p->npb : 0;
+    s->epfd = -1;
+    wio_text(s->job, sizeof s->job, "%s", p->job_id);
+    wio_list_init(&s->strangers);
+    wio_list_init(&s->members);
+    wio_list_init(&s->dead);
+    wio_roster_init(&s->roster, s->job, s->npb);
+    int limit = wio_os_fd_limit();
+    s->max_strangers = limit > 0 && limit / 4 < WIO_BOOT_STRANGERS ? (uint32_t)limit / 4 : WIO_BOOT_STRANGERS;
+    if (s->max_strangers < 4)
+        s->max_strangers = 4;
+    int rc = open_all(s, p);
+    if (rc != 0) {
+        wio_service_stop(s);
+        return rc;
+    }
+    wio_info(s->log, WIO_C_SERV, "rendezvous of job id '%s' listens on port %u", s->job, s->port);
+    *out = s;
+    return 0;
+}
+
+uint16_t wio_service_port(const struct wio_service *s)
+{
+    return s->port;
+}
+
+/* ---- connections ---- */
+
+void wio_svc_enlist(struct svc_conn *c, bool member)
+{
+    struct wio_service *s = c->s;
+    if (wio_list_linked(&c->bc.node)) {
+        wio_list_remove(&c->bc.node);
+        *(c->member ? &s->nmembers : &s->nstrangers) -= 1;
+    }
+    wio_list_push(member ? &s->members : &s->strangers, &c->bc.node);
+    *(member ? &s->nmembers : &s->nstrangers) += 1;
+    c->member = member;
+}
+
+void wio_svc_drop(struct svc_conn *c)
+{
+    struct wio_service *s = c->s;
+    wio_list_remove(&c->bc.node);
+    *(c->member ? &s->nmembers : &s->nstrangers) -= 1;
+    wio_list_push(&s->dead, &c->bc.node);
+    if (c->client != 0) {
+        if (!s->roster.complete || !s->roster.clients[c->client].acked)
+            wio_debug(s->log, WIO_C_SERV, "host %s pid %u: %s", s->roster.clients[c->client].host, c->pid,
+                      c->bc.text[0] != '\0' ? c->bc.text : "connection ended");
+        wio_roster_client_gone(&s->roster, c->client, wio_os_now_ns());
+        c->client = 0;
+    } else if (c->bc.error == WAITIO_ERR_AUTH || c->bc.error == WAITIO_ERR_VERSION) {
+        wio_warn(s->log, WIO_C_SERV, "refused a connection: %s", c->bc.text);
+    } else {
+        wio_debug(s->log, WIO_C_SERV, "a connection ended before it had proven itself: %s", c->bc.text);
+    }
+    s->stats.rx_bytes += c->bc.rx_bytes;
+    s->stats.tx_bytes += c->bc.tx_bytes;
+    wio_bc_close(&c->bc);
+    if (s->accept_paused)
+        s->resume_ns = 0;
+}
+
+static void bury(struct wio_service *s)
+{
+    for (struct wio_list *it; (it = wio_list_pop(&s->dead)) != NULL;) {
+        struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
+        wio_os_free(c->host);
+        wio_os_free(c);
+    }
+}
+
+static void drop_oldest_stranger(struct wio_service *s)
+{
+    struct wio_list *it = wio_list_first(&s->strangers);
+    struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
+    wio_text(c->bc.text, sizeof c->bc.text, "dropped for room: %u others had not proven themselves either",
+             s->nstrangers);
+    s->dropped++;
+    wio_svc_drop(c);
+}
+
+static void admit(struct wio_service *s, int fd)
+{
+    int one = 1;
+    struct svc_conn *c = wio_os_alloc(sizeof *c);
+    if (c == NULL || wio_bc_start(&c->bc, fd, WIO_AUTH_ACCEPT, false, false, s->secret, &wio_svc_upcalls, s) != 0) {
+        if (c == NULL)
+            wio_os_close(fd);
+        wio_os_free(c);
+        return;
+    }
+    wio_os_setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    wio_os_setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    c->bc.kind = SVC_CONN;
+    c->s = s;
+    c->since_ns = wio_os_now_ns();
+    if (s->nstrangers >= s->max_strangers)
+        drop_oldest_stranger(s);
+    wio_svc_enlist(c, false);
+    if (wio_bc_arm(&c->bc, s->epfd) != 0)
+        wio_svc_drop(c);
+}
+
+static void on_accept(struct wio_service *s, int listener)
+{
+    for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+        struct sockaddr_storage sa;
+        socklen_t len = sizeof sa;
+        int fd = wio_os_accept(listener, &sa, &len);
+        if (fd >= 0) {
+            admit(s, fd);
+            continue;
+        }
+        if (fd != -EMFILE && fd != -ENFILE && fd != -ENOBUFS && fd != -ENOMEM)
+            return;
+        if (s->nstrangers > 0) {
+            drop_oldest_stranger(s);
+            continue;
+        }
+        wio_error(s->log, WIO_C_SERV, "cannot accept more connections with %u hosts connected: %s (descriptor limit %d; "
+                  "one is needed per host: raise ulimit -n)", s->nmembers, strerror(-fd), wio_os_fd_limit());
+        watch_listeners(s, EPOLL_CTL_DEL);
+        s->accept_paused = true;
+        s->resume_ns = wio_os_now_ns() + 1000 * (int64_t)NS_PER_MS;
+        return;
+    }
+}
+
+static void on_conn(struct svc_conn *c, uint32_t events)
+{
+    if (c->bc.state == WIO_BC_CLOSED)
+        return;
+    if (!wio_bc_event(&c->bc, events)) {
+        wio_svc_drop(c);
+        return;
+    }
+    if (c->going && wio_bc_flushed(&c->bc))
+        wio_os_shutdown_send(c->bc.fd);
+    if (wio_bc_arm(&c->bc, c->s->epfd) != 0)
+        wio_svc_drop(c);
+}
+
+/* ---- time ---- */
+
+static void dismiss_members(struct wio_service *s, int code, const char *text)
+{
+    struct wio_boot_refuse no = {.code = code, .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL};
+    wio_text(no.text, sizeof no.text, "%s", text);
+    WIO_LIST_FOR_SAFE (it, next, &s->members)
+        wio_svc_dismiss(WIO_CONTAINER(it, struct svc_conn, bc.node), &no);
+}
+
+/* Nobody on the way any more belongs to the roster: forget it, so that another attempt may begin. */
+static void forget_all(struct wio_service *s)
+{
+    WIO_LIST_FOR_SAFE (it, next, &s->members)
+        WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
+    WIO_LIST_FOR_SAFE (it, next, &s->strangers)
+        WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
+    wio_roster_free(&s->roster);
+    wio_roster_init(&s->roster, s->job, s->npb);
+    s->progress_version = 0;
+}
+
+static int check_lost(struct wio_service *s, int64_t now)
+{
+    char who[200], text[WIO_BOOT_TEXT];
+    if (!wio_roster_lost(&s->roster, now, WIO_BOOT_GRACE_NS, who, sizeof who))
+        return 0;
+    struct wio_boot_progress m;
+    wio_roster_progress(&s->roster, &m);
+    wio_text(text, sizeof text, "%s; missing: %.700s", who, m.missing);
+    wio_error(s->log, WIO_C_SERV, "%s: everybody was told", text);
+    dismiss_members(s, WAITIO_ERR_PEER, text);
+    forget_all(s);
+    return wio_fail(WAITIO_ERR_PEER, "%s", text);
+}
+
+static void end_delivery(struct wio_service *s)
+{
+    WIO_LIST_FOR_SAFE (it, next, &s->members) {
+        struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
+        if (c->client == 0 || s->roster.clients[c->client].acked)
+            continue;
+        wio_warn(s->log, WIO_C_SERV, "host %s did not take its table within %d s", s->roster.clients[c->client].host,
+                 (int)(WIO_BOOT_DELIVERY_NS / 1000000000));
+        wio_svc_drop(c);
+    }
+}
+
+/* Everything that time brings. @return 0, or PEER when the join has failed */
+static int housekeeping(struct wio_service *s, int64_t now)
+{
+    for (struct wio_list *it; (it = wio_list_first(&s->strangers)) != NULL;) {
+        struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
+        if (now - c->since_ns < WIO_BOOT_STRANGER_NS)
+            break;
+        wio_text(c->bc.text, sizeof c->bc.text, "it took too long");
+        wio_svc_drop(c);
+    }
+    if (s->accept_paused && now >= s->resume_ns) {
+        s->accept_paused = false;
+        watch_listeners(s, EPOLL_CTL_ADD);
+    }
+    if (s->roster.complete && !s->reported && now - s->complete_ns > WIO_BOOT_DELIVERY_NS)
+        end_delivery(s);
+    return check_lost(s, now);
+}
+
+static int sleep_ms(const struct wio_service *s, int64_t now, int64_t deadline)
+{
+    int64_t next = deadline, t = wio_roster_next_ns(&s->roster, WIO_BOOT_GRACE_NS);
+    struct wio_list *oldest = wio_list_first(&s->strangers);
+    if (t < next)
+        next = t;
+    if (oldest != NULL && (t = WIO_CONTAINER(oldest, struct svc_conn, bc.node)->since_ns + WIO_BOOT_STRANGER_NS) < next)
+        next = t;
+    if (s->accept_paused && s->resume_ns < next)
+        next = s->resume_ns;
+    if (s->roster.complete && !s->reported && s->complete_ns + WIO_BOOT_DELIVERY_NS < next)
+        next = s->complete_ns + WIO_BOOT_DELIVERY_NS;
+    if (next == INT64_MAX)
+        return -1;
+    int64_t ms = next <= now ? 0 : (next - now) / NS_PER_MS + 1;
+    return ms > 60000 ? 60000 : (int)ms;
+}
+
+/* ---- life ---- */
+
+/* One round of events. @return 0, CANCELLED, SYSTEM */
+static int one_round(struct wio_service *s, int timeout_ms)
+{
+    struct epoll_event ev[ROUND_EVENTS];
+    int rc = 0, n = wio_os_epoll_wait(s->epfd, ev, ROUND_EVENTS, timeout_ms);
+    if (n < 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, n, "rendezvous: epoll_wait");
+    for (int i = 0; i < n; i++) {
+        struct svc_source *src = ev[i].data.ptr;
+        if (src->kind == SVC_LISTENER)
+            on_accept(s, src->fd);
+        else if (src->kind == SVC_STOP)
+            rc = wio_fail(WAITIO_ERR_CANCELLED, "the rendezvous was told to stop");
+        else
+            on_conn((struct svc_conn *)(void *)src, ev[i].events);
+    }
+    bury(s);
+    return rc;
+}
+
+int wio_service_run(struct wio_service *s, int64_t timeout_ns)
+{
+    int64_t deadline = timeout_ns < 0 ? INT64_MAX : wio_os_now_ns() + timeout_ns;
+    for (;;) {
+        int64_t now = wio_os_now_ns();
+        int rc = housekeeping(s, now);
+        bury(s);
+        if (rc != 0)
+            return rc;
+        if (!s->reported && wio_roster_delivered(&s->roster)) {
+            s->reported = true;
+            return 1;
+        }
+        if (now >= deadline)
+            return 0;
+        rc = one_round(s, sleep_ms(s, now, deadline));
+        if (rc != 0)
+            return rc;
+    }
+}
+
+void wio_service_stats(const struct wio_service *s, struct wio_service_stats *st)
+{
+    *st = s->stats;
+    st->joined = s->roster.joined;
+    st->expected = s->roster.expected > UINT32_MAX ? UINT32_MAX : (uint32_t)s->roster.expected;
+    st->bytes = sizeof *s + s->roster.bytes;
+    const struct wio_list *lists[] = {&s->strangers, &s->members};
+    for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++) {
+        WIO_LIST_FOR (it, lists[i]) {
+            const struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
+            st->bytes += sizeof *c - sizeof c->bc + wio_bc_bytes(&c->bc) + c->hosts_cap * sizeof *c->host;
+            st->rx_bytes += c->bc.rx_bytes;
+            st->tx_bytes += c->bc.tx_bytes;
+        }
+    }
+}
+
+void wio_service_refuse(struct wio_service *s, int code, const char *text)
+{
+    dismiss_members(s, code, text);
+    forget_all(s);
+}
+
+/* Let the last words arrive: closing with unread input would make the system throw them away. */
+static void wait_for_farewells(struct wio_service *s)
+{
+    int64_t now = wio_os_now_ns(), deadline = now + 300 * (int64_t)NS_PER_MS;
+    bool somebody = true;
+    for (; somebody && now < deadline; now = wio_os_now_ns()) {
+        somebody = false;
+        WIO_LIST_FOR (it, &s->strangers)
+            somebody |= WIO_CONTAINER(it, struct svc_conn, bc.node)->going;
+        if (somebody && one_round(s, (int)((deadline - now) / NS_PER_MS) + 1) == WAITIO_ERR_SYSTEM)
+            return;
+    }
+}
+
+void wio_service_stop(struct wio_service *s)
+{
+    if (s == NULL)
+        return;
+    if (s->stop.fd > 0)
+        (void)wio_os_epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->stop.fd, 0, NULL);
+    watch_listeners(s, EPOLL_CTL_DEL);
+    for (int i = 0; i < s->nlisteners; i++)
+        wio_os_close(s->listener[i].fd);
+    if (!s->roster.complete && s->nmembers > 0) {
+        struct wio_boot_progress m;
+        char text[WIO_BOOT_TEXT];
+        wio_roster_progress(&s->roster, &m);
+        wio_text(text, sizeof text, "the rendezvous ended before everybody had come; missing: %.800s", m.missing);
+        dismiss_members(s, WAITIO_ERR_PEER, text);
+    }
+    wait_for_farewells(s);
+    struct wio_list *lists[] = {&s->strangers, &s->members};
+    for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++)
+        for (struct wio_list *it; (it = wio_list_first(lists[i])) != NULL;)
+            wio_svc_drop(WIO_CONTAINER(it, struct svc_conn, bc.node));
+    bury(s);
+    wio_roster_free(&s->roster);
+    wio_os_free(s->image);
+    wio_os_close(s->epfd);
+    wio_os_free(s);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file upstream.c  A leader's connection to the rendezvous service: dial, register, ask, take the table. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "boot/addresses.h"
+#include "boot/leader.h"
+#include "os/os.h"
+
+#define DIAL_NS INT64_C(5000000000)
+#define BACKOFF_MIN_NS INT64_C(10000000)
+#define BACKOFF_MAX_NS INT64_C(1000000000)
+#define QUERY_NS INT64_C(1000000000)
+#define BIT(type) (uint16_t)(1u << (type))
+
+static struct leader *of(const struct wio_bc *c)
+{
+    return c->owner;
+}
+
+/* ---- what the service says ---- */
+
+static int up_opened(struct wio_bc *c)
+{
+    struct leader *l = of(c);
+    struct wio_boot_hello m = {.pid = l->j->reg.pid};
+    uint8_t out[WIO_BOOT_HELLO_MAX];
+    wio_text(m.job, sizeof m.job, "%s", l->j->p->me->job_id);
+    wio_text(m.host, sizeof m.host, "%s", l->j->name);
+    c->allowed = BIT(WIO_BOOT_WELCOME) | BIT(WIO_BOOT_REFUSE);
+    return wio_bc_send(c, WIO_BOOT_HELLO, out, wio_boot_put_hello(out, &m));
+}
+
+static int on_welcome(struct leader *l, const uint8_t *p, size_t n)
+{
+    struct wio_boot_welcome m;
+    int rc = wio_boot_get_welcome(p, n, &m);
+    if (rc != 0)
+        return rc;
+    l->up.allowed = BIT(WIO_BOOT_REFUSE) | BIT(WIO_BOOT_PROGRESS) | BIT(WIO_BOOT_TABLE);
+    l->up_ready = true;
+    l->backoff_ns = 0;
+    l->j->lost_ns = 0;
+    l->hosts_sent = 0;
+    l->asked = false;
+    l->flush_ns = wio_os_now_ns();
+    l->query_ns = l->flush_ns + QUERY_NS / 4;
+    WIO_LIST_FOR (it, &l->members)
+        WIO_CONTAINER(it, struct ld_member, node)->sent = false;
+    wio_debug(l->j->log, WIO_C_BOOT, "the rendezvous welcomes us (%u blocks expected so far)", m.npb);
+    return 0;
+}
+
+static struct ld_member *find_member(struct leader *l, uint32_t pbid, uint32_t rank)
+{
+    WIO_LIST_FOR (it, &l->members) {
+        struct ld_member *m = WIO_CONTAINER(it, struct ld_member, node);
+        if (m->reg.pbid == pbid && m->reg.rank == rank)
+            return m;
+    }
+    return NULL;
+}
+
+static int on_refuse(struct leader *l, const uint8_t *p, size_t n)
+{
+    struct wio_boot_refuse m;
+    int rc = wio_boot_get_refuse(p, n, &m);
+    if (rc != 0)
+        return rc;
+    if ((m.flags & WIO_BOOT_RETRY) != 0) {
+        wio_join_note(l->j, "%s", m.text);
+        l->rest = true;
+        return 0;
+    }
+    if (m.pbid == WIO_BOOT_ALL) {
+        ld_down_refuse(l, NULL, &m);
+        ld_fail(l, m.code, "%s", m.text);
+        return 0;
+    }
+    struct ld_member *who = find_member(l, m.pbid, m.rank);
+    if (who != NULL && who->from != NULL)
+        ld_down_refuse(l, who->from, &m);
+    else if (who != NULL)
+        ld_fail(l, m.code, "%s", m.text);
+    return 0;
+}
+
+static int on_progress(struct leader *l, const uint8_t *p, size_t n)
+{
+    struct wio_boot_progress m;
+    int rc = wio_boot_get_progress(p, n, &m);
+    if (rc != 0)
+        return rc;
+    struct wio_joiner *j = l->j;
+    l->asked = false;
+    bool changed = !j->have_progress || m.joined != j->progress.joined || m.expected != j->progress.expected ||
+                   strcmp(m.missing, j->progress.missing) != 0;
+    j->progress = m;
+    j->have_progress = true;
+    j->note[0] = '\0';
+    if (changed) {
+        wio_info(j->log, WIO_C_BOOT, "%u processes came; missing: %s", m.joined, m.missing);
+        ld_down_progress(l);
+    }
+    if (l->final_ns != INT64_MAX)
+        l->final_ns = 0;
+    return 0;
+}
+
+static void *table_room(struct wio_bc *c, size_t n)
+{
+    struct leader *l = of(c);
+    if (l->map != NULL)
+        return NULL;
+    l->memfd = wio_os_memfd("waitio-table", n, true);
+    if (l->memfd < 0)
+        return NULL;
+    l->map = wio_os_map(l->memfd, n, true);
+    l->map_bytes = n;
+    return l->map;
+}
+
+static int up_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p, size_t n)
+{
+    struct leader *l = of(c);
+    int rc;
+    switch (type) {
+    case WIO_BOOT_WELCOME:
+        return on_welcome(l, p, n);
+    case WIO_BOOT_REFUSE:
+        return on_refuse(l, p, n);
+    case WIO_BOOT_PROGRESS:
+        return on_progress(l, p, n);
+    case WIO_BOOT_TABLE:
+        rc = wio_image_from_wire(l->map, n);
+        l->have_table = rc == 0;
+        return rc;
+    default:
+        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: message of type %d is for the service", (int)type);
+    }
+}
+
+static const struct wio_bc_upcalls up_calls = {.frame = up_frame, .opened = up_opened, .table_room = table_room};
+
+/* ---- the connection ---- */
+
+static void back_off(struct leader *l)
+{
+    uint32_t dice = 0;
+    (void)wio_os_random(&dice, sizeof dice);
+    l->backoff_ns = l->backoff_ns == 0 ? BACKOFF_MIN_NS : l->backoff_ns * 2;
+    if (l->backoff_ns > BACKOFF_MAX_NS)
+        l->backoff_ns = BACKOFF_MAX_NS;
+    int64_t wait = l->backoff_ns / 2 + (int64_t)(dice % 1024) * (l->backoff_ns / 2048);
+    /* While the loss of a rendezvous that knew us is being judged, look often. */
+    if (l->j->lost_ns != 0 && wait > BACKOFF_MAX_NS / 8)
+        wait = BACKOFF_MAX_NS / 8;
+    l->next_dial_ns = wio_os_now_ns() + wait;
+}
+
+static void drop_table(struct leader *l)
+{
+    if (l->map != NULL)
+        wio_os_unmap(l->map, l->map_bytes);
+    if (l->memfd >= 0)
+        wio_os_close(l->memfd);
+    l->map = NULL;
+    l->memfd = -1;
+}
+
+/* The connection is over: try the next address, or all again after a pause. */
+static void up_ended(struct leader *l)
+{
+    bool was_ready = l->up_ready;
+    wio_bc_close(&l->up);
+    drop_table(l);
+    l->dialling = l->up_ready = l->rest = false;
+    l->flush_ns = l->query_ns = INT64_MAX;
+    if (was_ready && l->j->lost_ns == 0)
+        l->j->lost_ns = wio_os_now_ns();
+    if (++l->next_addr >= l->j->naddr || was_ready) {
+        l->next_addr = 0;
+        back_off(l);
+    }
+}
+
+/* A failed attempt: some reasons do not pass. */
+static void judge(struct leader *l)
+{
+    const struct wio_bc *c = &l->up;
+    const char *text = c->text[0] != '\0' ? c->text : "connection closed";
+    if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_VERSION)
+        ld_fail(l, c->error, "rendezvous at %s port %u: %s", l->j->master, l->j->port, text);
+    else if (l->up_ready)
+        wio_join_note(l->j, "the rendezvous at %s port %u went away: %s", l->j->master, l->j->port, text);
+    else
+        wio_join_note(l->j, "cannot reach the rendezvous at %s port %u: %s", l->j->master, l->j->port, text);
+}
+
+static void dial(struct leader *l, int64_t now)
+{
+    struct wio_joiner *j = l->j;
+    const struct sockaddr_storage *sa = &j->addr[l->next_addr];
+    int one = 1, fd = wio_os_socket(sa->ss_family, SOCK_STREAM);
+    if (fd < 0) {
+        if (l->next_addr + 1 >= j->naddr && fd != -EAFNOSUPPORT)
+            ld_fail(l, fd == -EMFILE || fd == -ENFILE ? WAITIO_ERR_LIMIT : WAITIO_ERR_SYSTEM,
+                    "no socket for the rendezvous: %s (descriptor limit %d)", strerror(-fd), wio_os_fd_limit());
+        up_ended(l);
+        return;
+    }
+    int rc = wio_os_connect(fd, (const struct sockaddr *)sa,
+                            sa->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+    if (rc != 0 && rc != -EINPROGRESS) {
+        wio_os_close(fd);
+        l->up.fd = -1;
+        wio_join_note(j, "cannot reach the rendezvous at %s port %u: %s", j->master, j->port, strerror(-rc));
+        up_ended(l);
+        return;
+    }
+    wio_os_setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    wio_os_setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    rc = wio_bc_start(&l->up, fd, WIO_AUTH_DIAL, false, true, j->p->secret, &up_calls, l);
+    l->up.kind = LD_UP;
+    if (rc == 0 && (rc = wio_bc_arm(&l->up, l->epfd)) != 0)
+        rc = wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
+    if (rc != 0)
+        ld_fail(l, rc, "%s", wio_last_detail());
+    l->dialling = true;
+    l->dial_deadline_ns = now + DIAL_NS;
+}
+
+void ld_up_event(struct leader *l, uint32_t events)
+{
+    if (!l->dialling)
+        return;
+    if (!wio_bc_event(&l->up, events)) {
+        judge(l);
+        up_ended(l);
+    } else if (l->rest) {
+        up_ended(l);
+    } else {
+        (void)wio_bc_arm(&l->up, l->epfd);
+    }
+}
+
+/* ---- what we say ---- */
+
+static void send_hosts(struct leader *l)
+{
+    uint8_t *out = wio_os_alloc(8 + WIO_BOOT_HOSTS_PER_MSG * WIO_BOOT_HOST_MAX);
+    while (out != NULL && l->hosts_sent < l->nhosts) {
+        uint32_t n = l->nhosts - l->hosts_sent;
+        if (n > WIO_BOOT_HOSTS_PER_MSG)
+            n = WIO_BOOT_HOSTS_PER_MSG;
+        size_t bytes = wio_boot_put_hosts(out, l->hosts_sent, l->hosts + l->hosts_sent, n);
+        if (wio_bc_send(&l->up, WIO_BOOT_HOSTS, out, bytes) != 0)
+            break;
+        l->hosts_sent += n;
+    }
+    wio_os_free(out);
+}
+
+static void flush(struct leader *l)
+{
+    uint8_t *out = wio_os_alloc(WIO_BOOT_REGS_PER_MSG * WIO_BOOT_REG_BYTES);
+    uint32_t n = 0;
+    l->flush_ns = INT64_MAX;
+    if (out == NULL)
+        return;
+    send_hosts(l);
+    WIO_LIST_FOR (it, &l->members) {
+        struct ld_member *m = WIO_CONTAINER(it, struct ld_member, node);
+        if (m->sent || m->reg.host >= l->hosts_sent)
+            continue;
+        m->sent = true;
+        wio_boot_put_regs(out + n++ * (size_t)WIO_BOOT_REG_BYTES, &m->reg, 1);
+        if (n == WIO_BOOT_REGS_PER_MSG) {
+            wio_bc_send(&l->up, WIO_BOOT_REG, out, n * (size_t)WIO_BOOT_REG_BYTES);
+            n = 0;
+        }
+    }
+    if (n > 0)
+        wio_bc_send(&l->up, WIO_BOOT_REG, out, n * (size_t)WIO_BOOT_REG_BYTES);
+    wio_os_free(out);
+}
+
+void ld_up_ask(struct leader *l)
+{
+    if (l->up_ready && !l->asked) {
+        l->asked = true;
+        wio_bc_send(&l->up, WIO_BOOT_QUERY, NULL, 0);
+        (void)wio_bc_arm(&l->up, l->epfd);
+    }
+}
+
+void ld_up_leave(struct leader *l, const struct ld_member *m)
+{
+    uint8_t out[WIO_BOOT_LEAVE_BYTES];
+    struct wio_boot_leave msg = {m->reg.pbid, m->reg.rank, m->reg.incarnation};
+    if (!l->up_ready || !m->sent)
+        return;
+    wio_bc_send(&l->up, WIO_BOOT_LEAVE, out, wio_boot_put_leave(out, &msg));
+    (void)wio_bc_arm(&l->up, l->epfd);
+}
+
+static void check_lost(struct leader *l, int64_t now)
+{
+    struct wio_joiner *j = l->j;
+    if (j->lost_ns == 0 || now - j->lost_ns < WIO_JOIN_LOST_NS)
+        return;
+    ld_fail(l, WAITIO_ERR_PEER, "the rendezvous at %s port %u ended before everybody had come (did PB 0 rank 0 or "
+            "waitio-serv die?)%s%.600s", j->master, j->port, j->have_progress ? "; missing then: " : "",
+            j->have_progress ? j->progress.missing : "");
+}
+
+void ld_up_work(struct leader *l, int64_t now)
+{
+    if (l->dialling && !l->up_ready && now >= l->dial_deadline_ns) {
+        wio_join_note(l->j, "%s port %u takes connections but does not answer as a rendezvous", l->j->master, l->j->port);
+        up_ended(l);
+    }
+    check_lost(l, now);
+    if (!l->dialling && l->result == 0 && now >= l->next_dial_ns)
+        dial(l, now);
+    if (l->up_ready && now >= l->flush_ns)
+        flush(l);
+    if (l->up_ready && now >= l->query_ns) {
+        l->query_ns = now + QUERY_NS;
+        ld_up_ask(l);
+    }
+    if (l->dialling)
+        (void)wio_bc_arm(&l->up, l->epfd);
+}
+
+void ld_up_ack(struct leader *l)
+{
+    struct epoll_event ev;
+    int64_t deadline = wio_os_now_ns() + INT64_C(1000000000);
+    wio_bc_send(&l->up, WIO_BOOT_ACK, NULL, 0);
+    l->up.allowed = BIT(WIO_BOOT_PROGRESS);
+    for (bool alive = true; alive && wio_bc_arm(&l->up, l->epfd) == 0;) {
+        int64_t left = deadline - wio_os_now_ns();
+        if (left <= 0)
+            return;
+        int n = wio_os_epoll_wait(l->epfd, &ev, 1, (int)(left / WIO_NS_PER_MS) + 1);
+        if (n > 0 && ev.data.ptr == &l->up)
+            alive = wio_bc_event(&l->up, ev.events);
+    }
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file boot_people.h
+ * Helpers of the join tests: processes that join ("people"), started by fork, whose results come back through shared
+ * memory. Everything is bounded in time and cleaned up by pid.
+ */
+#ifndef WT_BOOT_PEOPLE_H
+#define WT_BOOT_PEOPLE_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "boot/boot.h"
+#include "os/os.h"
+
+#define WT_PEOPLE 1200
+
+struct person {
+    pid_t pid;
+    volatile int done; /* 1 = came back from wio_join */
+    int rc;
+    char text[1400];
+    uint32_t me, size, npb, nhosts;
+    uint8_t universe[16];
+    double seconds;
+    uint16_t port_of_last;
+};
+
+struct crowd {
+    struct person *p; /* shared memory */
+    int n;
+    struct wio_config cfg;
+    struct wio_secret secret;
+    char job[64];
+    const char *log;
+    uint64_t identity; /* 0 = real host; otherwise pretended hosts */
+};
+
+static inline uint16_t wt_free_port(void)
+{
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof sa;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
+    close(fd);
+    return ntohs(sa.sin_port);
+}
+
+static inline void wt_crowd(struct crowd *c)
+{
+    memset(c, 0, sizeof *c);
+    c->p = mmap(NULL, WT_PEOPLE * sizeof *c->p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(c->p != MAP_FAILED);
+    wio_config_defaults(&c->cfg);
+    snprintf(c->cfg.master_host, sizeof c->cfg.master_host, "127.0.0.1");
+    c->cfg.master_port = wt_free_port();
+    memcpy(c->secret.key, "correct horse battery staple", 28);
+    c->secret.len = 28;
+    snprintf(c->secret.origin, sizeof c->secret.origin, "test");
+    snprintf(c->job, sizeof c->job, "job%d", (int)getpid());
+    c->log = getenv("WT_LOG") ? getenv("WT_LOG") : "error";
+}
+
+/* In the calling process. */
+static inline void wt_join_here(struct crowd *c, struct person *me, int pbid, int npb, int rank, int nprocs,
+                                double timeout)
+{
+    struct wio_log lg;
+    struct wio_table *t = NULL;
+    struct wio_whoami who = {.pbid = pbid, .npb = npb, .rank = rank, .nprocs = nprocs};
+    snprintf(who.job_id, sizeof who.job_id, "%s", c->job);
+    wio_log_init(&lg, c->log, "");
+    lg.pbid = pbid;
+    lg.pb_rank = rank;
+    struct wio_join_params p = {
+        .cfg = &c->cfg, .secret = &c->secret, .me = &who, .log = &lg, .timeout_s = timeout};
+    wio_boot_addresses(&c->cfg, &lg, &p.offer.host);
+    if (c->identity != 0)
+        p.offer.host.identity = c->identity;
+    p.offer.ep.port = (uint16_t)(1000 + 100 * pbid + rank);
+    p.offer.ep.caps = 3;
+    p.offer.ep.token = (uint64_t)getpid();
+    int64_t t0 = wio_os_now_ns();
+    me->rc = wio_join(&p, &t);
+    me->seconds = (double)(wio_os_now_ns() - t0) / 1e9;
+    if (me->rc != 0) {
+        snprintf(me->text, sizeof me->text, "%s", wio_last_error());
+    } else {
+        me->me = t->me;
+        me->size = t->size;
+        me->npb = t->npb;
+        me->nhosts = t->nhosts;
+        me->port_of_last = t->ep[t->size - 1].port;
+        memcpy(me->universe, t->universe, 16);
+        /* the table says of me what I said */
+        if (t->ep[t->me].token != (uint64_t)getpid() || t->ep[t->me].port != p.offer.ep.port ||
+            wio_table_pb_of(t, t->me) != (uint32_t)pbid)
+            me->rc = 1;
+        wio_table_free(t);
+    }
+    wio_log_close(&lg);
+    me->done = 1;
+}
+
+static inline int wt_start(struct crowd *c, int pbid, int npb, int rank, int nprocs, double timeout)
+{
+    int i = c->n++;
+    assert_true(i < WT_PEOPLE);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(60);
+        wt_join_here(c, &c->p[i], pbid, npb, rank, nprocs, timeout);
+        _exit(0);
+    }
+    c->p[i].pid = pid;
+    return i;
+}
+
+static inline int wt_block(struct crowd *c, int pbid, int npb, int nprocs, double timeout)
+{
+    int first = c->n;
+    for (int r = 0; r < nprocs; r++)
+        wt_start(c, pbid, npb, r, nprocs, timeout);
+    return first;
+}
+
+/* Everybody started so far has ended; kills and fails after `seconds`. */
+static inline void wt_wait_all(struct crowd *c, double seconds)
+{
+    int64_t deadline = wio_os_now_ns() + (int64_t)(seconds * 1e9);
+    bool late = false;
+    for (int i = 0; i < c->n; i++) {
+        while (c->p[i].pid > 0) {
+            int st;
+            pid_t r = waitpid(c->p[i].pid, &st, WNOHANG);
+            if (r != 0) {
+                c->p[i].pid = 0;
+                break;
+            }
+            if (wio_os_now_ns() > deadline) {
+                late = true;
+                kill(c->p[i].pid, SIGKILL);
+            }
+            usleep(500);
+        }
+    }
+    if (late)
+        for (int i = 0; i < c->n; i++)
+            if (!c->p[i].done)
+                print_error("person %d did not come back\n", i);
+    assert_false(late);
+}
+
+static inline void wt_end(struct crowd *c)
+{
+    munmap(c->p, WT_PEOPLE * sizeof *c->p);
+}
+
+static inline void wt_expect_ok(const struct crowd *c, int i, uint32_t me, uint32_t size)
+{
+    if (c->p[i].rc != 0)
+        print_error("person %d: %d %s\n", i, c->p[i].rc, c->p[i].text);
+    assert_int_equal(c->p[i].done, 1);
+    assert_int_equal(c->p[i].rc, 0);
+    assert_int_equal(c->p[i].me, me);
+    assert_int_equal(c->p[i].size, size);
+}
+
+static inline void wt_expect_error(const struct crowd *c, int i, int code, const char *words)
+{
+    if (c->p[i].rc != code || strstr(c->p[i].text, words) == NULL)
+        print_error("person %d: rc %d, expected %d with '%s' in: %s\n", i, c->p[i].rc, code, words, c->p[i].text);
+    assert_int_equal(c->p[i].rc, code);
+    assert_non_null(strstr(c->p[i].text, words));
+}
+
+#endif

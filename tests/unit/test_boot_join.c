@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Real processes join over real sockets: the plain cases. */
+#include "boot_people.h"
+
+static void alone_needs_no_network(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    c.cfg.master_port = 1; /* nobody could serve there */
+    wt_start(&c, 0, 1, 0, 1, 1);
+    wt_wait_all(&c, 5);
+    wt_expect_ok(&c, 0, 0, 1);
+    wt_end(&c);
+}
+
+static void three_blocks_on_one_host(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    wt_block(&c, 2, 3, 1, 10);
+    wt_block(&c, 1, 3, 2, 10);
+    usleep(50000); /* the master comes last: the others look for it until then */
+    wt_block(&c, 0, 3, 4, 10);
+    wt_wait_all(&c, 15);
+    static const uint32_t rank[] = {6, 4, 5, 0, 1, 2, 3};
+    for (int i = 0; i < 7; i++) {
+        wt_expect_ok(&c, i, rank[i], 7);
+        assert_memory_equal(c.p[i].universe, c.p[0].universe, 16);
+        assert_int_equal(c.p[i].port_of_last, 1200);
+        assert_int_equal(c.p[i].nhosts, 1);
+    }
+    wt_end(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alone_needs_no_network),
+        cmocka_unit_test(three_blocks_on_one_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
