@@ -58,6 +58,11 @@ const char *wio_last_error(void)
     return last.whole;
 }
 
+const char *wio_last_detail(void)
+{
+    return last.code == 0 ? "" : last.detail;
+}
+
 int wio_last_code(void)
 {
     return last.code;
