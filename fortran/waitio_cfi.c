@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The C side of module `waitio`: Fortran array descriptors become addresses and sizes. A buffer that
- * is not contiguous is refused, because the compiler would otherwise pass a temporary copy that is
- * gone before a non-blocking operation has used it. Stands on the public C interface only.
+ * The C side of module `waitio`: Fortran array descriptors become addresses and sizes. A buffer
+ * that is not contiguous is refused, because the compiler would otherwise pass a temporary copy
+ * that is gone before a non-blocking operation has used it. Stands on the public C interface only.
  *
  * ierr is NULL when the caller left it out: an error then ends the program with a message.
  */
@@ -29,8 +29,10 @@ void waitio_cfi_finish(const char *call, int code, int *ierr)
     if (code >= 0)
         return;
     why = waitio_last_error();
-    fprintf(stderr, "waitio: %s failed (%d): %s\nwaitio: ending the program; pass ierr to handle "
-                    "errors\n", call, code, why != NULL && why[0] != '\0' ? why : waitio_strerror(code));
+    fprintf(stderr,
+            "waitio: %s failed (%d): %s\nwaitio: ending the program; pass ierr to handle "
+            "errors\n",
+            call, code, why != NULL && why[0] != '\0' ? why : waitio_strerror(code));
     fflush(NULL);
     waitio_abort(1);
 }
@@ -47,9 +49,12 @@ static WAITIO_MPI_Datatype type_of(const CFI_cdesc_t *d)
         CFI_type_t cfi;
         WAITIO_MPI_Datatype type;
     } rows[] = {
-        {CFI_type_int8_t, WAITIO_MPI_INT8_T},   {CFI_type_int16_t, WAITIO_MPI_INT16_T},
-        {CFI_type_int32_t, WAITIO_MPI_INT32_T}, {CFI_type_int64_t, WAITIO_MPI_INT64_T},
-        {CFI_type_float, WAITIO_MPI_FLOAT},     {CFI_type_double, WAITIO_MPI_DOUBLE},
+        {CFI_type_int8_t, WAITIO_MPI_INT8_T},
+        {CFI_type_int16_t, WAITIO_MPI_INT16_T},
+        {CFI_type_int32_t, WAITIO_MPI_INT32_T},
+        {CFI_type_int64_t, WAITIO_MPI_INT64_T},
+        {CFI_type_float, WAITIO_MPI_FLOAT},
+        {CFI_type_double, WAITIO_MPI_DOUBLE},
         {CFI_type_float_Complex, WAITIO_MPI_COMPLEX},
         {CFI_type_double_Complex, WAITIO_MPI_DOUBLE_COMPLEX},
         {CFI_type_char, WAITIO_MPI_CHARACTER},
@@ -70,10 +75,12 @@ static int look(const char *call, const CFI_cdesc_t *d, struct buffer *b)
     *b = (struct buffer){.at = d->base_addr, .elements = 1, .type = type_of(d)};
     for (int i = 0; i < d->rank; i++) {
         if (d->dim[i].extent < 0)
-            return waitio_cfi_refuse(call, "the buffer is an assumed-size array (*), so its size is unknown; "
-                                "pass a section such as a(1:n)");
+            return waitio_cfi_refuse(
+                call, "the buffer is an assumed-size array (*), so its size is unknown; "
+                      "pass a section such as a(1:n)");
         if (d->dim[i].extent > 1 && d->dim[i].sm != step)
-            return waitio_cfi_refuse(call, "the buffer is not contiguous; copy it, or pass a contiguous array");
+            return waitio_cfi_refuse(
+                call, "the buffer is not contiguous; copy it, or pass a contiguous array");
         step *= d->dim[i].extent;
         b->elements *= (size_t)d->dim[i].extent;
     }
@@ -225,7 +232,8 @@ static int typed(const char *call, const CFI_cdesc_t *d, struct buffer *b)
     int rc = look(call, d, b);
 
     if (rc == 0 && b->type == 0)
-        return waitio_cfi_refuse(call, "arrays of this type have no counterpart in the conversion library");
+        return waitio_cfi_refuse(
+            call, "arrays of this type have no counterpart in the conversion library");
     if (rc == 0 && b->elements > 0x7fffffff)
         return waitio_cfi_refuse(call, "more than 2147483647 elements");
     if (rc == 0 && b->type == WAITIO_MPI_CHARACTER)

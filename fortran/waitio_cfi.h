@@ -9,7 +9,8 @@
 
 /** Hand @p code to *ierr; without ierr an error prints a message and ends the program. */
 void waitio_cfi_finish(const char *call, int code, int *ierr);
-/** Print why an argument is refused and return ARG; only the library can set waitio_last_error(). */
+/** Print why an argument is refused and return ARG; only the library can set waitio_last_error().
+ */
 int waitio_cfi_refuse(const char *call, const char *why);
 
 #endif /* WAITIO_CFI_H */

@@ -43,7 +43,8 @@ FORTRAN(waitio_cfi_get_nprocs, (const CFI_cdesc_t *nprocs, int *ierr))
     int npb = 0, rc = waitio_pb_size(&npb);
 
     if (rc == 0 && nprocs->dim[0].extent < npb)
-        rc = waitio_cfi_refuse("waitio_get_nprocs", "the array has fewer elements than there are PBs");
+        rc = waitio_cfi_refuse("waitio_get_nprocs",
+                               "the array has fewer elements than there are PBs");
     if (rc == 0)
         rc = (waitio_get_nprocs)(nprocs->base_addr);
     waitio_cfi_finish("waitio_get_nprocs", rc, ierr);
@@ -53,8 +54,8 @@ FORTRAN(waitio_cfi_get_nprocs, (const CFI_cdesc_t *nprocs, int *ierr))
 
 FORTRAN(waitio_cfi_group_universe, (waitio_group_t * group, const int *gid, int *ierr))
 {
-    waitio_cfi_finish("waitio_group_universe",
-                      waitio_group_universe(gid != NULL ? *gid : 0, group), ierr);
+    waitio_cfi_finish("waitio_group_universe", waitio_group_universe(gid != NULL ? *gid : 0, group),
+                      ierr);
 }
 
 FORTRAN(waitio_cfi_group_pb, (waitio_group_t * group, const int *pbid, const int *gid, int *ierr))
@@ -78,7 +79,8 @@ FORTRAN(waitio_cfi_create_group, (waitio_group_t * group, waitio_filter_func_t f
 
     *group = NULL;
     if (rc == 0 && order->dim[0].extent < npb)
-        rc = waitio_cfi_refuse("waitio_create_group", "order has fewer elements than there are PBs");
+        rc =
+            waitio_cfi_refuse("waitio_create_group", "order has fewer elements than there are PBs");
     if (rc == 0 && npb > MOST_PBS)
         rc = waitio_cfi_refuse("waitio_create_group", "more than 1024 PBs");
     if (rc == 0) {
@@ -105,15 +107,15 @@ FORTRAN(waitio_cfi_group_rank, (const waitio_group_t *group, int *rank, int *ier
     waitio_cfi_finish("waitio_group_rank", waitio_group_rank(*group, rank), ierr);
 }
 
-FORTRAN(waitio_cfi_group_locate, (const waitio_group_t *group, const int *rank, int *pbid,
-                                  int *pb_rank, int *ierr))
+FORTRAN(waitio_cfi_group_locate,
+        (const waitio_group_t *group, const int *rank, int *pbid, int *pb_rank, int *ierr))
 {
     waitio_cfi_finish("waitio_group_locate", waitio_group_locate(*group, *rank, pbid, pb_rank),
                       ierr);
 }
 
-FORTRAN(waitio_cfi_group_find, (const waitio_group_t *group, const int *pbid, const int *pb_rank,
-                                int *rank, int *ierr))
+FORTRAN(waitio_cfi_group_find,
+        (const waitio_group_t *group, const int *pbid, const int *pb_rank, int *rank, int *ierr))
 {
     waitio_cfi_finish("waitio_group_find", waitio_group_find(*group, *pbid, *pb_rank, rank), ierr);
 }
