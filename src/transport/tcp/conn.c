@@ -51,6 +51,8 @@ void wio_tcp_bury(struct tcp_iface *f)
     struct wio_list *it;
     while ((it = wio_list_pop(&f->grave)) != NULL)
         wio_os_free(WIO_CONTAINER(it, struct tcp_conn, node));
+    while ((it = wio_list_pop(&f->ghosts)) != NULL)
+        wio_tcp_link_free(WIO_CONTAINER(it, struct tcp_link, news));
 }
 
 /* ---- the acceptor's proven peer ---- */

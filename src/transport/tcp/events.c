@@ -49,7 +49,7 @@ static void tell_closed(struct tcp_link *l)
     if (l->known)
         told(l, WIO_EP_CLOSED, l->err, l->text != NULL ? l->text : "closed");
     else
-        wio_tcp_link_free(l);
+        wio_list_push(&f->ghosts, &l->news); /* an event of this round may still point at it */
 }
 
 int wio_tcp_dispatch(struct tcp_iface *f)
@@ -270,7 +270,7 @@ int wio_tcp_progress(struct wio_iface *iface, enum wio_progress_how how)
     count += run_timers(f);
     if (!wio_list_empty(&f->done) || !wio_list_empty(&f->news))
         count += wio_tcp_dispatch(f);
-    if (WIO_UNLIKELY(!wio_list_empty(&f->grave)))
+    if (WIO_UNLIKELY(!wio_list_empty(&f->grave) || !wio_list_empty(&f->ghosts)))
         wio_tcp_bury(f);
     return count;
 }

@@ -191,6 +191,7 @@ struct tcp_iface {
     struct wio_list ready, out, blocked, watched, news, probe;
     struct wio_list done; /* wio_tx finished without error */
     struct wio_list inbound, dials, grave;
+    struct wio_list ghosts;  /* closed links that p2p never knew, freed with the grave */
     int ninbound, nhup;
     int nopen, cap; /* links with a socket, and how many there should be at most */
     int nbatch;
