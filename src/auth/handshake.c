@@ -430,6 +430,11 @@ static bool magic_holds(struct wio_auth *a)
     size_t n = a->in_len < HS_MAGIC_BYTES ? a->in_len : HS_MAGIC_BYTES;
     if (memcmp(a->in, HS_MAGIC, n) == 0)
         return true;
+    if (a->step != HS_HELLO && a->step != HS_CHALLENGE) {
+        fail(a, WAITIO_ERR_PROTOCOL, "unexpected bytes",
+             "the other side began a handshake and went on with something else");
+        return false;
+    }
     a->garbage = true;
     fail(a, WAITIO_ERR_PROTOCOL, NULL, "the other side is no WaitIO program: %s",
          a->role == WIO_AUTH_DIAL

@@ -485,6 +485,22 @@ static void the_first_wrong_byte_ends_it(void **state)
     assert_true(p.a.garbage);
 }
 
+/* Whoever began well and then talks nonsense is no stranger, and is told. */
+static void nonsense_after_a_hello_is_a_protocol_error(void **state)
+{
+    struct auth_pair p;
+    const void *buf;
+    (void)state;
+    auth_pair_init(&p);
+    begin(&p);
+    auth_carry(&p.d, &p.a, 1000);
+    wio_auth_sent(&p.a, HL_CHALLENGE);
+    wio_auth_input(&p.a, "G", 1);
+    assert_failed(&p.a, WAITIO_ERR_PROTOCOL);
+    assert_false(p.a.garbage);
+    assert_true(wio_auth_output(&p.a, &buf) > HR_TEXT);
+}
+
 static void a_dialer_says_that_another_service_answers(void **state)
 {
     struct auth_pair p;
@@ -800,6 +816,7 @@ int main(void)
         cmocka_unit_test(unknown_flags_are_refused_unknown_offers_are_not),
         cmocka_unit_test(garbage_is_closed_silently),
         cmocka_unit_test(the_first_wrong_byte_ends_it),
+        cmocka_unit_test(nonsense_after_a_hello_is_a_protocol_error),
         cmocka_unit_test(a_dialer_says_that_another_service_answers),
         cmocka_unit_test(impossible_messages_are_refused),
         cmocka_unit_test(more_than_wanted_is_refused_not_written),
