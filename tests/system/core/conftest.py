@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plays universes: starts parallel blocks by hand or by a real mpiexec, talks to actors (progs/actor.c),
+and kills by id whatever is left when a test ends."""
+
+import itertools
+import os
+import pathlib
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import uuid
+
+import pytest
+
+SLOW = os.environ.get("WAITIO_TEST_SLOW") == "1"
+ERRORS = {
+    line.split()[1]: int(line.split()[2].strip("()"))
+    for line in (pathlib.Path(__file__).resolve().parents[3] / "include" / "waitio_errors.h")
+    .read_text()
+    .splitlines()
+    if line.startswith("#define WAITIO_ERR_") and len(line.split()) >= 3
+}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("slow") and not SLOW:
+            item.add_marker(pytest.mark.skip(reason="slow: set WAITIO_TEST_SLOW=1"))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Ended(AssertionError):
+    """The process ended where an answer was due."""
+
+
+class Process:
+    """One started command. Lines of its standard output arrive with the time they were seen."""
+
+    def __init__(self, words, env, cwd, name):
+        self.name = name
+        self.errors = cwd / f"{name}.err"
+        with open(self.errors, "wb") as err:
+            self.child = subprocess.Popen(
+                [str(w) for w in words],
+                env=env,
+                cwd=cwd,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=err,
+                text=True,
+                start_new_session=True,
+            )
+        self.pid = self.child.pid
+        self.lines = []
+        self.seen_at = 0.0
+        self.arrivals = queue.Queue()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.child.stdout:
+            self.lines.append(line.rstrip("\n"))
+            self.arrivals.put((time.monotonic(), line.rstrip("\n")))
+        self.arrivals.put((time.monotonic(), None))
+
+    def err(self):
+        """What it wrote to standard error so far."""
+        return self.errors.read_text(errors="replace")
+
+    def story(self):
+        return f"{self.name}: out {self.lines[-20:]}, err:\n{self.err()[-3000:]}"
+
+    def begin(self, command):
+        """Give an actor a command; the answer is asked for later."""
+        try:
+            self.child.stdin.write(command + "\n")
+            self.child.stdin.flush()
+        except BrokenPipeError:
+            raise Ended(f"cannot tell {self.story()} to {command}") from None
+
+    def answer(self, timeout=20.0):
+        """Next line of an actor; seen_at tells when it came."""
+        try:
+            self.seen_at, line = self.arrivals.get(timeout=timeout)
+        except queue.Empty:
+            raise AssertionError(f"no answer within {timeout} s from {self.story()}") from None
+        if line is None:
+            raise Ended(f"ended ({self.child.wait()}): {self.story()}")
+        return line
+
+    def silent(self, seconds):
+        """No answer may come for so long."""
+        try:
+            _, line = self.arrivals.get(timeout=seconds)
+        except queue.Empty:
+            return
+        raise AssertionError(f"unexpected answer {line!r}: {self.story()}")
+
+    def do(self, command, timeout=20.0):
+        self.begin(command)
+        return self.answer(timeout)
+
+    def ok(self, command, timeout=20.0):
+        """The command must succeed; returns the words after ok."""
+        return self.was_ok(self.do(command, timeout), command)
+
+    def was_ok(self, line, command=""):
+        assert line.split()[:1] == ["ok"], f"{command}: {line} from {self.story()}"
+        return line.split()[1:]
+
+    def fails(self, command, code, *texts, timeout=20.0):
+        self.begin(command)
+        return self.failed(code, *texts, timeout=timeout)
+
+    def failed(self, code, *texts, timeout=20.0):
+        """The answer must be this error, its text must contain these words."""
+        line = self.answer(timeout)
+        assert line.split()[:2] == ["error", str(ERRORS["WAITIO_ERR_" + code])], (
+            f"not {code}: {line} from {self.story()}"
+        )
+        for text in texts:
+            assert text in line, f"{text!r} is not in {line!r}"
+        return line
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def stop(self):
+        self.signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.signal(signal.SIGCONT)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.child.wait()
+        return time.monotonic()
+
+    def ended(self, status=0, timeout=60.0):
+        """Wait for the end; the status must be this one (None: any)."""
+        try:
+            found = self.child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {timeout} s: {self.story()}") from None
+        self.reader.join(5)
+        assert status is None or found == status, f"status {found}: {self.story()}"
+        return found
+
+
+class Universe:
+    """One run: a port, a job id, a home, and its processes."""
+
+    numbers = itertools.count()
+
+    def __init__(self, programs, folder, **env):
+        self.programs = programs
+        self.folder = folder / f"u{next(self.numbers)}"
+        self.folder.mkdir()
+        self.processes = []
+        self.port = free_port()
+        self.mark = str(uuid.uuid4())
+        keep = ("WAITIO_", "PMI", "OMPI_", "MPI_", "SLURM_", "PMIX_")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(keep)}
+        self.env.update(
+            HOME=str(self.folder),
+            TMPDIR="/tmp",
+            WT_MARK=self.mark,
+            OMPI_ALLOW_RUN_AS_ROOT="1",
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            OMPI_MCA_rmaps_base_oversubscribe="1",
+            OMPI_MCA_hwloc_base_binding_policy="none",
+            OMPI_MCA_btl="self,vader,tcp",
+            MPICH_NO_LOCAL="0",
+            WAITIO_MASTER_HOST="127.0.0.1",
+            WAITIO_MASTER_PORT=str(self.port),
+            WAITIO_JOB_ID=self.mark,
+            WAITIO_INIT_TIMEOUT="30",
+            WAITIO_LINGER="5",
+            WAITIO_ERRORS="return",
+        )
+        self.set(**env)
+
+    def set(self, **env):
+        self.env.update({k: str(v) for k, v in env.items() if v is not None})
+        for k, v in env.items():
+            if v is None:
+                self.env.pop(k, None)
+
+    def run(self, words, name, env=None):
+        settings = dict(self.env)
+        for k, v in (env or {}).items():
+            if v is None:
+                settings.pop(k, None)
+            else:
+                settings[k] = str(v)
+        p = Process(words, settings, self.folder, f"{name}-{len(self.processes)}")
+        self.processes.append(p)
+        return p
+
+    def process(self, pb, rank, nprocs, npb, program, *args, env=None, before=()):
+        """One process of a block, placed by variables."""
+        place = dict(WAITIO_PBID=pb, WAITIO_NPB=npb, WAITIO_RANK=rank, WAITIO_NPROCS=nprocs)
+        place.update(env or {})
+        words = [*before, self.programs / program, *args]
+        return self.run(words, f"{program}.{pb}.{rank}", place)
+
+    def start(self, blocks, program, *args, env=None):
+        """All processes of all blocks (a list of sizes), in order of universe rank."""
+        return [
+            self.process(pb, r, n, len(blocks), program, *args, env=env)
+            for pb, n in enumerate(blocks)
+            for r in range(n)
+        ]
+
+    def mpi(self, flavour, pb, n, npb, program, *args, env=None):
+        """A block started by a real mpiexec."""
+        mpiexec = shutil.which(f"mpiexec.{flavour}")
+        if mpiexec is None:
+            pytest.skip(f"mpiexec.{flavour} is not installed")
+        path = self.programs / f"{program}.{flavour}"
+        if not path.exists():
+            path = self.programs / program
+        extra = ["--oversubscribe"] if flavour == "openmpi" else []
+        place = dict(WAITIO_PBID=pb, WAITIO_NPB=npb, **(env or {}))
+        return self.run([mpiexec, *extra, "-n", n, path, *args], f"{program}.{flavour}", place)
+
+    def actors(self, blocks, env=None, joined=True, timeout=30.0):
+        """Actors that have joined and hold the group of everybody as group 0."""
+        cast = self.start(blocks, "actor", env=env)
+        if joined:
+            for a in cast:
+                a.begin("init 30")
+            for a in cast:
+                a.was_ok(a.answer(timeout), "init")
+            for a in cast:
+                a.ok("group 0 0")
+        return cast
+
+    def go(self, blocks, program, *args, env=None, timeout=60.0):
+        """Run to the end; every process must succeed. Returns them."""
+        cast = self.start(blocks, program, *args, env=env)
+        self.all_end(cast, timeout)
+        return cast
+
+    @staticmethod
+    def all_end(cast, timeout=60.0):
+        deadline = time.monotonic() + timeout
+        for p in cast:
+            try:
+                p.child.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                stories = "\n".join(q.story() for q in cast)
+                raise AssertionError(f"not all ended within {timeout} s:\n{stories}") from None
+        bad = [p.story() for p in cast if p.child.returncode != 0]
+        assert not bad, "\n".join(bad)
+
+    def leave(self, *cast, timeout=20.0):
+        """All finalize together and end."""
+        for a in cast:
+            a.begin("finalize")
+        for a in cast:
+            a.was_ok(a.answer(timeout), "finalize")
+        for a in cast:
+            a.begin("exit 0")
+        for a in cast:
+            a.ended()
+
+    def left(self):
+        """Processes that carry this universe's mark."""
+        mark = f"WT_MARK={self.mark}".encode()
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if mark in path.read_bytes().split(b"\0"):
+                    found.append(int(path.parent.name))
+            except OSError:
+                continue
+        return found
+
+    def close(self):
+        for p in self.processes:
+            if p.child.poll() is None:
+                p.child.terminate() if "mpi" in p.name else p.child.kill()
+                try:
+                    os.kill(p.pid, signal.SIGCONT)
+                    p.child.wait(3)
+                except (OSError, subprocess.TimeoutExpired):
+                    p.child.kill()
+        for pid in self.left():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        for p in self.processes:
+            p.child.wait(10)
+            p.reader.join(5)
+            p.child.stdin.close()
+            p.child.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def programs(build_dir):
+    """Folder of the programs in progs/."""
+    path = build_dir / "tests" / "system"
+    if not (path / "actor").exists():
+        pytest.fail(f"no programs in {path}: build the target system_programs")
+    return path
+
+
+@pytest.fixture
+def universe(programs, tmp_path):
+    """Makes universes; universe(**env) may be called several times in a test."""
+    made = []
+
+    def make(**env):
+        u = Universe(programs, tmp_path, **env)
+        made.append(u)
+        return u
+
+    yield make
+    for u in made:
+        u.close()
+
+
+@pytest.fixture
+def root_only():
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("network namespaces need root and the ip command")

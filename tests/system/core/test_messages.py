@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages between healthy processes: every size, call, way of progress, and much at once."""
+
+import pytest
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize("progress", ["service", "thread", "poll"])
+def test_sizes(universe, progress):
+    """0 B to 64 MiB, one byte around every power of two."""
+    largest = 64 * MIB if progress == "service" else 4 * MIB
+    universe(WAITIO_PROGRESS=progress).go([1, 1], "sizes", "sizes", largest)
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("mode", ["persistent", "truncate", "probe", "cancel", "any", "order"])
+def test_calls(universe, mode):
+    """The calls around a message, between two blocks of one process."""
+    for p in universe().go([1, 1], "sizes", mode):
+        assert p.lines == [f"{mode} ok"] and p.err() == ""
+
+
+@pytest.mark.parametrize("mode", ["truncate", "order", "any"])
+def test_calls_with_rendezvous_only(universe, mode):
+    """No message goes without asking: the other half of the protocol does the same."""
+    universe(WAITIO_EAGER_MAX=0, WAITIO_LOCAL_COMPLETE_MAX=0).go([1, 1], "sizes", mode)
+
+
+def test_calls_in_small_pieces(universe):
+    """The smallest piece size: long messages are many pieces."""
+    u = universe(WAITIO_CHUNK=4096, WAITIO_EAGER_MAX=65536)
+    u.go([1, 1], "sizes", "sizes", 2 * MIB)
+    universe(WAITIO_CHUNK=4096).go([1, 1], "sizes", "order")
+
+
+def test_crc(universe):
+    universe(WAITIO_CRC=1).go([1, 1], "sizes", "sizes", 2 * MIB)
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("blocks", [[1], [2, 1]])
+def test_self(universe, blocks):
+    """Messages to oneself, alone in the world (no network at all) and in company."""
+    universe().go(blocks, "sizes", "self")
+
+
+def test_truncation_tells_both_sizes(universe):
+    """Guard: without the room check in the receiver the third actor's memory would be overwritten."""
+    a, b = universe().actors([1, 1])
+    for size in (1000, 300000, 5 * MIB):
+        a.ok(f"isend 1 0 1 {size} 5 77")
+        b.ok(f"irecv 2 0 0 {size // 3} 5")
+        b.fails("wait 2 0", "TRUNCATE", str(size), str(size // 3))
+        a.ok("wait 1 0")
+
+
+@pytest.mark.slow
+def test_beyond_4_gib(universe):
+    """One message of more than 4 GiB: needs two buffers of that size."""
+    with open("/proc/meminfo") as info:
+        free = next(int(line.split()[1]) for line in info if line.startswith("MemAvailable"))
+    if free < 12 << 20:
+        pytest.skip(f"needs 12 GiB of free memory, {free >> 20} GiB are")
+    universe().go([1, 1], "sizes", "big", timeout=170)
+
+
+@pytest.mark.parametrize("progress", ["service", "thread", "poll"])
+def test_threads(universe, progress):
+    """8 threads in each of 3 processes; one more is blocked in a wait all the time.
+
+    Guard: a wait that keeps the lock while it sleeps makes this hang."""
+    universe(WAITIO_PROGRESS=progress).go([2, 1], "threads", 8, 150)
+
+
+def test_threads_share_a_process(universe):
+    """8 threads of one process talk to themselves."""
+    universe().go([1], "threads", 8, 200)
+
+
+@pytest.mark.parametrize("progress", ["service", "poll"])
+def test_thousands_in_flight(universe, progress):
+    universe(WAITIO_PROGRESS=progress).go([2, 1], "flood", "inflight", 10000)
+
+
+@pytest.mark.sanitize
+def test_unexpected_flood(universe):
+    """Messages long before their receives, taken in the opposite order."""
+    universe().go([1, 2], "flood", "unexpected", 3000, 8)
+
+
+def test_unexpected_flood_of_longer_ones(universe):
+    universe().go([1, 2], "flood", "unexpected", 400, 20000)
+
+
+def test_send_pool_is_bounded(universe):
+    """Guard: without the limit in the sender pool_max exceeds WAITIO_SEND_BUFFER_MAX."""
+    universe(WAITIO_SEND_BUFFER_MAX=MIB, WAITIO_UNEXPECTED_MAX=MIB).go([1, 1], "flood", "pool")
+
+
+@pytest.mark.parametrize("blocks", [[1, 1], [1, 4]])
+def test_unexpected_memory_is_bounded(universe, blocks):
+    """Guard: a receiver that gives credit without a budget exceeds WAITIO_UNEXPECTED_MAX."""
+    universe(WAITIO_UNEXPECTED_MAX=MIB).go(blocks, "flood", "credit")
+
+
+@pytest.mark.parametrize("progress", ["service", "poll"])
+def test_connection_cap(universe, progress):
+    """12 processes, all with all, 3 connections each. Guard: without the cap links exceed it and the
+    program says so; without order across links it finds wrong contents."""
+    u = universe(WAITIO_MAX_CONNECTIONS=3, WAITIO_PROGRESS=progress)
+    u.go([4, 8], "flood", "all2all", 12, timeout=120)
+
+
+def test_memory_per_peer(universe):
+    universe().go([4, 4], "flood", "idle")
+
+
+@pytest.mark.sanitize
+def test_bad_arguments(universe):
+    """Every wrong argument of every call: its code, its words, no harm."""
+    (p,) = universe().go([1], "errors", "args")
+    assert p.lines == ["errors ok"]
+
+
+def test_calls_outside_the_universe(universe):
+    (p,) = universe().go([1], "errors", "late")
+    assert p.lines == ["late ok"]
+
+
+def test_errors_are_printed_by_default(universe):
+    """Old programs ignore return codes: one line on stderr each, and no flood of them."""
+    (a,) = universe(WAITIO_ERRORS=None).actors([1])
+    for _ in range(80):
+        a.fails("isend 1 0 7 8 1", "RANK")
+    lines = a.err().splitlines()
+    assert "WAITIO_ERR_RANK" in lines[0] and "7" in lines[0] and "PB 0 rank 0" in lines[0]
+    assert 40 < len(lines) < 60 and "not printed" in lines[-1]
+
+
+def test_errors_may_end_the_process(universe):
+    (a,) = universe(WAITIO_ERRORS="abort").actors([1])
+    a.begin("isend 1 0 7 8 1")
+    assert a.ended(None) != 0
+    assert "WAITIO_ERR_RANK" in a.err()
+
+
+def test_long_wait_is_reported(universe):
+    """Guard: without the report nothing is on stderr."""
+    a, b = universe(WAITIO_WARN_WAIT=1).actors([1, 1])
+    a.ok("irecv 1 0 1 100 31337")
+    a.begin("wait 1 9")
+    a.silent(2.5)
+    b.ok("isend 1 0 0 100 31337 9")
+    a.was_ok(a.answer())
+    text = a.err()
+    assert "31337" in text and "PB 1 rank 0" in text and "no matching message" in text
+    a.ok("isend 1 0 1 4000000 5 9")  # a send whose receiver does not come
+    a.begin("wait 1 0")
+    a.silent(2.5)
+    assert "4000000 bytes" in a.err() and "asked to send" in a.err()
+    b.ok("irecv 1 0 0 4000000 5")
+    b.ok("wait 1 9")
+    a.was_ok(a.answer())
+
+
+def test_statistics_at_finalize(universe):
+    u = universe(WAITIO_STATS=1)
+    a, b = u.actors([1, 1])
+    for _ in range(3):
+        a.ok("isend 1 0 1 1000 5 9")
+        b.ok("irecv 1 0 0 1000 5")
+        b.ok("wait 1 9")
+    u.leave(a, b)
+    rows = {line.split()[0]: line.split()[1] for line in a.err().splitlines() if line[:2] == "  "}
+    assert rows["send_msgs"] == "3" and rows["send_bytes"] == "3000", a.err()
+    assert "PB 0 rank 0" in a.err()
+
+
+def test_dump_tells_what_is_pending(universe):
+    a, _ = universe().actors([1, 1])
+    a.ok("irecv 1 0 1 100 31337")
+    a.ok("dump")
+    assert "31337" in a.err() and "universe of 2 processes" in a.err()
+
+
+def test_transport_that_is_not_built_warns_and_works(universe):
+    cast = universe(WAITIO_COMM_TYPE="verbs").go([1, 1], "ring", 5)
+    assert all("verbs" in p.err() for p in cast)

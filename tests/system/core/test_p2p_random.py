@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random traffic against a model (progs/traffic.c): sizes, tags, wildcards, groups, orders of posting,
+probes, cancels, persistent sends. Guards: a match that overtakes, a lost or doubled message, a wrong
+byte or status each end the program with a line that says so."""
+
+import time
+
+import pytest
+
+
+def total(cast):
+    return sum(int(p.lines[-1].split()[2]) for p in cast)
+
+
+def test_ten_thousand_messages(universe):
+    cast = universe().go([2, 1, 1], "traffic", 1, 12, 900, timeout=120)
+    assert total(cast) == 12 * 900
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("blocks", [[1], [1, 1], [3, 2]])
+def test_shapes(universe, blocks):
+    cast = universe().go(blocks, "traffic", 7, 4, 300, 300000)
+    assert total(cast) == 4 * 300
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(WAITIO_PROGRESS="thread"),
+        dict(WAITIO_PROGRESS="poll"),
+        dict(WAITIO_EAGER_MAX=0),
+        dict(WAITIO_EAGER_MAX=0, WAITIO_LOCAL_COMPLETE_MAX=0, WAITIO_CHUNK=4096),
+        dict(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M"),
+        dict(WAITIO_MAX_CONNECTIONS=2),
+        dict(WAITIO_SPIN=0),
+        dict(WAITIO_TCP_SNDBUF=8192, WAITIO_TCP_RCVBUF=8192),
+    ],
+    ids=lambda s: ",".join(f"{k[7:].lower()}={v}" for k, v in s.items()),
+)
+def test_settings(universe, settings):
+    """The same rules hold whatever the protocol's choices are."""
+    cast = universe(**settings).go([2, 2], "traffic", 3, 4, 300, 1 << 20, timeout=90)
+    assert total(cast) == 4 * 300
+
+
+@pytest.mark.slow
+def test_many_seeds(universe):
+    end = time.monotonic() + 120
+    seed = 1000
+    while time.monotonic() < end:
+        seed += 1
+        universe().go([2, 2], "traffic", seed, 4, 600, 4 << 20, timeout=100)
+
+
+@pytest.mark.slow
+def test_large_messages(universe):
+    universe().go([1, 1], "traffic", 5, 3, 400, 64 << 20, timeout=170)
