@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file harness.h
- * A small world for transport tests: several interfaces in one process, driven by hand, with a made-up
- * address table and an upper layer that checks every promise of transport.h it can see: messages in
- * order per class, each once, payloads intact, done() once, states in order, no upcall after CLOSED.
+ * A small world for transport tests: several interfaces in one process, driven by hand, with a
+ * made-up address table and an upper layer that checks every promise of transport.h it can see:
+ * messages in order per class, each once, payloads intact, done() once, states in order, no upcall
+ * after CLOSED.
  */
 #ifndef CONFORM_HARNESS_H
 #define CONFORM_HARNESS_H
@@ -29,6 +30,7 @@ struct world;
 /* A message under way, with everything to check it by. */
 struct parcel {
     struct wio_tx tx;
+    struct wio_list owned; /* node->parcels */
     struct node *from;
     uint32_t to, id;
     int state; /* 0 new, 1 queued, 2 done */
@@ -39,13 +41,13 @@ struct parcel {
 /* What one node knows of one peer. */
 struct view {
     struct wio_ep *ep;
-    int state;              /* last on_state, -1 none */
-    int ready, closed;      /* how often */
+    int state;         /* last on_state, -1 none */
+    int ready, closed; /* how often */
     int err;
     enum wio_bye_reason reason;
     char text[256];
-    uint32_t next_out;      /* id of the next parcel to the peer */
-    uint32_t last_in[2];    /* last id that arrived: bulk, SMALL */
+    uint32_t next_out;   /* id of the next parcel to the peer */
+    uint32_t last_in[2]; /* last id that arrived: bulk, SMALL */
     uint32_t nin, abandoned;
     uint64_t bytes_in;
 };
@@ -63,13 +65,14 @@ struct node {
     struct wio_ep *dead[256];
     int ndead;
     int ndone, nqueued;
+    struct wio_list parcels, gots; /* under way, freed with a killed node */
     /* knobs */
-    uint32_t sink_max;      /* truncate to this many bytes; 0 = no */
-    uint32_t stop_every;    /* on_payload says stop for every n-th; 0 = never */
+    uint32_t sink_max;   /* truncate to this many bytes; 0 = no */
+    uint32_t stop_every; /* on_payload says stop for every n-th; 0 = never */
     uint32_t stops;
     bool refuse_messages, busy; /* busy: on_may_close says no */
-    bool use_ep;            /* drive by progress_ep where possible */
-    bool mute;              /* not driven */
+    bool use_ep;                /* drive by progress_ep where possible */
+    bool mute;                  /* not driven */
 };
 
 struct world {
@@ -97,6 +100,7 @@ static inline uint8_t pattern(uint32_t from, uint32_t to, uint32_t id, size_t i)
 /* ---- upper layer ---- */
 
 struct got {
+    struct wio_list owned; /* node->gots */
     uint32_t id, from, bytes;
     size_t cap;
     uint8_t small;
@@ -104,7 +108,8 @@ struct got {
 };
 
 static inline int up_message(void *user, struct wio_ep *ep, uint32_t peer,
-                             const uint8_t msg[WIO_MSG_BYTES], uint32_t bytes, struct wio_sink *sink)
+                             const uint8_t msg[WIO_MSG_BYTES], uint32_t bytes,
+                             struct wio_sink *sink)
 {
     struct node *nd = user;
     struct view *v = &nd->peer[peer];
@@ -125,6 +130,7 @@ static inline int up_message(void *user, struct wio_ep *ep, uint32_t peer,
     size_t cap = nd->sink_max > 0 && nd->sink_max < bytes ? nd->sink_max : bytes;
     struct got *g = malloc(sizeof *g + cap);
     assert_non_null(g);
+    wio_list_push(&nd->gots, &g->owned);
     g->id = id;
     g->from = from;
     g->bytes = bytes;
@@ -142,11 +148,12 @@ static inline int up_payload(void *user, struct wio_ep *ep, uint32_t peer, struc
     struct got *g = sink->cookie;
     (void)ep;
     assert_int_equal(g->from, peer);
-    for (size_t i = 0; i < g->cap; i += g->cap > 65536 ? 61 : 1)
+    for (size_t i = 0; i<g->cap; i += g->cap> 65536 ? 61 : 1)
         if (g->data[i] != pattern(peer, nd->rank, g->id, i))
             fail_msg("message %u from %u: byte %zu of %u is wrong", g->id, peer, i, g->bytes);
     v->nin++;
     v->bytes_in += g->bytes;
+    wio_list_remove(&g->owned);
     free(g);
     if (nd->stop_every > 0 && v->nin % nd->stop_every == 0) {
         nd->stops++;
@@ -160,6 +167,7 @@ static inline void up_abandon(void *user, uint32_t peer, struct wio_sink *sink)
     struct node *nd = user;
     assert_true(nd->w->quiet_errors);
     nd->peer[peer].abandoned++;
+    wio_list_remove(&((struct got *)sink->cookie)->owned);
     free(sink->cookie);
 }
 
@@ -208,8 +216,12 @@ static const struct wio_upcalls conform_upcalls = {
 static inline void node_open(struct world *w, uint32_t i)
 {
     struct node *nd = &w->node[i];
-    struct wio_iface_params p = {.cfg = &nd->cfg, .secret = &nd->secret, .log = &nd->log,
-                                 .counters = &nd->ctr, .up = &conform_upcalls, .user = nd};
+    struct wio_iface_params p = {.cfg = &nd->cfg,
+                                 .secret = &nd->secret,
+                                 .log = &nd->log,
+                                 .counters = &nd->ctr,
+                                 .up = &conform_upcalls,
+                                 .user = nd};
     assert_int_equal(w->tr->open(&p, &nd->iface), 0);
     struct wio_boot_offer offer = {0};
     offer.host = w->host;
@@ -249,13 +261,16 @@ static inline struct world *world_new(const struct wio_transport *tr, int n)
     for (int i = 0; i < n; i++) {
         struct node *nd = &w->node[i];
         nd->w = w;
+        wio_list_init(&nd->parcels);
+        wio_list_init(&nd->gots);
         nd->rank = (uint32_t)i;
         wio_config_defaults(&nd->cfg);
         nd->secret.len = 32;
         memset(nd->secret.key, 5, 32);
         wio_text(nd->secret.origin, sizeof nd->secret.origin, "test");
-        wio_log_init(&nd->log, wio_os_getenv("CONFORM_LOG") != NULL ? wio_os_getenv("CONFORM_LOG")
-                                                                    : "error", "");
+        wio_log_init(&nd->log,
+                     wio_os_getenv("CONFORM_LOG") != NULL ? wio_os_getenv("CONFORM_LOG") : "error",
+                     "");
         nd->log.pbid = 0;
         nd->log.pb_rank = i;
         for (int k = 0; k < NODES_MAX; k++)
@@ -286,6 +301,11 @@ static inline void node_kill(struct node *nd)
     if (nd->iface != NULL)
         nd->w->tr->close_iface(nd->iface);
     nd->iface = NULL;
+    struct wio_list *it;
+    while ((it = wio_list_pop(&nd->parcels)) != NULL)
+        free(WIO_CONTAINER(it, struct parcel, owned));
+    while ((it = wio_list_pop(&nd->gots)) != NULL)
+        free(WIO_CONTAINER(it, struct got, owned));
 }
 
 static inline void world_free(struct world *w)
@@ -360,7 +380,8 @@ static inline void world_dump(struct world *w)
         for (int k = 0; k < w->n; k++)
             print_message("  from %d: %u messages, next to it %u, closed %d (%d %s)\n", k,
                           w->node[i].peer[k].nin, w->node[i].peer[k].next_out,
-                          w->node[i].peer[k].closed, w->node[i].peer[k].err, w->node[i].peer[k].text);
+                          w->node[i].peer[k].closed, w->node[i].peer[k].err,
+                          w->node[i].peer[k].text);
         wio_strbuf_free(&sb);
     }
 }
@@ -383,15 +404,18 @@ static inline void parcel_done(struct wio_tx *tx, int err)
     if (err != 0)
         assert_true(p->from->w->quiet_errors);
     p->from->ndone++;
+    wio_list_remove(&p->owned);
     memset(p->data, 0xee, p->tx.bytes); /* ours again: the transport may not look any more */
     free(p);
 }
 
 /* @return result of send(); negative only when @p may_fail */
-static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_t flags, bool may_fail)
+static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_t flags,
+                            bool may_fail)
 {
     struct view *v = &nd->peer[to];
-    struct wio_ep *ep = v->ep != NULL && v->ep->state < WIO_EP_CLOSING ? v->ep : node_connect(nd, to);
+    struct wio_ep *ep =
+        v->ep != NULL && v->ep->state < WIO_EP_CLOSING ? v->ep : node_connect(nd, to);
     struct parcel *p = malloc(sizeof *p + bytes);
     assert_non_null(p);
     memset(&p->tx, 0, sizeof p->tx);
@@ -413,6 +437,7 @@ static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_
     int rc = nd->w->tr->send(ep, &p->tx);
     if (rc == WIO_TX_QUEUED) {
         nd->nqueued++;
+        wio_list_push(&nd->parcels, &p->owned);
     } else {
         if (rc < 0)
             assert_true(may_fail);
@@ -456,7 +481,7 @@ static inline int reset_faults(void **state)
 static const enum wio_transport_id conform_transports[] = {WIO_TR_TCP};
 #define EACH_TRANSPORT(tr)                                                                         \
     for (size_t each_ = 0; each_ < WIO_ARRAY_LEN(conform_transports); each_++)                     \
-        for (const struct wio_transport *tr = wio_transport_get(conform_transports[each_]);       \
+        for (const struct wio_transport *tr = wio_transport_get(conform_transports[each_]);        \
              tr != NULL; tr = NULL)
 
 #endif
