@@ -7,16 +7,21 @@ import contextlib
 import os
 import re
 import selectors
+import signal
 import socket
 import sys
+from collections.abc import Sequence
 from typing import Callable
 
 from waitio.output import Sink, Stream
 
 READ_SIZE = 1 << 16
 Owner = tuple[int, str, int]  # block id, block name, rank (-1: the launcher itself)
-# What hydra says on its own stream about a rank that a signal ended.
-SIGNAL_TEXT = re.compile(rb"\(signal (\d+)\)")
+# What hydra says on its own stream about a rank that a signal ended. It joins the numbers of all
+# ranks by OR, those of the ranks it kills itself (9) included; only the first names one rank.
+HYDRA_CODE = re.compile(rb"=   EXIT CODE: (\d+)\s")
+HYDRA_SIGNAL = re.compile(rb"\(signal (\d+)\)")
+SAID_MAX = 16384
 
 
 class Intake:
@@ -30,7 +35,7 @@ class Intake:
         self._server: socket.socket | None = None
         self._ready: dict[int, Callable[[], bool]] = {}
         self._launchers: dict[int, list[int]] = {}
-        self.signals_seen: dict[int, int] = {}
+        self._said: dict[int, bytes] = {}
 
     @property
     def open(self) -> int:
@@ -55,6 +60,25 @@ class Intake:
         for fd in list(self._launchers.get(pbid, [])):
             while fd in self._ready and self._ready[fd]():
                 pass
+
+    def hydra_signal(self, pbid: int, sent: Sequence[int]) -> int:
+        """Return the signal that ended the ranks, as far as hydra's words tell; else 0.
+
+        `sent` are signals the block has been sent, the likeliest cause.
+        """
+        said = self._said.get(pbid, b"")
+        first, joined = HYDRA_CODE.search(said), HYDRA_SIGNAL.search(said)
+        if not first or not joined:
+            return 0
+        code, all_codes = int(first.group(1)), int(joined.group(1))
+        for number in sent:
+            if all_codes in (number, number | 9):
+                return number
+        if code == signal.SIGKILL:
+            return {11: signal.SIGSEGV, 15: signal.SIGABRT}.get(all_codes, signal.SIGKILL)
+        if code == all_codes or (code > 1 and code | 9 == all_codes):
+            return code
+        return 0
 
     def close(self) -> None:
         """Stop listening."""
@@ -97,9 +121,7 @@ class Intake:
             self._launchers[pbid].remove(fd)
 
     def _watch(self, pbid: int, data: bytes) -> None:
-        match = SIGNAL_TEXT.search(data)
-        if match:
-            self.signals_seen[pbid] = int(match.group(1))
+        self._said[pbid] = (self._said.get(pbid, b"") + data)[-SAID_MAX:]
 
     def _accept(self) -> None:
         while self._server:

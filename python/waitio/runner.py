@@ -28,6 +28,7 @@ from waitio.rundir import RunDir
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+HYDRA = ("mpich", "intel", "mvapich")
 STATUS_TIMEOUT = 124
 STATUS_PIPE = 128 + signal.SIGPIPE
 # After SIGKILL to the ranks, a launcher gets this long to leave properly.
@@ -314,11 +315,7 @@ class Runner:
                 self.service.returncode = os.waitstatus_to_exitcode(raw)
 
     def _ended(self, run: BlockRun, launch: Launch, code: int) -> None:
-        status = code if code >= 0 else 128 - code
-        if code > 0 and launch.rank < 0 and self.intake.signals_seen.get(run.block.pbid) == code:
-            status = 128 + code  # hydra ends with the bare number of the signal
-        if code < 0 and launch.rank < 0 and self._interrupts():
-            status = 128 + self._interrupts()[0]  # hydra may crash when all ranks end at once
+        status = self._status(run, launch, code)
         if not run.live:
             run.ended = time.monotonic()
         if status == 0 or run.status:
@@ -335,6 +332,16 @@ class Runner:
         if not self.settings.keep_going:
             for other in self._running():
                 self._end(other, f"block '{run.block.name}' failed")
+
+    def _status(self, run: BlockRun, launch: Launch, code: int) -> int:
+        """Turn what a process ended with into the shell's convention."""
+        if code > 0 and launch.rank < 0 and run.block.mpi in HYDRA:
+            sent = self._interrupts() + ([signal.SIGTERM] if run.ended_by_us else [])
+            number = self.intake.hydra_signal(run.block.pbid, sent)
+            return 128 + number if number else code
+        if code < 0 and launch.rank < 0 and self._interrupts():
+            return 128 + self._interrupts()[0]  # hydra may crash when all its ranks end at once
+        return code if code >= 0 else 128 - code
 
     def _end(self, run: BlockRun, why: str) -> None:
         """Ask a block to end; what is left after the grace time is killed."""

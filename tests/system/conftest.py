@@ -14,7 +14,6 @@ import uuid
 
 import pytest
 
-
 # The interpreter that runs the command; the oldest supported one in CI.
 PYTHON = os.environ.get("WT_PYTHON", sys.executable)
 

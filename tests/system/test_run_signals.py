@@ -50,6 +50,22 @@ def test_death_by_signal_is_128_and_the_signal(waitio, kind):
     assert b"SIGSEGV" in err
 
 
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
+def test_signal_of_one_rank_is_told_from_the_launchers_own_killing(waitio, need, number):
+    need("mpiexec.mpich")
+    code = f"[ $PMI_RANK = 1 ] && kill -{int(number)} $$; exec sleep 30"
+    assert waitio("run", "-n", 3, "--mpi", "mpich", "sh", "-c", code)[0] == 128 + number
+
+
+# MPICH's launcher waits for its other ranks unless they have called MPI_Init: keep them short.
+@pytest.mark.parametrize("status", [1, 5, 9, 11])
+def test_exit_status_of_one_rank(waitio, kind, status):
+    code = (
+        f"[ ${{PMI_RANK-${{OMPI_COMM_WORLD_RANK-$WAITIO_RANK}}}} = 1 ] && exit {status}; sleep 0.3"
+    )
+    assert waitio("run", "-n", 2, *kind, "sh", "-c", code)[0] == status
+
+
 def test_keep_going(waitio):
     status, out, err = waitio(
         "run", "--keep-going", "sh", "-c", "exit 4", ":", "sh", "-c", "sleep 0.5; echo done", ":",
