@@ -26,8 +26,9 @@ static int rx_message(struct tcp_link *l, const struct wio_frame *fr, const uint
     int rc =
         f->base.p.up->on_message(f->base.p.user, &l->ep, l->ep.peer, msg, fr->payload, &l->sink);
     if (WIO_UNLIKELY(rc < 0)) {
-        wio_tcp_link_violation(
-            l, rc, rc == WAITIO_ERR_NOMEM ? "no memory for a message" : "message refused");
+        char why[256];
+        wio_text(why, sizeof why, "%s", wio_last_error());
+        wio_tcp_link_violation(l, rc, why);
         return -1;
     }
     if (rc > 0) { /* not now: the header stays unread */
