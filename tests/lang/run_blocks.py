@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Start programs as blocks of one universe, with environment variables by hand.
+
+run_blocks.py [--limit S] [--expect N] COUNT PROGRAM [COUNT PROGRAM ...]
+
+Each COUNT PROGRAM pair is one block of COUNT processes. Every process must end with status 0 (or N)
+and print `ok` (when 0 is expected) before the limit; otherwise all output is shown and the status is
+1. The run has a home, a secret, a job id and a port of its own, all on 127.0.0.1.
+"""
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(blocks, home, log_dir):
+    """Start every process of every block; return (name, process, log path) triples."""
+    base = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "COUPLER_"))}
+    base.update(HOME=home, WAITIO_MASTER_HOST="127.0.0.1", WAITIO_MASTER_PORT=str(free_port()),
+                WAITIO_JOB_ID=f"lang{os.getpid()}", WAITIO_NPB=str(len(blocks)),
+                WAITIO_INIT_TIMEOUT="60")
+    for name in ("WAITIO_COMM_TYPE", "WAITIO_LOG", "WAITIO_PROGRESS", "WAITIO_ERRORS"):
+        if name in os.environ:
+            base[name] = os.environ[name]
+    started = []
+    for pbid, (count, program) in enumerate(blocks):
+        for rank in range(count):
+            env = dict(base, WAITIO_PBID=str(pbid), WAITIO_RANK=str(rank), WAITIO_NPROCS=str(count))
+            name = f"{os.path.basename(program)} {pbid}.{rank}"
+            path = os.path.join(log_dir, f"{pbid}.{rank}")
+            with open(path, "wb") as log:
+                started.append((name, subprocess.Popen([program], env=env, stdout=log,
+                                                       stderr=subprocess.STDOUT), path))
+    return started
+
+
+def finish(started, deadline):
+    """Wait until all have ended or the time is up, then end what is left, by process id."""
+    while time.monotonic() < deadline and any(p.poll() is None for _, p, _ in started):
+        time.sleep(0.02)
+    late = {p.pid for _, p, _ in started if p.poll() is None}
+    for _, process, _ in started:
+        if process.pid in late:
+            process.kill()
+        process.wait()
+    return late
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--expect", type=int, default=0, help="exit status of every process")
+    parser.add_argument("blocks", nargs="+")
+    args = parser.parse_args()
+    pairs = list(zip(args.blocks[::2], args.blocks[1::2]))
+    if len(args.blocks) % 2:
+        parser.error("blocks are COUNT PROGRAM pairs")
+    blocks = [(int(count), os.path.abspath(program)) for count, program in pairs]
+    failed = False
+    with tempfile.TemporaryDirectory() as home:
+        os.chmod(home, 0o700)
+        started = start(blocks, home, home)
+        late = finish(started, time.monotonic() + args.limit)
+        for name, process, path in started:
+            with open(path, encoding="utf-8", errors="replace") as log:
+                text = log.read()
+            good = process.returncode == args.expect
+            good = good and (args.expect != 0 or "ok" in text.split())
+            failed |= not good
+            end = "did not end in time" if process.pid in late else f"ended with {process.returncode}"
+            print(f"{name}: {'passed' if good else 'FAILED, ' + end}")
+            if not good or args.expect:
+                print(text)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
