@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file test_transport_tcp_states.c  The state table is the documented one, and is sound. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "transport/tcp/tcp.h"
+
+static const char *const shown[] = {"CONNECTING", "READY", "CLOSING", "CLOSED"};
+
+static void expected_row(int s, char *buf, size_t n)
+{
+    const struct tcp_state_row *r = &wio_tcp_states[s];
+    char next[256] = "";
+    for (int t = 0; t < TCP_STATES; t++)
+        if (r->next & (1u << t)) {
+            size_t at = strlen(next);
+            wio_text(next + at, sizeof next - at, "%s%s", at > 0 ? " " : "",
+                     wio_tcp_states[t].name);
+        }
+    wio_text(buf, n, "| %s | %s | %s | %s |", r->name, shown[r->ep], next, r->what);
+}
+
+static void test_document_has_the_table(void **state)
+{
+    (void)state;
+    const char *root = getenv("WAITIO_SOURCE_DIR");
+    char path[4096], line[1024], want[1024];
+    if (root == NULL)
+        skip();
+    wio_text(path, sizeof path, "%s/docs/design/connection.md", root);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    int at = 0;
+    while (fgets(line, sizeof line, f) != NULL && at < TCP_STATES) {
+        line[strcspn(line, "\n")] = '\0';
+        char start[64];
+        wio_text(start, sizeof start, "| %s |", wio_tcp_states[at].name);
+        if (strncmp(line, start, strlen(start)) != 0)
+            continue;
+        expected_row(at++, want, sizeof want);
+        assert_string_equal(line, want);
+    }
+    fclose(f);
+    assert_int_equal(at, TCP_STATES);
+}
+
+static void test_table_is_sound(void **state)
+{
+    (void)state;
+    uint32_t seen = 1u << TCP_NEW;
+    for (int round = 0; round < TCP_STATES; round++)
+        for (int s = 0; s < TCP_STATES; s++)
+            if (seen & (1u << s))
+                seen |= wio_tcp_states[s].next;
+    assert_int_equal(seen, (1u << TCP_STATES) - 1); /* every state can be reached */
+    for (int s = 0; s < TCP_STATES; s++) {
+        const struct tcp_state_row *r = &wio_tcp_states[s];
+        assert_non_null(r->name);
+        assert_true(r->ep <= WIO_EP_CLOSED);
+        assert_int_equal(r->next >> TCP_STATES, 0);
+        assert_int_equal(r->next & (1u << s), 0);
+        if (s != TCP_CLOSED)
+            assert_true(r->next & (1u << TCP_CLOSED)); /* and can end from anywhere */
+        for (int t = 0; t < TCP_STATES; t++)
+            if (r->next & (1u << t))
+                assert_true(wio_tcp_states[t].ep >= r->ep); /* p2p never sees a step back */
+    }
+    assert_int_equal(wio_tcp_states[TCP_CLOSED].next, 0);
+}
+
+static void test_near(void **state)
+{
+    (void)state;
+    struct wio_tab_host h = {.identity = 1, .naddr = 2};
+    h.addr[0] = (struct wio_tab_addr){.family = 4, .prefix = 22, .ip = {10, 1, 4, 9}};
+    h.addr[1] = (struct wio_tab_addr){.family = 6, .prefix = 64, .ip = {0xfd, 0, 0, 1}};
+    struct wio_tab_ep ep = {0};
+    struct wio_table t = {.size = 1, .nhosts = 1, .host = &h, .ep = &ep};
+    struct tcp_iface f = {.base.table = &t};
+    static const struct {
+        uint8_t ip[4];
+        bool near;
+    } v4[] = {{{10, 1, 4, 9}, true},  {{10, 1, 7, 255}, true}, {{10, 1, 8, 0}, false},
+              {{10, 1, 3, 1}, false}, {{127, 3, 2, 1}, true},  {{192, 0, 2, 1}, false}};
+    for (size_t i = 0; i < WIO_ARRAY_LEN(v4); i++) {
+        union tcp_addr a = {.in4.sin_family = AF_INET};
+        memcpy(&a.in4.sin_addr, v4[i].ip, 4);
+        assert_int_equal(wio_tcp_near(&f, &a), v4[i].near);
+    }
+    union tcp_addr a = {.in6.sin6_family = AF_INET6};
+    a.in6.sin6_addr = (struct in6_addr){{{0xfd, 0, 0, 1, 0, 0, 0, 0, 5}}};
+    assert_true(wio_tcp_near(&f, &a));
+    a.in6.sin6_addr.s6_addr[7] = 1;
+    assert_false(wio_tcp_near(&f, &a));
+    a.in6.sin6_addr = in6addr_loopback;
+    assert_true(wio_tcp_near(&f, &a));
+}
+
+static void test_cap(void **state)
+{
+    (void)state;
+    struct wio_config cfg;
+    wio_config_defaults(&cfg);
+    int limit = wio_os_fd_limit();
+    assert_true(wio_tcp_cap_of(&cfg) >= 2 && wio_tcp_cap_of(&cfg) < limit);
+    cfg.max_connections = 7;
+    assert_int_equal(wio_tcp_cap_of(&cfg), 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_document_has_the_table),
+        cmocka_unit_test(test_table_is_sound),
+        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_cap),
+    };
+    return cmocka_run_group_tests_name("tcp states", tests, NULL, NULL);
+}
