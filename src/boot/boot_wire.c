@@ -278,23 +278,25 @@ size_t wio_boot_put_refuse(uint8_t *out, const struct wio_boot_refuse *m)
     wio_put32(out, (uint32_t)m->code);
     wio_put32(out + 4, m->pbid);
     wio_put32(out + 8, m->rank);
-    wio_put32(out + 12, m->flags);
-    return 16 + put_text(out + 16, m->text, WIO_BOOT_TEXT);
+    wio_put32(out + 12, m->incarnation);
+    wio_put32(out + 16, m->flags);
+    return 20 + put_text(out + 20, m->text, WIO_BOOT_TEXT);
 }
 
 int wio_boot_get_refuse(const uint8_t *in, size_t n, struct wio_boot_refuse *m)
 {
-    if (n < 16)
+    if (n < 20)
         return bad("refusal cut short");
     uint32_t code = wio_get32(in);
     m->code = (int32_t)code;
     m->pbid = wio_get32(in + 4);
     m->rank = wio_get32(in + 8);
-    m->flags = wio_get32(in + 12);
+    m->incarnation = wio_get32(in + 12);
+    m->flags = wio_get32(in + 16);
     if (m->code >= 0 || m->code < -1000)
         return bad("refusal without an error code");
-    in += 16;
-    n -= 16;
+    in += 20;
+    n -= 20;
     int rc = get_text(&in, &n, m->text, sizeof m->text);
     return rc != 0 ? rc : n != 0 ? bad("refusal too long") : 0;
 }

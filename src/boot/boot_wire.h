@@ -120,12 +120,13 @@ int wio_boot_get_progress(const uint8_t *in, size_t n, struct wio_boot_progress 
 struct wio_boot_refuse {
     int32_t code;        /* WAITIO_ERR_*, always < 0 after decoding */
     uint32_t pbid, rank; /* whom; WIO_BOOT_ALL = everybody on this connection */
+    uint32_t incarnation; /* which of two that claim this rank; 0 with WIO_BOOT_ALL */
     uint32_t flags;      /* WIO_BOOT_RETRY */
     char text[WIO_BOOT_TEXT + 1];
 };
 #define WIO_BOOT_ALL UINT32_MAX
 #define WIO_BOOT_RETRY 1u /* may pass: try again until the timeout */
-#define WIO_BOOT_REFUSE_MAX (18 + WIO_BOOT_TEXT)
+#define WIO_BOOT_REFUSE_MAX (22 + WIO_BOOT_TEXT)
 size_t wio_boot_put_refuse(uint8_t *out, const struct wio_boot_refuse *m);
 int wio_boot_get_refuse(const uint8_t *in, size_t n, struct wio_boot_refuse *m);
 

@@ -87,6 +87,8 @@ static int judge(const struct follower *f)
     const struct wio_bc *c = &f->bc;
     if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_VERSION || c->error == WAITIO_ERR_PROTOCOL)
         return wio_fail(c->error, "the process that leads this host's share of the job: %s", c->text);
+    if (f->j->have_progress && f->j->lost_ns == 0) /* the rendezvous knew us; perhaps it died with the leader */
+        f->j->lost_ns = wio_os_now_ns();
     return 1;
 }
 

@@ -69,9 +69,13 @@ static void at_deadline(struct leader *l, int64_t now)
             return;
     }
     if (now >= l->final_ns) {
-        ld_down_progress(l);
-        int rc = wio_join_timeout(l->j);
-        ld_fail(l, rc, "%s", wio_last_detail());
+        struct wio_boot_refuse m = {.code = wio_join_timeout(l->j), .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL};
+        ld_fail(l, m.code, "%s", wio_last_detail());
+        wio_text(m.text, sizeof m.text, "PB 0 rank 0, which serves the rendezvous, gave up: %.900s", l->text);
+        if (l->j->service != NULL) /* it ends with us */
+            ld_down_refuse(l, NULL, &m);
+        else
+            ld_down_progress(l);
     }
 }
 

@@ -240,6 +240,7 @@ int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_
 {
     why->pbid = g->pbid;
     why->rank = g->rank;
+    why->incarnation = g->incarnation;
     if (r->complete)
         return register_late(r, client, g, why);
     int rc = check_npb(r, client, g, why);

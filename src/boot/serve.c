@@ -38,7 +38,8 @@ static int on_hello(struct svc_conn *c, const uint8_t *p, size_t n)
         return rc;
     c->pid = m.pid;
     if (strcmp(m.job, s->job) != 0) {
-        struct wio_boot_refuse no = {WAITIO_ERR_JOIN, WIO_BOOT_ALL, WIO_BOOT_ALL, WIO_BOOT_RETRY, ""};
+        struct wio_boot_refuse no = {.code = WAITIO_ERR_JOIN, .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL,
+                                     .flags = WIO_BOOT_RETRY};
         wio_text(no.text, sizeof no.text,
                  "the rendezvous on port %u serves job id '%s', this program has job id '%s' (WAITIO_JOB_ID or "
                  "COUPLER_JOB_ID)", s->port, s->job, m.job);

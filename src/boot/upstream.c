@@ -12,6 +12,7 @@
 #define BACKOFF_MIN_NS INT64_C(10000000)
 #define BACKOFF_MAX_NS INT64_C(1000000000)
 #define QUERY_NS INT64_C(1000000000)
+#define QUERY_SOON_NS INT64_C(100000000) /* after a registration: everybody soon has a list to show */
 #define BIT(type) (uint16_t)(1u << (type))
 
 static struct leader *of(const struct wio_bc *c)
@@ -45,18 +46,18 @@ static int on_welcome(struct leader *l, const uint8_t *p, size_t n)
     l->hosts_sent = 0;
     l->asked = false;
     l->flush_ns = wio_os_now_ns();
-    l->query_ns = l->flush_ns + QUERY_NS / 4;
+    l->query_ns = l->flush_ns + QUERY_NS;
     WIO_LIST_FOR (it, &l->members)
         WIO_CONTAINER(it, struct ld_member, node)->sent = false;
     wio_debug(l->j->log, WIO_C_BOOT, "the rendezvous welcomes us (%u blocks expected so far)", m.npb);
     return 0;
 }
 
-static struct ld_member *find_member(struct leader *l, uint32_t pbid, uint32_t rank)
+static struct ld_member *find_member(struct leader *l, const struct wio_boot_refuse *r)
 {
     WIO_LIST_FOR (it, &l->members) {
         struct ld_member *m = WIO_CONTAINER(it, struct ld_member, node);
-        if (m->reg.pbid == pbid && m->reg.rank == rank)
+        if (m->reg.pbid == r->pbid && m->reg.rank == r->rank && m->reg.incarnation == r->incarnation)
             return m;
     }
     return NULL;
@@ -78,7 +79,7 @@ static int on_refuse(struct leader *l, const uint8_t *p, size_t n)
         ld_fail(l, m.code, "%s", m.text);
         return 0;
     }
-    struct ld_member *who = find_member(l, m.pbid, m.rank);
+    struct ld_member *who = find_member(l, &m);
     if (who != NULL && who->from != NULL)
         ld_down_refuse(l, who->from, &m);
     else if (who != NULL)
@@ -236,7 +237,8 @@ void ld_up_event(struct leader *l, uint32_t events)
     if (!l->dialling)
         return;
     if (!wio_bc_event(&l->up, events)) {
-        judge(l);
+        if (!l->rest)
+            judge(l);
         up_ended(l);
     } else if (l->rest) {
         up_ended(l);
@@ -284,6 +286,9 @@ static void flush(struct leader *l)
     if (n > 0)
         wio_bc_send(&l->up, WIO_BOOT_REG, out, n * (size_t)WIO_BOOT_REG_BYTES);
     wio_os_free(out);
+    int64_t soon = wio_os_now_ns() + QUERY_SOON_NS;
+    if (l->query_ns > soon)
+        l->query_ns = soon;
 }
 
 void ld_up_ask(struct leader *l)

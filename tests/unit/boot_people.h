@@ -168,6 +168,60 @@ static inline void wt_wait_all(struct crowd *c, double seconds)
     assert_false(late);
 }
 
+/* Process i is gone for good. */
+static inline void wt_kill(struct crowd *c, int i)
+{
+    kill(c->p[i].pid, SIGKILL);
+    waitpid(c->p[i].pid, NULL, 0);
+    c->p[i].pid = 0;
+}
+
+/* A rendezvous service in a process of its own, as waitio-serv runs it, for `seconds`; at the port of the crowd. */
+static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
+{
+    int ready[2];
+    char ok = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct wio_log lg;
+        struct wio_service *s;
+        struct wio_service_params p = {.cfg = &c->cfg, .secret = &c->secret, .log = &lg, .bind_host = "127.0.0.1",
+                                       .port = (uint16_t)c->cfg.master_port, .npb = npb};
+        snprintf(p.job_id, sizeof p.job_id, "%s", c->job);
+        alarm(60);
+        close(ready[0]);
+        wio_log_init(&lg, c->log, "");
+        if (wio_service_start(&p, &s) != 0)
+            _exit(1);
+        if (write(ready[1], "y", 1) != 1)
+            _exit(1);
+        close(ready[1]);
+        int64_t end = wio_os_now_ns() + (int64_t)(seconds * 1e9);
+        for (int64_t now; (now = wio_os_now_ns()) < end;)
+            wio_service_run(s, end - now);
+        wio_service_stop(s);
+        _exit(0);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &ok, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static inline void wt_end_service(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+/* Wait until the service at the port of the crowd counts so many members. */
+static inline void wt_settle(double seconds)
+{
+    usleep((useconds_t)(seconds * 1e6));
+}
+
 static inline void wt_end(struct crowd *c)
 {
     munmap(c->p, WT_PEOPLE * sizeof *c->p);

@@ -40,5 +40,7 @@ int main(void)
         cmocka_unit_test(alone_needs_no_network),
         cmocka_unit_test(three_blocks_on_one_host),
     };
+    if (getenv("WT_ONLY"))
+        cmocka_set_test_filter(getenv("WT_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

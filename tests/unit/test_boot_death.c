@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Processes die, or are stopped, while joining. */
+#include "boot_people.h"
+
+static void the_leader_of_a_host_dies(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    pid_t s = wt_service(&c, 20, 0);
+    int leader = wt_start(&c, 1, 2, 0, 3, 8);
+    wt_settle(0.2);
+    int a = wt_start(&c, 1, 2, 1, 3, 8), b = wt_start(&c, 1, 2, 2, 3, 8);
+    wt_settle(0.3);
+    wt_kill(&c, leader);
+    wt_settle(0.2);
+    int again = wt_start(&c, 1, 2, 0, 3, 8); /* somebody starts it anew */
+    int last = wt_start(&c, 0, 2, 0, 1, 8);
+    wt_wait_all(&c, 12);
+    wt_expect_ok(&c, last, 0, 4);
+    wt_expect_ok(&c, again, 1, 4);
+    wt_expect_ok(&c, a, 2, 4);
+    wt_expect_ok(&c, b, 3, 4);
+    wt_end_service(s);
+    wt_end(&c);
+}
+
+static void a_process_dies_and_nobody_replaces_it(void **state)
+{
+    (void)state;
+    for (int leader = 0; leader < 2; leader++) {
+        struct crowd c;
+        wt_crowd(&c);
+        pid_t s = wt_service(&c, 20, 0);
+        wt_start(&c, 1, 2, 0, 3, 8);
+        wt_settle(0.2);
+        wt_start(&c, 1, 2, 1, 3, 8);
+        c.identity = 99; /* on another host */
+        wt_start(&c, 1, 2, 2, 3, 8);
+        wt_settle(0.3);
+        int64_t t0 = wio_os_now_ns();
+        wt_kill(&c, leader ? 0 : 1);
+        wt_wait_all(&c, 12);
+        assert_true(wio_os_now_ns() - t0 < 2000000000);
+        wt_expect_error(&c, leader ? 1 : 0, WAITIO_ERR_PEER, leader ? "PB 1 rank 0 (host" : "PB 1 rank 1 (host");
+        wt_expect_error(&c, 2, WAITIO_ERR_PEER, "died or gave up while joining");
+        /* The service goes on: the next attempt succeeds. */
+        int all = wt_block(&c, 1, 2, 3, 8);
+        int master = wt_block(&c, 0, 2, 1, 8);
+        wt_wait_all(&c, 12);
+        wt_expect_ok(&c, all, 1, 4);
+        wt_expect_ok(&c, master, 0, 4);
+        wt_end_service(s);
+        wt_end(&c);
+    }
+}
+
+static void the_service_dies(void **state)
+{
+    (void)state;
+    for (int embedded = 0; embedded < 2; embedded++) {
+        struct crowd c;
+        wt_crowd(&c);
+        pid_t s = embedded ? 0 : wt_service(&c, 20, 0);
+        int master = wt_start(&c, 0, 2, 0, 2, 20);
+        wt_settle(0.2);
+        wt_start(&c, 1, 2, 0, 2, 20);
+        c.identity = 99;
+        wt_start(&c, 1, 2, 1, 2, 20);
+        wt_settle(0.4);
+        int64_t t0 = wio_os_now_ns();
+        if (embedded)
+            wt_kill(&c, master);
+        else
+            wt_end_service(s);
+        if (!embedded) { /* rank 0 takes the port over: the others find it there */
+            wt_start(&c, 0, 2, 1, 2, 20);
+            wt_wait_all(&c, 12);
+            wt_expect_ok(&c, 0, 0, 4);
+            wt_expect_ok(&c, 1, 2, 4);
+        } else {
+            wt_wait_all(&c, 12);
+            assert_true(wio_os_now_ns() - t0 < 2000000000);
+            wt_expect_error(&c, 1, WAITIO_ERR_PEER, "ended before everybody had come");
+            wt_expect_error(&c, 2, WAITIO_ERR_PEER, "missing then: PB 0: rank 1 of 2");
+        }
+        wt_end(&c);
+    }
+}
+
+static void stopped_processes_are_waited_for(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    wt_block(&c, 0, 2, 2, 15); /* 0 leads and serves */
+    wt_settle(0.3);
+    int late = wt_start(&c, 1, 2, 0, 2, 15);
+    wt_settle(0.2);
+    for (int i = 0; i < 3; i++)
+        kill(c.p[i].pid, SIGSTOP);
+    int last = wt_start(&c, 1, 2, 1, 2, 15);
+    wt_settle(2.5);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(c.p[i].done, 0);
+    for (int i = 0; i < 3; i++)
+        kill(c.p[i].pid, SIGCONT);
+    wt_wait_all(&c, 10);
+    wt_expect_ok(&c, 0, 0, 4);
+    wt_expect_ok(&c, late, 2, 4);
+    wt_expect_ok(&c, last, 3, 4);
+    wt_end(&c);
+}
+
+static uint32_t dice(uint32_t *s)
+{
+    *s = *s * 1664525u + 1013904223u;
+    return *s >> 16;
+}
+
+/* Any process may die at any moment: the others join, or fail in bounded time with a text; nobody hangs. */
+static void killed_at_any_moment(void **state)
+{
+    (void)state;
+    uint32_t seed = 20;
+    for (int round = 0; round < 6; round++) {
+        struct crowd c;
+        wt_crowd(&c);
+        wt_block(&c, 0, 2, 3, 2.5);
+        c.identity = 5;
+        wt_block(&c, 1, 2, 4, 2.5);
+        usleep(dice(&seed) % 12000);
+        int victim = (int)(dice(&seed) % 7);
+        wt_kill(&c, victim);
+        wt_wait_all(&c, 9);
+        for (int i = 0; i < 7; i++) {
+            if (i == victim)
+                continue;
+            assert_int_equal(c.p[i].done, 1);
+            if (c.p[i].rc != 0)
+                assert_true(c.p[i].rc == WAITIO_ERR_PEER || c.p[i].rc == WAITIO_ERR_TIMEOUT);
+        }
+        wt_end(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_leader_of_a_host_dies),      cmocka_unit_test(a_process_dies_and_nobody_replaces_it),
+        cmocka_unit_test(the_service_dies),               cmocka_unit_test(stopped_processes_are_waited_for),
+        cmocka_unit_test(killed_at_any_moment),
+    };
+    if (getenv("WT_ONLY"))
+        cmocka_set_test_filter(getenv("WT_ONLY"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
