@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <cmocka.h>
 
 #include "auth_pair.h"
@@ -717,6 +719,48 @@ static void proofs_differ_by_role_and_by_nonce(void **state)
     assert_memory_not_equal(challenge[0] + HG_NONCE, challenge[1] + HG_NONCE, HS_NONCE);
 }
 
+static void chain(uint8_t hash[HS_HASH], const uint8_t *bytes, size_t n)
+{
+    uint8_t all[HS_HASH + 640];
+    memcpy(all, hash, HS_HASH);
+    memcpy(all + HS_HASH, bytes, n);
+    assert_int_equal(EVP_Digest(all, HS_HASH + n, hash, NULL, EVP_sha256(), NULL), 1);
+}
+
+static void assert_proof(const struct wio_secret *s, const char *role, const uint8_t hash[HS_HASH],
+                         const uint8_t *proof)
+{
+    uint8_t all[32 + HS_HASH] = {0}, expected[HS_PROOF];
+    memcpy(all, role, strlen(role));
+    memcpy(all + 32, hash, HS_HASH);
+    assert_non_null(HMAC(EVP_sha256(), s->key, (int)s->len, all, sizeof all, expected, NULL));
+    assert_memory_equal(proof, expected, HS_PROOF);
+}
+
+/* Computed a second time here, from docs/design/handshake.md: another program could take part. */
+static void proofs_are_what_the_design_says(void **state)
+{
+    (void)state;
+    for (int none = 0; none <= 1; none++) {
+        struct auth_pair p;
+        uint8_t buf[640], hash[HS_HASH] = {0};
+        auth_pair_init(&p);
+        if (none)
+            p.secret_d.len = p.secret_a.len = 0; /* the key stays there: it must not matter */
+        begin(&p);
+        size_t n = auth_take(&p.d, buf);
+        chain(hash, buf, n);
+        auth_feed(&p.a, buf, n, 1000);
+        n = auth_take(&p.a, buf);
+        chain(hash, buf, HG_END);
+        assert_proof(&p.secret_a, "WaitIO handshake acceptor", hash, buf + HG_END);
+        chain(hash, buf + HG_END, HS_PROOF);
+        auth_feed(&p.d, buf, n, 1000);
+        assert_int_equal(auth_take(&p.d, buf), HL_PROOF);
+        assert_proof(&p.secret_a, "WaitIO handshake dialer", hash, buf + HP_END);
+    }
+}
+
 static size_t make_refusal(uint8_t *msg, unsigned code, const void *text, size_t n, unsigned said)
 {
     size_t length = make(msg, HS_REFUSE, WIO_AUTH_VERSION, HR_TEXT + n);
@@ -827,6 +871,7 @@ int main(void)
         cmocka_unit_test(a_replayed_acceptor_is_refused),
         cmocka_unit_test(reflections_are_refused),
         cmocka_unit_test(proofs_differ_by_role_and_by_nonce),
+        cmocka_unit_test(proofs_are_what_the_design_says),
         cmocka_unit_test(text_from_the_peer_is_made_harmless),
         cmocka_unit_test(the_length_of_a_refusal_is_not_believed),
         cmocka_unit_test(unknown_codes_of_a_refusal_become_protocol),

@@ -402,6 +402,37 @@ static void every_file_call_may_fail(void **state)
         }
 }
 
+/* The last file call before the cookie exists is the one that gives it its name. */
+static int find_link(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)fd;
+    (void)bytes;
+    if (call == WIO_OS_FILE && access(in_home(".waitio/cookie"), F_OK) != 0)
+        trouble.left++;
+    return 0;
+}
+
+static void a_file_system_without_hard_links_is_enough(void **state)
+{
+    static const int errors[] = {-EPERM, -EOPNOTSUPP, -ENOSYS, -EMLINK};
+    struct wio_secret s;
+    (void)state;
+    trouble.left = -1;
+    wio_os_fault = find_link;
+    assert_int_equal(load(&s, NULL), 0);
+    int link_call = trouble.left;
+    for (size_t e = 0; e < WIO_ARRAY_LEN(errors); e++) {
+        empty_folder(in_home(".waitio"));
+        wio_os_fault = fail_nth;
+        trouble.error = errors[e];
+        trouble.left = link_call;
+        assert_int_equal(load(&s, NULL), 0);
+        wio_os_fault = NULL;
+        assert_true(trouble.left < 0);
+        assert_int_equal(s.len, 64);
+    }
+}
+
 #define SECRET_TEST(f) cmocka_unit_test_setup_teardown(f, new_home, remove_home)
 
 int main(void)
@@ -423,6 +454,7 @@ int main(void)
         SECRET_TEST(named_files_are_checked_like_the_cookie),
         SECRET_TEST(none_is_warned_about_once),
         SECRET_TEST(every_file_call_may_fail),
+        SECRET_TEST(a_file_system_without_hard_links_is_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
