@@ -18,7 +18,7 @@
 struct floor {
     int fd;
     bool spin;
-    char *buf;
+    char *sbuf, *rbuf;
 };
 
 static void die(const char *what)
@@ -56,16 +56,16 @@ static void get(const struct floor *f, char *p, size_t n)
 static void trip(void *arg, size_t bytes)
 {
     const struct floor *f = arg;
-    put(f, f->buf, bytes);
-    get(f, f->buf, bytes);
+    put(f, f->sbuf, bytes);
+    get(f, f->rbuf, bytes);
 }
 
 static void window(void *arg)
 {
     const struct floor *f = arg;
     for (int i = 0; i < BENCH_WINDOW; i++)
-        put(f, f->buf, 8);
-    get(f, f->buf, 8);
+        put(f, f->sbuf, 8);
+    get(f, f->rbuf, 8);
 }
 
 static struct addrinfo *resolve(const char *host, const char *port)
@@ -125,12 +125,12 @@ static void echo(struct floor *f, int scale, size_t max)
 {
     for (int i = 0; i < BENCH_SIZES; i++)
         for (int k = 0; bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale); k++) {
-            get(f, f->buf, bench_sizes[i].bytes);
-            put(f, f->buf, bench_sizes[i].bytes);
+            get(f, f->rbuf, bench_sizes[i].bytes);
+            put(f, f->sbuf, bench_sizes[i].bytes);
         }
     for (int k = 0; k < bench_windows(scale); k++) {
-        get(f, f->buf, 8 * BENCH_WINDOW);
-        put(f, f->buf, 8);
+        get(f, f->rbuf, 8 * BENCH_WINDOW);
+        put(f, f->sbuf, 8);
     }
 }
 
@@ -147,7 +147,9 @@ int main(int argc, char **argv)
     bool zero = argv[2][0] == '0';
     struct floor f = {.spin = strcmp(argv[1], "spin") == 0};
     f.fd = zero ? dial(argv[4], argv[3], cc) : await(argv[4], argv[3], cc);
-    f.buf = bench_buffer(max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes);
+    size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
+    f.sbuf = bench_buffer(room); /* apart, as in the programs that it is compared with */
+    f.rbuf = bench_buffer(room);
     if (f.spin)
         fcntl(f.fd, F_SETFL, O_NONBLOCK);
     if (!zero) {

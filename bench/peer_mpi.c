@@ -8,13 +8,13 @@
 
 #include "common.h"
 
-static char *buf;
+static char *sbuf, *rbuf;
 
 static void trip(void *arg, size_t bytes)
 {
     (void)arg;
-    MPI_Send(buf, (int)bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
-    MPI_Recv(buf, (int)bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(sbuf, (int)bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    MPI_Recv(rbuf, (int)bytes, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void window(void *arg)
@@ -22,24 +22,24 @@ static void window(void *arg)
     (void)arg;
     MPI_Request r[BENCH_WINDOW];
     for (int i = 0; i < BENCH_WINDOW; i++)
-        MPI_Isend(buf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &r[i]);
+        MPI_Isend(sbuf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &r[i]);
     MPI_Waitall(BENCH_WINDOW, r, MPI_STATUSES_IGNORE);
-    MPI_Recv(buf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(rbuf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void echo(int scale, size_t max)
 {
     for (int i = 0; i < BENCH_SIZES; i++)
         for (int k = 0; bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale); k++) {
-            MPI_Recv(buf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Send(buf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+            MPI_Recv(rbuf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(sbuf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
         }
     for (int k = 0; k < bench_windows(scale); k++) {
         MPI_Request r[BENCH_WINDOW];
         for (int i = 0; i < BENCH_WINDOW; i++)
-            MPI_Irecv(buf + 8 * i, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[i]);
+            MPI_Irecv(rbuf + 8 * i, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[i]);
         MPI_Waitall(BENCH_WINDOW, r, MPI_STATUSES_IGNORE);
-        MPI_Send(buf, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+        MPI_Send(sbuf, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
     }
 }
 
@@ -51,7 +51,9 @@ int main(int argc, char **argv)
     int scale = argc > 1 ? atoi(argv[1]) : 1;
     size_t max = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     bench_pin(me);
-    buf = bench_buffer(max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes);
+    size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
+    sbuf = bench_buffer(room);
+    rbuf = bench_buffer(room);
     if (me == 0) {
         for (int i = 0; i < BENCH_SIZES; i++)
             if (bench_wanted(bench_sizes[i].bytes, max))

@@ -2,6 +2,8 @@
 /* From nothing to a running engine: configuration, identity, transports, rendezvous, service thread. */
 #include "p2p/universe.h"
 
+#include <time.h>
+
 #define DEFAULT_TIMEOUT_S 1000.0
 
 static uint16_t allowed_transports(struct wio_universe *u)
@@ -117,6 +119,9 @@ static int meet(struct wio_universe *u, double timeout_s)
     if (u->peer == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a universe of %u processes",
                         u->table->size);
+    rc = wio_log_open(&u->log, u->cfg.log_file, (int)u->table->me); /* %r is known now */
+    if (rc != 0)
+        return rc;
     u->ctr.table_bytes = u->table->bytes;
     u->ctr.peer_bytes = (size_t)u->table->size * sizeof(struct wio_peer *);
     count_neighbours(u);
@@ -134,7 +139,11 @@ static struct wio_universe *universe_new(void)
     wio_os_random(&serial, sizeof serial);
     u->serial = serial == 0 ? 1 : serial;
     pthread_mutex_init(&u->lock, NULL);
-    pthread_cond_init(&u->turn, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* wio_os_now_ns() */
+    pthread_cond_init(&u->turn, &attr);
+    pthread_condattr_destroy(&attr);
     wio_list_init(&u->active);
     wio_list_init(&u->closed_eps);
     wio_list_init(&u->free_reqs);

@@ -181,9 +181,11 @@ int wio_universe_leave(struct wio_universe *u)
     drive(&l, all_closed, "finalize (goodbyes)");
     if (u->cfg.stats)
         print_stats(u);
+    bool used = u->inside > 0 || u->sleepers > 0; /* exit() while other threads still wait */
     wio_leave(u);
     wio_service_thread_stop(u);
-    wio_universe_destroy(u);
+    if (!used)
+        wio_universe_destroy(u);
     return l.gave_up ? wio_fail(WAITIO_ERR_TIMEOUT, "some peers gave no sign of life (WAITIO_LINGER)")
                      : 0;
 }

@@ -6,7 +6,7 @@
  *   rendezvous:          NEW -> ASKED (RTS) -> MOVING (CTS came: DATA ...) -> ACK -> DONE
  * and through QUEUED before any of them when there is no link or no credit yet. Sends up to
  * cfg.local_max are complete for the user at once: written, or copied into the send pool. ACK is
- * skipped for those: nobody waits for DONE.
+ * skipped for those that go eagerly: nobody waits for DONE.
  */
 #include "p2p/universe.h"
 
@@ -18,9 +18,10 @@ static size_t limit_of(const struct wio_request *r)
     return r->state == WIO_RS_MOVING && r->remote != 0 ? r->granted : r->bytes;
 }
 
+/* A rendezvous is always confirmed: a short send takes that way too when credit runs low. */
 static bool wants_done(const struct wio_request *r)
 {
-    return r->bytes > r->u->cfg.local_max;
+    return r->bytes > r->u->cfg.local_max || r->remote != 0;
 }
 
 static void own(struct wio_request *r)
@@ -255,44 +256,63 @@ static bool send_piece(struct wio_request *r)
 
 static void flush_ctl(struct wio_universe *u, struct wio_peer *p);
 
+static bool nothing_to_send(const struct wio_peer *p)
+{
+    return wio_list_empty(&p->sendq) && wio_list_empty(&p->bulk) && wio_list_empty(&p->ctlq);
+}
+
+/* No link: work (or a silent source to be dialled) needs one. */
+static void pump_without_link(struct wio_universe *u, struct wio_peer *p)
+{
+    if (nothing_to_send(p) && !p->doomed)
+        return;
+    if (wio_peer_connect(u, p) != 0)
+        wio_peer_fail(u, p, wio_last_code(), false, wio_last_error());
+}
+
+/* Envelopes that waited for link or credit, in their order. */
+static void pump_envelopes(struct wio_peer *p)
+{
+    struct wio_list *n;
+    while ((n = wio_list_first(&p->sendq)) != NULL) {
+        wio_list_remove(n);
+        if (!try_send(WIO_CONTAINER(n, struct wio_request, node))) {
+            wio_list_push_front(&p->sendq, n);
+            return;
+        }
+    }
+}
+
+/* Pieces of large messages, round robin, no more than the link takes. */
+static void pump_bulk(struct wio_universe *u, struct wio_peer *p)
+{
+    size_t chunk = u->attr[p->iface->tr->id].chunk;
+    for (int i = 0; i < PUMP_PIECES && !wio_list_empty(&p->bulk); i++) {
+        if (p->iface->tr->queued(p->ep) >= chunk)
+            return; /* their done() comes back here */
+        struct wio_list *n = wio_list_pop(&p->bulk);
+        if (!send_piece(WIO_CONTAINER(n, struct wio_request, node)))
+            return;
+    }
+    if (!wio_list_empty(&p->bulk) && !p->active) {
+        p->active = true;
+        wio_list_push(&u->active, &p->active_node);
+    }
+}
+
 void wio_send_pump(struct wio_universe *u, struct wio_peer *p)
 {
     if (p->dead)
         return;
     if (p->ep == NULL) {
-        if (wio_list_empty(&p->sendq) && wio_list_empty(&p->bulk) && wio_list_empty(&p->ctlq) &&
-            !p->doomed)
-            return;
-        if (wio_peer_connect(u, p) != 0)
-            wio_peer_fail(u, p, wio_last_code(), false, wio_last_error());
+        pump_without_link(u, p);
         return;
     }
     if (p->link != WIO_EP_READY)
         return;
     flush_ctl(u, p);
-    for (;;) {
-        struct wio_list *n = wio_list_first(&p->sendq);
-        if (n == NULL)
-            break;
-        struct wio_request *r = WIO_CONTAINER(n, struct wio_request, node);
-        wio_list_remove(n);
-        if (!try_send(r)) {
-            wio_list_push_front(&p->sendq, n);
-            break;
-        }
-    }
-    size_t chunk = u->attr[p->iface->tr->id].chunk;
-    for (int i = 0; i < PUMP_PIECES && !wio_list_empty(&p->bulk); i++) {
-        if (p->iface->tr->queued(p->ep) >= chunk)
-            break; /* their done() comes back here */
-        struct wio_list *n = wio_list_pop(&p->bulk);
-        if (!send_piece(WIO_CONTAINER(n, struct wio_request, node)))
-            break;
-    }
-    if (!wio_list_empty(&p->bulk) && !p->active && p->iface->tr->queued(p->ep) < chunk) {
-        p->active = true;
-        wio_list_push(&u->active, &p->active_node);
-    }
+    pump_envelopes(p);
+    pump_bulk(u, p);
     watch(p);
 }
 

@@ -10,10 +10,10 @@
  */
 #include "p2p/universe.h"
 
-#define TICK_SOON_NS 300000LL
+#define TICK_SOON_NS 500000LL
 #define TICK_MAX_NS 50000000LL
 #define AWAY_NS 60000000LL
-enum { QUIET_TICKS = 4 };
+enum { QUIET_TICKS = 100 }; /* waking it up costs the program more than its look at nothing */
 
 struct service {
     int64_t tick_ns; /* length of the current tick */

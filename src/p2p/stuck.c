@@ -57,6 +57,17 @@ static void dial_member(struct wio_universe *u, const struct waitio_group *g)
     }
 }
 
+/* Operations under way with a peer whose link a connection cap has closed: only a new link can tell whether
+ * it still lives. */
+static void redial(struct wio_universe *u)
+{
+    for (uint32_t i = 0; i < u->table->size; i++) {
+        struct wio_peer *p = u->peer[i];
+        if (p != NULL && p->ep == NULL && !p->dead && !wio_list_empty(&p->owned))
+            dial(u, i);
+    }
+}
+
 void wio_stuck_check(struct wio_universe *u, int64_t now)
 {
     struct scan s = {.u = u, .now = now, .dial_after = (int64_t)(u->cfg.dial_after * 1e9) - 1000000000LL};
@@ -65,6 +76,10 @@ void wio_stuck_check(struct wio_universe *u, int64_t now)
     wio_match_each_post(&u->match, look, &s);
     if (s.any != NULL)
         dial_member(u, s.any);
+    if (now - u->dial_ns > (int64_t)(u->cfg.dial_after * 1e9)) {
+        u->dial_ns = now;
+        redial(u);
+    }
 }
 
 static const char *state_text(const struct wio_request *r)

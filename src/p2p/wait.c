@@ -9,9 +9,12 @@
  */
 #include "p2p/universe.h"
 
+#include <time.h>
+
 #define PURE_SPIN_NS 40000       /* nobody else wants our processor */
 #define PURE_SPIN_SHARED_NS 4000 /* somebody does now and then */
 #define YIELD_NS 150000
+#define YIELD_MOVING_NS 2000000 /* data is on its way: the end is near */
 #define YIELD_CROWDED_NS 40000
 #define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
 #define YIELD_HOGGED_NS 400000 /* a yield that took this long met somebody who computes */
@@ -121,6 +124,11 @@ static void tick(struct wio_universe *u, struct poll_turn *t, int64_t now)
     }
 }
 
+static bool in_transit(const struct wio_request *r)
+{
+    return r != NULL && (r->state == WIO_RS_MOVING || r->state == WIO_RS_ACK);
+}
+
 /* An idle poll: spin, yield or sleep. */
 static void idle(struct wio_universe *u, struct poll_turn *t)
 {
@@ -136,7 +144,7 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
     int64_t pure = shared                    ? 0
                    : u->spin.contended > 0 ? PURE_SPIN_SHARED_NS
                                            : PURE_SPIN_NS;
-    int64_t limit = shared ? YIELD_CROWDED_NS : YIELD_NS;
+    int64_t limit = shared ? YIELD_CROWDED_NS : in_transit(t->hint) ? YIELD_MOVING_NS : YIELD_NS;
     if (u->cfg.spin_us >= 0)
         pure = limit = u->cfg.spin_us * 1000;
     if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0)
@@ -177,10 +185,13 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
     return 0;
 }
 
+/* Another thread drives the transports: sleep until it tells us something, or for a tick. */
 static void wait_turn(struct wio_universe *u)
 {
+    int64_t until = wio_os_now_ns() + TICK_NS / 4;
+    struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     u->sleepers++;
-    pthread_cond_wait(&u->turn, &u->lock);
+    pthread_cond_timedwait(&u->turn, &u->lock, &t);
     u->sleepers--;
 }
 
@@ -196,6 +207,8 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
     while (rc == 0 && !done(arg)) {
         if (u->polling) {
             wait_turn(u);
+            if (deadline_ns != INT64_MAX && !done(arg) && wio_os_now_ns() >= deadline_ns)
+                rc = WAITIO_ERR_TIMEOUT;
             continue;
         }
         struct poll_turn t = {.done = done, .arg = arg, .hint = hint, .what = what,

@@ -282,8 +282,10 @@ int wio_tcp_progress_ep(struct wio_ep *ep)
     if (WIO_UNLIKELY(l->state < TCP_READY))
         return wio_tcp_progress(&f->base, WIO_PROGRESS_FULL);
     f->stop = false;
-    if (l->pending && l->can_write)
+    if (l->pending && !l->write_failed) { /* also a full socket: asking beats waiting for its edge */
+        l->can_write = true;
         wio_tcp_tx_run(l);
+    }
     int count = tcp_can_read(l) ? wio_tcp_rx_run(l) : 0;
     if (!wio_list_empty(&f->done) || !wio_list_empty(&f->news))
         count += wio_tcp_dispatch(f);
