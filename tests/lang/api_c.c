@@ -15,7 +15,8 @@ static void expect(int ok, const char *what)
 
 static void everybody_to_everybody(waitio_group_t comm, int me, int n)
 {
-    double *in = malloc(sizeof(double) * 100 * (size_t)n), *out = malloc(sizeof(double) * 100 * (size_t)n);
+    double *in = malloc(sizeof(double) * 100 * (size_t)n),
+           *out = malloc(sizeof(double) * 100 * (size_t)n);
     WAITIO_MPI_Request *req = malloc(sizeof *req * 2 * (size_t)n);
     int *sta = malloc(sizeof(int) * 4 * 2 * (size_t)n), k = 0;
 
@@ -47,7 +48,8 @@ static void everybody_to_everybody(waitio_group_t comm, int me, int n)
 static void ring(int me, int n)
 {
     waitio_filter_func_t func[4] = {truef, truef, truef, truef}, *funcs = func;
-    int order[4] = {1, 2, 3, 4}, *orders = order, npb, out = me * me, in = -1, left = (me + n - 1) % n;
+    int order[4] = {1, 2, 3, 4}, *orders = order, npb, out = me * me, in = -1,
+        left = (me + n - 1) % n;
     waitio_group_t group;
     waitio_req_t req;
 

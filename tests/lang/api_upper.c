@@ -16,7 +16,8 @@ static void expect(int ok, const char *what)
 
 static void exchange(WAITIO_MPI_Comm comm, int me, int n)
 {
-    double *in = malloc(sizeof(double) * 100 * (size_t)n), *out = malloc(sizeof(double) * 100 * (size_t)n);
+    double *in = malloc(sizeof(double) * 100 * (size_t)n),
+           *out = malloc(sizeof(double) * 100 * (size_t)n);
     WAITIO_MPI_Request *req = malloc(sizeof *req * 2 * (size_t)n);
     WAITIO_MPI_Status *sta = malloc(sizeof *sta * 2 * (size_t)n), one;
     int k = 0, count, mine = me * me, theirs = -1, left = (me + n - 1) % n;
@@ -44,8 +45,8 @@ static void exchange(WAITIO_MPI_Comm comm, int me, int n)
                         WAITIO_MPI_ANY_TAG, comm, &one);
     expect(theirs == left * left && one.MPI_SOURCE == left && one.MPI_TAG == 0, "ring value");
     /* Nobody as partner: nothing happens. */
-    WAITIO_MPI_Sendrecv(&mine, 1, WAITIO_MPI_INT, WAITIO_MPI_PROC_NULL, 0, &theirs, 1, WAITIO_MPI_INT,
-                        WAITIO_MPI_PROC_NULL, 0, comm, &one);
+    WAITIO_MPI_Sendrecv(&mine, 1, WAITIO_MPI_INT, WAITIO_MPI_PROC_NULL, 0, &theirs, 1,
+                        WAITIO_MPI_INT, WAITIO_MPI_PROC_NULL, 0, comm, &one);
     expect(theirs == left * left && one.MPI_SOURCE == WAITIO_MPI_PROC_NULL, "null partner");
     free(in);
     free(out);
@@ -67,7 +68,8 @@ static void reductions(WAITIO_MPI_Comm comm, int me, int n)
     for (int i = 0; i < 5; i++)
         five[i] = sum[i] = me + i;
     if (me == 1 % n)
-        WAITIO_MPI_Reduce(WAITIO_MPI_IN_PLACE, sum, 5, WAITIO_MPI_DOUBLE, WAITIO_MPI_SUM, 1 % n, comm);
+        WAITIO_MPI_Reduce(WAITIO_MPI_IN_PLACE, sum, 5, WAITIO_MPI_DOUBLE, WAITIO_MPI_SUM, 1 % n,
+                          comm);
     else
         WAITIO_MPI_Reduce(five, NULL, 5, WAITIO_MPI_DOUBLE, WAITIO_MPI_SUM, 1 % n, comm);
     for (int i = 0; me == 1 % n && i < 5; i++)
@@ -90,7 +92,8 @@ static void reductions(WAITIO_MPI_Comm comm, int me, int n)
 static void gathers(WAITIO_MPI_Comm comm, int me, int n)
 {
     int mine[2] = {10 * me, 10 * me + 1}, *all = malloc(sizeof(int) * 3 * (size_t)n);
-    int *counts = malloc(sizeof(int) * (size_t)n), *displs = malloc(sizeof(int) * (size_t)n), part[3];
+    int *counts = malloc(sizeof(int) * (size_t)n), *displs = malloc(sizeof(int) * (size_t)n),
+        part[3];
     double *root = malloc(sizeof(double) * 3 * (size_t)n), third[3];
 
     WAITIO_MPI_Gather(mine, 2, WAITIO_MPI_INT, all, 2, WAITIO_MPI_INT, 0, comm);
@@ -98,7 +101,8 @@ static void gathers(WAITIO_MPI_Comm comm, int me, int n)
         expect(all[2 * r] == 10 * r && all[2 * r + 1] == 10 * r + 1, "gather");
     all[2 * me] = 10 * me;
     all[2 * me + 1] = 10 * me + 1;
-    WAITIO_MPI_Allgather(WAITIO_MPI_IN_PLACE, 0, WAITIO_MPI_DATATYPE_NULL, all, 2, WAITIO_MPI_INT, comm);
+    WAITIO_MPI_Allgather(WAITIO_MPI_IN_PLACE, 0, WAITIO_MPI_DATATYPE_NULL, all, 2, WAITIO_MPI_INT,
+                         comm);
     for (int r = 0; r < n; r++)
         expect(all[2 * r] == 10 * r && all[2 * r + 1] == 10 * r + 1, "allgather");
     for (int k = 0; k < 3 * n; k++)
