@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file auth.h
- * The one handshake of every connection (rendezvous, host leader, transports): both sides prove that
- * they know the job secret before any other byte is looked at. Challenge and response with
+ * The one handshake of every connection (rendezvous, host leader, transports): both sides prove
+ * that they know the job secret before any other byte is looked at. Challenge and response with
  * HMAC-SHA256 over the whole transcript, fresh nonces, bound to purpose, universe, protocol version
  * and both identities. A state machine on bytes: no I/O, no allocation, fixed memory.
  *
@@ -30,28 +30,34 @@
 
 struct wio_secret {
     uint8_t key[WIO_SECRET_MAX];
-    size_t len;   /* 0: WAITIO_SECRET=none, every proof is accepted from permitted addresses */
+    size_t len;       /* 0: WAITIO_SECRET=none, every proof is accepted from permitted addresses */
     char origin[256]; /* "cookie /home/u/.waitio/cookie", for messages */
 };
 /**
- * Find the secret as cfg says: none (warns), a named file, or the cookie (made on first use: temporary
- * file, link(), re-read). Files must be regular, owned by us, not accessible by group or others, 16 to
- * 256 bytes after trimming the trailing newline.
+ * Find the secret as cfg says: none (warns), a named file, or the cookie (made on first use:
+ * temporary file, link(), re-read). Files must be regular, owned by us, not accessible by group or
+ * others, 16 to 256 bytes after trimming the trailing newline.
  * @return 0; CONFIG / AUTH / SYSTEM naming file, owner or mode and the remedy
  */
 int wio_secret_load(struct wio_secret *s, const struct wio_config *cfg, struct wio_log *lg);
 /** Overwrite the key so that it does not stay in memory. The secret must not be in use any more. */
 void wio_secret_wipe(struct wio_secret *s);
 
-enum wio_auth_purpose { WIO_AUTH_BOOT = 1, WIO_AUTH_LEADER = 2, WIO_AUTH_LINK = 3, WIO_AUTH_SHM = 4 };
+enum wio_auth_purpose {
+    WIO_AUTH_BOOT = 1,
+    WIO_AUTH_LEADER = 2,
+    WIO_AUTH_LINK = 3,
+    WIO_AUTH_SHM = 4
+};
 enum wio_auth_role { WIO_AUTH_DIAL, WIO_AUTH_ACCEPT };
 enum wio_auth_state { WIO_AUTH_RUNNING, WIO_AUTH_DONE, WIO_AUTH_FAILED };
 /** "rendezvous", "host leader", ...; "unknown" for anything else. */
 const char *wio_auth_purpose_name(unsigned purpose);
 
-/** Who a side claims to be; bound into the proofs. rank = universe rank for links, else role specific. */
+/** Who a side claims to be; bound into the proofs. rank = universe rank for links, else role
+ * specific. */
 struct wio_auth_id {
-    uint8_t universe[WIO_UNIVERSE_ID]; /* LINK: id from the table; BOOT/LEADER: hash of the job id */
+    uint8_t universe[WIO_UNIVERSE_ID]; /* LINK: that of the table; else: hash of the job id */
     uint32_t rank;
     uint32_t extra; /* free for the user of the handshake, e.g. lane or incarnation */
 };
@@ -67,39 +73,44 @@ typedef int (*wio_auth_admit_fn)(void *arg, const struct wio_auth_id *peer, bool
 
 struct wio_auth {
     const struct wio_secret *secret;
-    struct wio_auth_id mine, peer;     /* peer: valid for the acceptor after HELLO, for the dialer given */
+    struct wio_auth_id mine;
+    struct wio_auth_id peer; /* valid for the acceptor after HELLO, for the dialer given */
     wio_auth_admit_fn admit;
     void *admit_arg;
     uint8_t purpose, role, state, step;
     uint8_t out[WIO_AUTH_MESSAGE_MAX], in[WIO_AUTH_MESSAGE_MAX];
     uint16_t out_len, out_off, in_len, in_need;
     uint8_t nonce_mine[16], nonce_peer[16];
-    uint8_t transcript[32];            /* running SHA-256 of all messages so far */
-    int error;                         /* WAITIO_ERR_* when FAILED */
-    bool refused_by_peer;              /* the text came from the other side */
-    bool garbage;                      /* what came was no WaitIO handshake at all, or nothing */
-    char text[480];                    /* reason when FAILED, printable */
+    uint8_t transcript[32]; /* running SHA-256 of all messages so far */
+    int error;              /* WAITIO_ERR_* when FAILED */
+    bool refused_by_peer;   /* the text came from the other side */
+    bool garbage;           /* what came was no WaitIO handshake at all, or nothing */
+    char text[480];         /* reason when FAILED, printable */
 };
 
-/** Begin. For the dialer @p peer is whom it expects to meet (universe and rank are checked; extra is not, and is
- *  filled in with what the acceptor says); the acceptor passes NULL and an admit function (NULL: everybody who proves
- *  the secret). The universes of both sides must be equal. The secret and admit_arg must outlive the handshake.
+/** Begin. For the dialer @p peer is whom it expects to meet (universe and rank are checked; extra
+ * is not, and is filled in with what the acceptor says); the acceptor passes NULL and an admit
+ * function (NULL: everybody who proves the secret). The universes of both sides must be equal. The
+ * secret and admit_arg must outlive the handshake.
  *  @return 0; ARG; SYSTEM when there are no random bytes or no SHA-256 */
 int wio_auth_start(struct wio_auth *a, enum wio_auth_role role, enum wio_auth_purpose purpose,
                    const struct wio_secret *secret, const struct wio_auth_id *mine,
                    const struct wio_auth_id *peer, wio_auth_admit_fn admit, void *admit_arg);
-/** Bytes to write now (0 = none). After writing n of them call wio_auth_sent(n). Also after FAILED: the
- *  refusal, to be sent if possible before closing (nothing for garbage: strangers are closed silently). */
+/** Bytes to write now (0 = none). After writing n of them call wio_auth_sent(n). Also after FAILED:
+ * the refusal, to be sent if possible before closing (nothing for garbage: strangers are closed
+ * silently). */
 size_t wio_auth_output(const struct wio_auth *a, const void **buf);
-/** The first @p n bytes of the output were written. The acceptor becomes DONE here, when its READY has been written
- *  to the last byte: look at a->state after this call as well as after wio_auth_input. */
+/** The first @p n bytes of the output were written. The acceptor becomes DONE here, when its READY
+ * has been written to the last byte: look at a->state after this call as well as after
+ * wio_auth_input. */
 void wio_auth_sent(struct wio_auth *a, size_t n);
-/** How many bytes may be read at most now without reading past the handshake (0 = none expected). */
+/** How many bytes may be read at most now without reading past the handshake (0 = none expected).
+ */
 size_t wio_auth_want(const struct wio_auth *a);
 /** Feed received bytes (n <= wio_auth_want()). @return new state */
 enum wio_auth_state wio_auth_input(struct wio_auth *a, const void *buf, size_t n);
-/** End of stream (@p oserr 0) or an error (-errno; -ETIMEDOUT: the caller's deadline passed) came instead of bytes.
- *  Sets FAILED with a fitting text: PEER or TIMEOUT. Harmless after the end. */
+/** End of stream (@p oserr 0) or an error (-errno; -ETIMEDOUT: the caller's deadline passed) came
+ * instead of bytes. Sets FAILED with a fitting text: PEER or TIMEOUT. Harmless after the end. */
 void wio_auth_eof(struct wio_auth *a, int oserr);
 
 /**

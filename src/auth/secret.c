@@ -55,12 +55,10 @@ static ssize_t read_all(int fd, uint8_t *buf, size_t n)
     return (ssize_t)have;
 }
 
-/* @return 0, or AUTH / SYSTEM with text, or -ENOENT, -ESTALE for the caller to judge: *oserr */
-static int read_key(struct wio_secret *s, const char *path, int *oserr)
+/* Open and check. @return descriptor, or a WAITIO_ERR_* with *oserr (0: not the system's fault) */
+static int open_checked(const char *path, int *oserr)
 {
     struct wio_os_stat st;
-    uint8_t buf[WIO_SECRET_MAX + 3]; /* a line end, and one byte to notice what is too long */
-    *oserr = 0;
     /* Not by opening: a named pipe would block there. What counts is fstat, below. */
     int rc = wio_os_stat(path, &st);
     if (rc == 0 && !st.is_file)
@@ -72,33 +70,54 @@ static int read_key(struct wio_secret *s, const char *path, int *oserr)
     }
     rc = wio_os_fstat(fd, &st);
     if (rc < 0) {
-        wio_os_close(fd);
         *oserr = rc;
-        return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "secret file %s: fstat", path);
+        rc = wio_fail_os(WAITIO_ERR_SYSTEM, rc, "secret file %s: fstat", path);
+    } else {
+        rc = check_owner_and_mode(path, &st);
     }
-    rc = check_owner_and_mode(path, &st);
-    ssize_t n = rc != 0 ? 0 : read_all(fd, buf, sizeof buf);
+    if (rc == 0)
+        return fd;
     wio_os_close(fd);
-    if (rc != 0)
-        return rc;
+    return rc;
+}
+
+/* Take the key out of what was read. @return 0 or CONFIG */
+static int take_key(struct wio_secret *s, const char *path, const uint8_t *buf, size_t n)
+{
+    size_t len = n;
+    if (len > 0 && buf[len - 1] == '\n')
+        len--;
+    if (len > 0 && buf[len - 1] == '\r')
+        len--;
+    if (len < SECRET_MIN || len > WIO_SECRET_MAX)
+        return wio_fail(WAITIO_ERR_CONFIG,
+                        "secret file %s holds %s%zu bytes; a secret has %d to %d (a new one: head "
+                        "-c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n' > FILE)",
+                        path, len > WIO_SECRET_MAX ? "at least " : "", len, SECRET_MIN,
+                        WIO_SECRET_MAX);
+    memcpy(s->key, buf, len);
+    s->len = len;
+    return 0;
+}
+
+/* @return 0, or an error with text; *oserr tells the caller why the system refused, else 0 */
+static int read_key(struct wio_secret *s, const char *path, int *oserr)
+{
+    uint8_t buf[WIO_SECRET_MAX + 3]; /* a line end, and one byte to notice what is too long */
+    *oserr = 0;
+    int rc, fd = open_checked(path, oserr);
+    if (fd < 0)
+        return fd;
+    ssize_t n = read_all(fd, buf, sizeof buf);
+    wio_os_close(fd);
     if (n < 0) {
         *oserr = (int)n;
-        return wio_fail_os(WAITIO_ERR_SYSTEM, (int)n, "secret file %s: read", path);
+        rc = wio_fail_os(WAITIO_ERR_SYSTEM, (int)n, "secret file %s: read", path);
+    } else {
+        rc = take_key(s, path, buf, (size_t)n);
     }
-    if (n > 0 && buf[n - 1] == '\n')
-        n--;
-    if (n > 0 && buf[n - 1] == '\r')
-        n--;
-    s->len = n >= SECRET_MIN && n <= WIO_SECRET_MAX ? (size_t)n : 0;
-    memcpy(s->key, buf, s->len);
     OPENSSL_cleanse(buf, sizeof buf);
-    if (s->len == 0)
-        return wio_fail(
-            WAITIO_ERR_CONFIG,
-            "secret file %s holds %s%zd bytes; a secret has %d to %d (for a new one: head -c 32 "
-            "/dev/urandom | od -An -tx1 | tr -d ' \\n' > FILE)",
-            path, n > WIO_SECRET_MAX ? "at least " : "", n, SECRET_MIN, WIO_SECRET_MAX);
-    return 0;
+    return rc;
 }
 
 /* ---- the cookie ---- */
@@ -222,8 +241,9 @@ static int load_cookie(struct wio_secret *s, struct wio_log *lg)
     rc = read_key(s, path, &oserr);
     if (rc != 0 && oserr == -ENOENT) {
         rc = make_cookie(path, lg);
-        if (rc == 0)
-            rc = read_key(s, path, &oserr);
+        if (rc != 0)
+            return rc;
+        rc = read_key(s, path, &oserr);
         if (rc == 0)
             wio_clear_error(); /* that there was none yet is no error */
     }

@@ -13,20 +13,19 @@
  *        5    1 flags        WIO_FRAME_CRC
  *        6    2 reason       GOODBYE: enum wio_bye_reason; else 0
  *        8    4 payload      bytes after the header
- *       12    4 seq          number of this frame on this link, from 1 (MESSAGE frames only; else 0)
- *       16    4 ack          highest seq received in the other direction
- *       20    4 crc          CRC32C of p2p part and payload when WIO_FRAME_CRC, else 0
+ *       12    4 seq          number of this frame on this link, from 1 (MESSAGE frames only; else
+ * 0) 16    4 ack          highest seq received in the other direction 20    4 crc          CRC32C
+ * of p2p part and payload when WIO_FRAME_CRC, else 0
  *   ------ ---- -----        ------- p2p part (kind MESSAGE): owned by p2p, opaque to transports
  *       24    1 op           enum wio_msg_op
  *       25    1 flags        0
  *       26    2 reserved     0
- *       28    4 credit       receiver's cumulative grant to its peer, in units of WIO_CREDIT_UNIT, modulo 2^32
- *       32    4 tag
- *       36    4 envelope     number of this envelope between the ordered pair, from 1 (EAGER, RTS)
- *       40    8 space        message space (EAGER, RTS); receiver's request id (CTS: chosen, DATA: echoed)
- *       48    8 a            EAGER, RTS: total bytes; CTS: bytes wanted (less than asked = truncation);
- *                            DATA, MORE: offset of the payload in the message; DONE: bytes taken
- *       56    8 b            EAGER, RTS: sender's request id (0: no DONE wanted); CTS, DONE: the same echoed;
+ *       28    4 credit       receiver's cumulative grant to its peer, in units of WIO_CREDIT_UNIT,
+ * modulo 2^32 32    4 tag 36    4 envelope     number of this envelope between the ordered pair,
+ * from 1 (EAGER, RTS) 40    8 space        message space (EAGER, RTS); receiver's request id (CTS:
+ * chosen, DATA: echoed) 48    8 a            EAGER, RTS: total bytes; CTS: bytes wanted (less than
+ * asked = truncation); DATA, MORE: offset of the payload in the message; DONE: bytes taken 56    8
+ * b            EAGER, RTS: sender's request id (0: no DONE wanted); CTS, DONE: the same echoed;
  *                            MORE: envelope number in the low 32 bits
  *
  * Version 1: first.
@@ -40,9 +39,9 @@
 
 #define WIO_WIRE_MAGIC 0x4957u
 #define WIO_WIRE_VERSION 1
-#define WIO_HDR_BYTES 64      /* whole header */
-#define WIO_LINK_BYTES 24     /* link part */
-#define WIO_MSG_BYTES 40      /* p2p part */
+#define WIO_HDR_BYTES 64  /* whole header */
+#define WIO_LINK_BYTES 24 /* link part */
+#define WIO_MSG_BYTES 40  /* p2p part */
 #define WIO_PAYLOAD_MAX (16u << 20)
 #define WIO_CREDIT_UNIT 64u
 #define WIO_FRAME_CRC 1u
@@ -87,14 +86,16 @@ struct wio_msg {
 };
 
 void wio_frame_encode(const struct wio_frame *f, uint8_t out[WIO_LINK_BYTES]);
-/** @return 0, or WAITIO_ERR_PROTOCOL / WAITIO_ERR_VERSION with *why set to a static text (never NULL then).
- *  Checks magic, version, kind, lane, flags, reason, payload <= WIO_PAYLOAD_MAX, payload == 0 unless MESSAGE. */
+/** @return 0, or WAITIO_ERR_PROTOCOL / WAITIO_ERR_VERSION with *why set to a static text (never
+ * NULL then). Checks magic, version, kind, lane, flags, reason, payload <= WIO_PAYLOAD_MAX, payload
+ * == 0 unless MESSAGE. */
 int wio_frame_decode(const uint8_t in[WIO_LINK_BYTES], struct wio_frame *f, const char **why);
 
 void wio_msg_encode(const struct wio_msg *m, uint8_t out[WIO_MSG_BYTES]);
 /** @param payload bytes that follow. Checks op, tag >= 0 (EAGER, RTS), total and offsets against
- *  SSIZE_MAX and payload (EAGER: payload <= a; RTS, CTS, DONE, CREDIT: payload 0; MORE, DATA: payload > 0,
- *  a + payload does not overflow), envelope != 0 where needed. @return as wio_frame_decode. */
+ *  SSIZE_MAX and payload (EAGER: payload <= a; RTS, CTS, DONE, CREDIT: payload 0; MORE, DATA:
+ * payload > 0, a + payload does not overflow), envelope != 0 where needed. @return as
+ * wio_frame_decode. */
 int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio_msg *m,
                    const char **why);
 const char *wio_msg_op_name(uint8_t op);
