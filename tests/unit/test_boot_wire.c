@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages of the rendezvous as bytes, and the table image: what is written is read back; nothing else is taken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "boot/boot_table.h"
+#include "boot/boot_wire.h"
+#include "os/os.h"
+
+static uint8_t buf[WIO_BOOT_PAYLOAD_MAX];
+
+static void headers(void **state)
+{
+    (void)state;
+    struct wio_boot_hdr h;
+    wio_boot_put_hdr(buf, WIO_BOOT_REG, 400);
+    static const uint8_t golden[] = {'W', 'I', 'O', 'B', 1, 0, 4, 0, 0x90, 1, 0, 0};
+    assert_memory_equal(buf, golden, sizeof golden);
+    assert_int_equal(wio_boot_get_hdr(buf, &h), 0);
+    assert_int_equal(h.type, WIO_BOOT_REG);
+    assert_int_equal(h.len, 400);
+    buf[4] = 9;
+    assert_int_equal(wio_boot_get_hdr(buf, &h), WAITIO_ERR_VERSION);
+    wio_boot_put_hdr(buf, WIO_BOOT_REG, WIO_BOOT_PAYLOAD_MAX + 1);
+    assert_int_equal(wio_boot_get_hdr(buf, &h), WAITIO_ERR_PROTOCOL);
+    wio_boot_put_hdr(buf, WIO_BOOT_TABLE, WIO_BOOT_PAYLOAD_MAX + 1);
+    assert_int_equal(wio_boot_get_hdr(buf, &h), 0);
+    wio_boot_put_hdr(buf, WIO_BOOT_TYPES, 0);
+    assert_int_equal(wio_boot_get_hdr(buf, &h), WAITIO_ERR_PROTOCOL);
+    wio_boot_put_hdr(buf, WIO_BOOT_ACK, 0);
+    buf[0] = 'w';
+    assert_int_equal(wio_boot_get_hdr(buf, &h), WAITIO_ERR_PROTOCOL);
+}
+
+static void texts_are_made_printable(void **state)
+{
+    (void)state;
+    struct wio_boot_hello in = {.pid = 70000, .job = "a\033[2Jb", .host = "h"}, out;
+    size_t n = wio_boot_put_hello(buf, &in);
+    assert_int_equal(wio_boot_get_hello(buf, n, &out), 0);
+    assert_int_equal(out.pid, 70000);
+    assert_string_equal(out.job, "a?[2Jb");
+    assert_string_equal(out.host, "h");
+    for (size_t k = 0; k < n; k++)
+        assert_int_equal(wio_boot_get_hello(buf, k, &out), WAITIO_ERR_PROTOCOL);
+    assert_int_equal(wio_boot_get_hello(buf, n + 1, &out), WAITIO_ERR_PROTOCOL);
+    memset(in.job, 'j', sizeof in.job); /* too long: shortened */
+    n = wio_boot_put_hello(buf, &in);
+    assert_true(n <= WIO_BOOT_HELLO_MAX);
+    assert_int_equal(wio_boot_get_hello(buf, n, &out), 0);
+    assert_int_equal(strlen(out.job), WIO_BOOT_NAME - 1);
+}
+
+static void small_messages(void **state)
+{
+    (void)state;
+    struct wio_boot_welcome w = {7, WIO_BOOT_COMPLETE, "job"}, w2;
+    size_t n = wio_boot_put_welcome(buf, &w);
+    assert_int_equal(wio_boot_get_welcome(buf, n, &w2), 0);
+    assert_true(w2.npb == 7 && w2.flags == WIO_BOOT_COMPLETE);
+    assert_int_equal(wio_boot_get_welcome(buf, n - 1, &w2), WAITIO_ERR_PROTOCOL);
+    struct wio_boot_progress p = {3, 9, "PB 1: rank 2 of 9"}, p2;
+    n = wio_boot_put_progress(buf, &p);
+    assert_int_equal(wio_boot_get_progress(buf, n, &p2), 0);
+    assert_true(p2.joined == 3 && p2.expected == 9);
+    assert_string_equal(p2.missing, p.missing);
+    struct wio_boot_refuse r = {WAITIO_ERR_JOIN, 1, 2, 77, WIO_BOOT_RETRY, "because"}, r2;
+    n = wio_boot_put_refuse(buf, &r);
+    assert_int_equal(wio_boot_get_refuse(buf, n, &r2), 0);
+    assert_true(r2.code == WAITIO_ERR_JOIN && r2.pbid == 1 && r2.rank == 2 && r2.incarnation == 77 &&
+                r2.flags == WIO_BOOT_RETRY);
+    assert_string_equal(r2.text, "because");
+    r.code = 0; /* a refusal that says success */
+    n = wio_boot_put_refuse(buf, &r);
+    assert_int_equal(wio_boot_get_refuse(buf, n, &r2), WAITIO_ERR_PROTOCOL);
+    struct wio_boot_leave l = {1, 2, 3}, l2;
+    n = wio_boot_put_leave(buf, &l);
+    assert_int_equal(wio_boot_get_leave(buf, n, &l2), 0);
+    assert_memory_equal(&l, &l2, sizeof l);
+    assert_int_equal(wio_boot_get_leave(buf, n + 1, &l2), WAITIO_ERR_PROTOCOL);
+}
+
+static void hosts(void **state)
+{
+    (void)state;
+    struct wio_tab_host h[2] = {{.identity = 5, .naddr = 2}, {.identity = 6}}, out[WIO_BOOT_HOSTS_PER_MSG];
+    h[0].addr[0] = (struct wio_tab_addr){4, 0, 24, 0, 0, {10, 0, 0, 1}};
+    h[0].addr[1] = (struct wio_tab_addr){6, 0, 64, 0, 3, {0xfe, 0x80}};
+    uint32_t first, count;
+    size_t n = wio_boot_put_hosts(buf, 9, h, 2);
+    assert_int_equal(wio_boot_get_hosts(buf, n, &first, out, &count), 0);
+    assert_true(first == 9 && count == 2);
+    assert_true(wio_boot_host_equal(&h[0], &out[0]) && wio_boot_host_equal(&h[1], &out[1]));
+    assert_false(wio_boot_host_equal(&h[0], &out[1]));
+    for (size_t k = 0; k < n; k++)
+        assert_int_equal(wio_boot_get_hosts(buf, k, &first, out, &count), WAITIO_ERR_PROTOCOL);
+    buf[20] = 5; /* family */
+    assert_int_equal(wio_boot_get_hosts(buf, n, &first, out, &count), WAITIO_ERR_PROTOCOL);
+    wio_boot_put_hosts(buf, 9, h, 2);
+    wio_put32(buf + 16, WIO_HOST_ADDRS + 1);
+    assert_int_equal(wio_boot_get_hosts(buf, sizeof buf, &first, out, &count), WAITIO_ERR_PROTOCOL);
+    wio_put32(buf + 4, WIO_BOOT_HOSTS_PER_MSG + 1);
+    assert_int_equal(wio_boot_get_hosts(buf, sizeof buf, &first, out, &count), WAITIO_ERR_PROTOCOL);
+}
+
+static void registrations(void **state)
+{
+    (void)state;
+    struct wio_boot_reg r[2] = {{1, 2, 3, 0, 4, 5, 6, 7, 8, 9}, {.token = UINT64_MAX}}, out;
+    uint32_t count;
+    size_t n = wio_boot_put_regs(buf, r, 2);
+    assert_int_equal(wio_boot_get_regs(buf, n, &count), 0);
+    assert_int_equal(count, 2);
+    wio_boot_reg_at(buf, 0, &out);
+    assert_true(out.pbid == 1 && out.npb == 2 && out.nprocs == 3 && out.host == 4 && out.pid == 5 &&
+                out.incarnation == 6 && out.port == 7 && out.caps == 8 && out.token == 9);
+    wio_boot_reg_at(buf, 1, &out);
+    assert_true(out.token == UINT64_MAX && out.pbid == 0);
+    assert_int_equal(wio_boot_get_regs(buf, n - 1, &count), WAITIO_ERR_PROTOCOL);
+    assert_int_equal(wio_boot_get_regs(buf, 0, &count), WAITIO_ERR_PROTOCOL);
+}
+
+/* An image of two blocks (1 and 2 processes) on two hosts, in wire order. */
+static void *image(size_t *bytes)
+{
+    struct wio_image im;
+    *bytes = (size_t)wio_image_bytes(2, 2, 3);
+    void *p = calloc(1, *bytes);
+    wio_image_layout(&im, p, 2, 2);
+    *im.head = (struct wio_image_head){.magic = WIO_IMAGE_MAGIC, .bytes = *bytes, .universe = "u", .npb = 2, .nhosts = 2,
+                                       .size = 3};
+    im.pb_size[0] = 1;
+    im.pb_size[1] = 2;
+    im.pb_base[1] = 1;
+    im.ep[2].host = 1;
+    im.ep[2].port = 99;
+    wio_image_to_wire(&im);
+    return p;
+}
+
+static void images(void **state)
+{
+    (void)state;
+    size_t n;
+    struct wio_table *t;
+    void *p = image(&n);
+    assert_int_equal(wio_image_from_wire(p, n), 0);
+    assert_int_equal(wio_table_open(p, n, false, 1, 1, &t), 0);
+    assert_true(t->me == 2 && t->size == 3 && t->npb == 2 && t->ep[2].port == 99 && t->universe[0] == 'u');
+    assert_true(wio_table_pb_of(t, 0) == 0 && wio_table_pb_of(t, 1) == 1 && wio_table_pb_of(t, 2) == 1);
+    wio_table_free(t);
+    p = image(&n);
+    ((uint8_t *)p)[n - 3] ^= 1; /* damaged on the way */
+    assert_int_equal(wio_image_from_wire(p, n), WAITIO_ERR_PROTOCOL);
+    free(p);
+    p = image(&n);
+    assert_int_equal(wio_image_from_wire(p, n - 1), WAITIO_ERR_PROTOCOL);
+    free(p);
+}
+
+/* Whoever gave the image: what does not fit together is not used. */
+static void hostile_images(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        size_t n;
+        struct wio_table *t;
+        struct wio_image im;
+        uint32_t pbid = 1, rank = 1;
+        void *p = image(&n);
+        assert_int_equal(wio_image_from_wire(p, n), 0);
+        wio_image_layout(&im, p, 2, 2);
+        switch (i) {
+        case 0:
+            im.head->size = 4;
+            break;
+        case 1:
+            im.head->nhosts = UINT32_MAX;
+            break;
+        case 2:
+            im.pb_base[1] = 2;
+            break;
+        case 3:
+            im.pb_size[1] = 3;
+            break;
+        case 4:
+            im.ep[0].host = 2;
+            break;
+        case 5:
+            im.host[1].naddr = 9;
+            break;
+        case 6:
+            rank = 2;
+            break;
+        case 7:
+            pbid = 2;
+            break;
+        default:
+            im.head->magic++;
+        }
+        assert_int_equal(wio_table_open(p, n, false, pbid, rank, &t), WAITIO_ERR_PROTOCOL);
+        free(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(headers), cmocka_unit_test(texts_are_made_printable),
+        cmocka_unit_test(small_messages), cmocka_unit_test(hosts),
+        cmocka_unit_test(registrations), cmocka_unit_test(images),
+        cmocka_unit_test(hostile_images),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
