@@ -88,7 +88,7 @@ struct wio_msg {
 void wio_frame_encode(const struct wio_frame *f, uint8_t out[WIO_LINK_BYTES]);
 /** @return 0, or WAITIO_ERR_PROTOCOL / WAITIO_ERR_VERSION with *why set to a static text (never
  * NULL then). Checks magic, version, kind, lane, flags, reason, payload <= WIO_PAYLOAD_MAX, payload
- * == 0 unless MESSAGE. */
+ * == 0 unless MESSAGE, seq and crc likewise. */
 int wio_frame_decode(const uint8_t in[WIO_LINK_BYTES], struct wio_frame *f, const char **why);
 
 void wio_msg_encode(const struct wio_msg *m, uint8_t out[WIO_MSG_BYTES]);
