@@ -4,9 +4,9 @@
 
 run_blocks.py [--limit S] [--expect N] [--quiet-ok] COUNT PROGRAM [COUNT PROGRAM ...]
 
-Each COUNT PROGRAM pair is one block of COUNT processes. Every process must end with status 0 (or N)
-and print `ok` (when 0 is expected) before the limit; otherwise all output is shown and the status is
-1. The run has a home, a secret, a job id and a port of its own, all on 127.0.0.1.
+Each COUNT PROGRAM pair is one block of COUNT processes. Every process must end with status 0 (or
+N) and print `ok` (when 0 is expected) before the limit; otherwise all output is shown and the
+status is 1. The run has a home, a secret, a job id and a port of its own, all on 127.0.0.1.
 """
 
 import argparse
@@ -27,9 +27,14 @@ def free_port():
 def start(blocks, home, log_dir):
     """Start every process of every block; return (name, process, log path) triples."""
     base = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "COUPLER_"))}
-    base.update(HOME=home, WAITIO_MASTER_HOST="127.0.0.1", WAITIO_MASTER_PORT=str(free_port()),
-                WAITIO_JOB_ID=f"lang{os.getpid()}", WAITIO_NPB=str(len(blocks)),
-                WAITIO_INIT_TIMEOUT="60")
+    base.update(
+        HOME=home,
+        WAITIO_MASTER_HOST="127.0.0.1",
+        WAITIO_MASTER_PORT=str(free_port()),
+        WAITIO_JOB_ID=f"lang{os.getpid()}",
+        WAITIO_NPB=str(len(blocks)),
+        WAITIO_INIT_TIMEOUT="60",
+    )
     for name in ("WAITIO_COMM_TYPE", "WAITIO_LOG", "WAITIO_PROGRESS", "WAITIO_ERRORS"):
         if name in os.environ:
             base[name] = os.environ[name]
@@ -40,8 +45,13 @@ def start(blocks, home, log_dir):
             name = f"{os.path.basename(program)} {pbid}.{rank}"
             path = os.path.join(log_dir, f"{pbid}.{rank}")
             with open(path, "wb") as log:
-                started.append((name, subprocess.Popen([program], env=env, stdout=log,
-                                                       stderr=subprocess.STDOUT), path))
+                started.append(
+                    (
+                        name,
+                        subprocess.Popen([program], env=env, stdout=log, stderr=subprocess.STDOUT),
+                        path,
+                    )
+                )
     return started
 
 
@@ -79,7 +89,9 @@ def main():
             good = process.returncode == args.expect
             good = good and (args.expect != 0 or args.quiet_ok or "ok" in text.split())
             failed |= not good
-            end = "did not end in time" if process.pid in late else f"ended with {process.returncode}"
+            end = (
+                "did not end in time" if process.pid in late else f"ended with {process.returncode}"
+            )
             print(f"{name}: {'passed' if good else 'FAILED, ' + end}")
             if not good or args.expect:
                 print(text)

@@ -25,8 +25,14 @@ def pkg_config(install_dir, package):
     if not (folder / f"{package}.pc").exists():
         pytest.skip(f"{package} was not built (no Fortran compiler)")
     env = dict(os.environ, PKG_CONFIG_PATH=str(folder))
-    done = subprocess.run(["pkg-config", "--cflags", "--libs", package], env=env, text=True,
-                          capture_output=True, timeout=20, check=True)
+    done = subprocess.run(
+        ["pkg-config", "--cflags", "--libs", package],
+        env=env,
+        text=True,
+        capture_output=True,
+        timeout=20,
+        check=True,
+    )
     return done.stdout.split()
 
 
@@ -37,9 +43,20 @@ def build(source, install_dir, tmp_path):
     program = tmp_path / pathlib.Path(source).stem
     flags = pkg_config(install_dir, package)
     libdir = next(install_dir.glob("**/libwaitio.so")).parent
-    done = subprocess.run([*command, str(ROOT / "examples" / source), "-o", str(program), *flags,
-                           f"-Wl,-rpath,{libdir}"],
-                          capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [
+            *command,
+            str(ROOT / "examples" / source),
+            "-o",
+            str(program),
+            *flags,
+            f"-Wl,-rpath,{libdir}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return program
 
@@ -48,23 +65,40 @@ def build(source, install_dir, tmp_path):
 def test_example_builds_and_runs(source, install_dir, tmp_path):
     program = build(source, install_dir, tmp_path)
     blocks = [word for count in EXAMPLES[source][2] for word in (str(count), str(program))]
-    done = subprocess.run([sys.executable, str(RUN), "--limit", "60", "--quiet-ok", *blocks],
-                          capture_output=True, text=True, timeout=90, check=False)
+    done = subprocess.run(
+        [sys.executable, str(RUN), "--limit", "60", "--quiet-ok", *blocks],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_example_is_tested():
-    found = {str(p.relative_to(ROOT / "examples")) for folder in ("c", "fortran")
-             for p in (ROOT / "examples" / folder).iterdir() if p.is_file() and p.suffix != ".md"}
+    found = {
+        str(p.relative_to(ROOT / "examples"))
+        for folder in ("c", "fortran")
+        for p in (ROOT / "examples" / folder).iterdir()
+        if p.is_file() and p.suffix != ".md"
+    }
     assert found == set(EXAMPLES)
 
 
-@pytest.mark.skipif(not shutil.which("mpicc.openmpi") or not shutil.which("mpicc.mpich"),
-                    reason="needs Open MPI and MPICH")
+@pytest.mark.skipif(
+    not shutil.which("mpicc.openmpi") or not shutil.which("mpicc.mpich"),
+    reason="needs Open MPI and MPICH",
+)
 def test_demo_checks_its_numbers(build_dir):
     """Three blocks, two MPI implementations: the demo itself compares every number."""
     env = dict(os.environ, WAITIO_BUILD_DIR=str(build_dir))
-    done = subprocess.run(["sh", str(ROOT / "examples" / "demo" / "run.sh")], env=env, text=True,
-                          capture_output=True, timeout=120, check=False)
+    done = subprocess.run(
+        ["sh", str(ROOT / "examples" / "demo" / "run.sh")],
+        env=env,
+        text=True,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("  ok") == 3, done.stdout

@@ -101,23 +101,28 @@ static int result(int op, int a, int b)
 /* Which pairs MPI defines (and CHAR, which is an integer here). */
 static bool defined(int kind, int op)
 {
-    bool integer = kind <= WIO_KIND_U64, real = kind == WIO_KIND_F32 || kind == WIO_KIND_F64;
-    bool complex = kind == WIO_KIND_C32 || kind == WIO_KIND_C64;
-    bool logical = kind == WIO_KIND_BOOL || kind == WIO_KIND_LOGICAL;
+    enum { INTEGER = 1, REAL = 2, COMPLEX = 4, LOGICAL = 8, BYTES = 16 };
+    static const int families[WIO_KIND_COUNT] = {
+        [WIO_KIND_I8] = INTEGER,   [WIO_KIND_I16] = INTEGER,     [WIO_KIND_I32] = INTEGER,
+        [WIO_KIND_I64] = INTEGER,  [WIO_KIND_U8] = INTEGER,      [WIO_KIND_U16] = INTEGER,
+        [WIO_KIND_U32] = INTEGER,  [WIO_KIND_U64] = INTEGER,     [WIO_KIND_F32] = REAL,
+        [WIO_KIND_F64] = REAL,     [WIO_KIND_C32] = COMPLEX,     [WIO_KIND_C64] = COMPLEX,
+        [WIO_KIND_BOOL] = LOGICAL, [WIO_KIND_LOGICAL] = LOGICAL, [WIO_KIND_BYTE] = BYTES,
+    };
 
     switch (op) {
     case WAITIO_MPI_SUM:
     case WAITIO_MPI_PROD:
-        return integer || real || complex;
+        return families[kind] & (INTEGER | REAL | COMPLEX);
     case WAITIO_MPI_MAX:
     case WAITIO_MPI_MIN:
-        return integer || real;
+        return families[kind] & (INTEGER | REAL);
     case WAITIO_MPI_LAND:
     case WAITIO_MPI_LOR:
     case WAITIO_MPI_LXOR:
-        return integer || logical;
+        return families[kind] & (INTEGER | LOGICAL);
     default:
-        return integer || kind == WIO_KIND_BYTE;
+        return families[kind] & (INTEGER | BYTES);
     }
 }
 
