@@ -65,6 +65,12 @@ int wio_os_random(void *buf, size_t n)
     return 0;
 }
 
+int wio_os_cpus_online(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
 int wio_os_cpus(void)
 {
     /* The kernel refuses a set smaller than its own: grow until it fits. */

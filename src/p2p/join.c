@@ -64,7 +64,9 @@ static void count_neighbours(struct wio_universe *u)
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->size; i++)
         n += t->host[t->ep[i].host].identity == here;
-    if ((int64_t)n > wio_os_cpus()) {
+    /* Not the processors we are bound to: launchers bind every rank to one. Ranks bound to the same one are
+     * found out by what yielding costs. */
+    if ((int64_t)n > wio_os_cpus_online()) {
         u->spin.crowded = true;
         u->spin.contended = 8;
     }
