@@ -82,9 +82,9 @@ static void deliver_early(struct wio_universe *u, struct wio_peer *p)
     struct wio_list *n;
     while ((n = wio_list_first(&p->early)) != NULL) {
         struct wio_unexpected *m = WIO_CONTAINER(n, struct wio_unexpected, owned);
-        if (m->envelope != p->recv_envelope + 1)
+        if (m->envelope != wio_next_envelope(p->recv_envelope))
             return;
-        p->recv_envelope++;
+        p->recv_envelope = m->envelope;
         wio_list_remove(n);
         if (!complete(m))
             wio_list_push(&p->partial, &m->owned);
@@ -134,7 +134,7 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
                          uint32_t bytes, struct wio_sink *sink)
 {
     bool rts = msg->op == WIO_OP_RTS;
-    int32_t ahead = (int32_t)(msg->envelope - (p->recv_envelope + 1));
+    int32_t ahead = (int32_t)(msg->envelope - wio_next_envelope(p->recv_envelope));
     if (ahead < 0)
         return violation(u, p, "came before", msg);
     if (!rts && msg->a > 0 && bytes == 0)
@@ -151,14 +151,14 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
         if (u->stop_now && bytes > WIO_STRANGER_MAX)
             return 1;
         p->credit.taken += cost;
-        p->recv_envelope++;
+        p->recv_envelope = msg->envelope;
         int rc = keep(u, p, msg, bytes, cost, false, sink);
         if (rc == 0)
             deliver_early(u, p);
         return rc;
     }
     p->credit.taken += cost;
-    p->recv_envelope++;
+    p->recv_envelope = msg->envelope;
     struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
     wio_credit_consumed(u, p, cost, p->epoch);
     wio_recv_answer(u, r, p, msg);

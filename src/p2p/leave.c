@@ -166,7 +166,7 @@ void wio_universe_destroy(struct wio_universe *u)
     wio_log_close(&u->log);
     pthread_cond_destroy(&u->turn);
     pthread_mutex_destroy(&u->lock);
-    memset(&u->secret, 0, sizeof u->secret);
+    wio_secret_wipe(&u->secret);
     wio_os_free(u);
 }
 

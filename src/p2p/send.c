@@ -217,7 +217,7 @@ void wio_send_start(struct wio_request *r)
         wio_req_finish(r, rc);
         return;
     }
-    r->envelope = ++p->send_envelope;
+    r->envelope = p->send_envelope = wio_next_envelope(p->send_envelope);
     if (wio_list_empty(&p->sendq) && try_send(r)) {
         if (r->state != WIO_RS_DONE)
             keep_copy(r);

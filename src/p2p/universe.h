@@ -200,6 +200,12 @@ struct wio_grave {
     struct wio_ep *ep;
 };
 
+/** Number of the envelope after @p n; 0 is never used. */
+static inline uint32_t wio_next_envelope(uint32_t n)
+{
+    return n + 1 == 0 ? 1 : n + 1;
+}
+
 /* ---- requests (request.c) ---- */
 struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind);
 void wio_req_release(struct wio_request *r); /* give the slot back; generation moves on */
