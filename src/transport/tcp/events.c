@@ -282,7 +282,8 @@ int wio_tcp_progress_ep(struct wio_ep *ep)
     if (WIO_UNLIKELY(l->state < TCP_READY))
         return wio_tcp_progress(&f->base, WIO_PROGRESS_FULL);
     f->stop = false;
-    if (l->pending && !l->write_failed) { /* also a full socket: asking beats waiting for its edge */
+    if (l->pending &&
+        !l->write_failed) { /* also a full socket: asking beats waiting for its edge */
         l->can_write = true;
         wio_tcp_tx_run(l);
     }

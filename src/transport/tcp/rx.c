@@ -43,7 +43,7 @@ static int rx_message(struct tcp_link *l, const struct wio_frame *fr, const uint
     l->body = true;
     l->rx_left = fr->payload;
     l->rx_pos = 0;
-    l->bulk = fr->payload >= TCP_FIRST_READ;
+    l->bulk = fr->payload > TCP_FIRST_READ - TCP_BULK_FIRST;
     l->rx_crc = (fr->flags & WIO_FRAME_CRC) != 0;
     if (WIO_UNLIKELY(l->rx_crc)) {
         l->rx_crc_want = fr->crc;

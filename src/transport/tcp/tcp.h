@@ -23,15 +23,16 @@
 #define TCP_STRANGERS_MAX 64           /* unauthenticated inbound connections at once */
 #define TCP_HANDSHAKE_NS 10000000000LL /* how long one of them may take */
 #define TCP_STAGE_BYTES (64u << 10)    /* staging buffer, one per interface */
-#define TCP_FIRST_READ (16u << 10)     /* read this much when a header is expected */
+#define TCP_FIRST_READ (18u << 10)     /* read this much when a header is expected */
 #define TCP_BULK_FIRST 1024u           /* ... and this much when the last payload was bulk */
 #define TCP_DIRECT_MIN 2048u           /* payload rest from which it is read into the sink */
 #define TCP_INLINE 512u                /* payloads up to here are copied behind the header */
-#define TCP_GATHER 16                  /* queued messages per system call */
-#define TCP_BATCHES_MAX 64             /* batch buffers in use at once; beyond: write at once */
-#define TCP_ACK_FRAMES 64u             /* acknowledge at the latest after so many frames ... */
-#define TCP_ACK_BYTES (1u << 20)       /* ... or bytes without anything going back */
-#define TCP_RX_ROUND (1u << 20)        /* bytes read from one link before the next has its turn */
+#define TCP_SHIFT_MIN 8192u      /* payloads from which a well placed copy pays for an ACK frame */
+#define TCP_GATHER 16            /* queued messages per system call */
+#define TCP_BATCHES_MAX 64       /* batch buffers in use at once; beyond: write at once */
+#define TCP_ACK_FRAMES 64u       /* acknowledge at the latest after so many frames ... */
+#define TCP_ACK_BYTES (1u << 20) /* ... or bytes without anything going back */
+#define TCP_RX_ROUND (1u << 20)  /* bytes read from one link before the next has its turn */
 #define TCP_LISTENERS (WIO_HOST_ADDRS + 2)
 
 /** States of a link. Table with legal successors: link.c, docs/design/connection.md. */
@@ -191,7 +192,7 @@ struct tcp_iface {
     struct wio_list ready, out, blocked, watched, news, probe;
     struct wio_list done; /* wio_tx finished without error */
     struct wio_list inbound, dials, grave;
-    struct wio_list ghosts;  /* closed links that p2p never knew, freed with the grave */
+    struct wio_list ghosts; /* closed links that p2p never knew, freed with the grave */
     int ninbound, nhup;
     int nopen, cap; /* links with a socket, and how many there should be at most */
     int nbatch;

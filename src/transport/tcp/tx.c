@@ -147,6 +147,31 @@ static bool batch_control(struct tcp_link *l, enum wio_frame_kind kind, enum wio
     return true;
 }
 
+/* The kernel copies the payload to just behind the header. On some processors (seen on AMD EPYC)
+ * the copy is a fifth slower when the target lies 32 to 65 bytes behind the source modulo 4096, as
+ * it does with a 64-byte header and a page-aligned or malloc'ed buffer. An ACK frame ahead moves
+ * the target away. */
+static inline bool copies_badly(const struct wio_tx *tx)
+{
+    uint32_t distance = (WIO_HDR_BYTES - (uint32_t)(uintptr_t)tx->payload) & 4095u;
+    return tx->bytes >= TCP_SHIFT_MIN && distance >= 24 && distance <= 72;
+}
+
+static bool next_copies_badly(const struct tcp_link *l)
+{
+    if (l->cur != NULL || l->batch != NULL || !wio_list_empty(&l->small))
+        return false;
+    const struct wio_list *it = wio_list_first(&l->bulk_q);
+    return it != NULL && copies_badly(WIO_CONTAINER(it, const struct wio_tx, node));
+}
+
+static void encode_ack(const struct tcp_link *l, uint8_t out[WIO_HDR_BYTES])
+{
+    struct wio_frame fr = {.kind = WIO_FRAME_ACK, .ack = l->rx_seq};
+    wio_frame_encode(&fr, out);
+    memset(out + WIO_LINK_BYTES, 0, WIO_MSG_BYTES);
+}
+
 /* Put control frames that are due into the batch buffer. An acknowledgement rides on a message when
  * one is about to begin. */
 static void add_control(struct tcp_link *l)
@@ -160,7 +185,7 @@ static void add_control(struct tcp_link *l)
         l->ping_due = false;
     if (l->pong_due && batch_control(l, WIO_FRAME_PONG, WIO_BYE_NONE))
         l->pong_due = false;
-    if (l->ack_due && quiet)
+    if ((l->ack_due && quiet) || next_copies_badly(l))
         (void)batch_control(l, WIO_FRAME_ACK, WIO_BYE_NONE);
     if (l->bye_wanted && quiet)
         l->bye_queued = batch_control(l, WIO_FRAME_GOODBYE, (enum wio_bye_reason)l->bye_reason);
@@ -372,30 +397,85 @@ static int send_partly(struct tcp_link *l, struct wio_tx *tx, const uint8_t *hdr
     return WIO_TX_QUEUED;
 }
 
-int wio_tcp_send(struct wio_ep *ep, struct wio_tx *tx)
+/* An ACK frame was torn: what is missing goes before everything else. */
+static void rest_of_ack(struct tcp_link *l, const uint8_t *ack, uint32_t sent)
 {
-    struct tcp_link *l = tcp_link_of(ep);
-    if (WIO_UNLIKELY(l->state != TCP_READY || l->pending || !l->can_write ||
-                     (tx->flags & WIO_TX_BATCH)))
-        return send_slow(l, tx);
+    struct tcp_batch *b = batch_get(l);
+    if (b == NULL) { /* the stream cannot be continued */
+        write_failed(l, -ENOMEM);
+        wio_os_shutdown_send(l->fd);
+        return;
+    }
+    memcpy(b->data, ack, WIO_HDR_BYTES);
+    b->off = sent;
+    b->len = WIO_HDR_BYTES;
+}
+
+/* Header and payload in one piece. */
+static int send_inline(struct tcp_link *l, struct wio_tx *tx)
+{
     uint8_t buf[WIO_HDR_BYTES + TCP_INLINE];
-    ssize_t n;
     encode(l, tx, l->tx_seq + 1, buf);
     memcpy(buf + WIO_LINK_BYTES, tx->msg, WIO_MSG_BYTES);
-    if (tx->bytes <= TCP_INLINE) {
-        if (tx->bytes > 0)
-            memcpy(buf + WIO_HDR_BYTES, tx->payload, tx->bytes);
-        n = wio_os_send(l->fd, buf, FRAME(tx));
-    } else {
-        struct iovec iov[2] = {{buf, WIO_HDR_BYTES}, {(void *)(uintptr_t)tx->payload, tx->bytes}};
-        n = wio_os_sendv(l->fd, iov, 2);
-    }
+    if (tx->bytes > 0)
+        memcpy(buf + WIO_HDR_BYTES, tx->payload, tx->bytes);
+    ssize_t n = wio_os_send(l->fd, buf, FRAME(tx));
     if (WIO_UNLIKELY(n != (ssize_t)FRAME(tx)))
         return send_partly(l, tx, buf, n);
     l->tx_seq++;
     acked(l);
     note_write(l, (size_t)n);
     return WIO_TX_DONE;
+}
+
+/* The same behind an ACK frame; see copies_badly(). */
+static int send_shifted(struct tcp_link *l, struct wio_tx *tx)
+{
+    uint8_t buf[2 * WIO_HDR_BYTES], *hdr = buf + WIO_HDR_BYTES;
+    encode_ack(l, buf);
+    encode(l, tx, l->tx_seq + 1, hdr);
+    memcpy(hdr + WIO_LINK_BYTES, tx->msg, WIO_MSG_BYTES);
+    struct iovec iov[2] = {{buf, sizeof buf}, {(void *)(uintptr_t)tx->payload, tx->bytes}};
+    ssize_t n = wio_os_sendv(l->fd, iov, 2);
+    if (WIO_UNLIKELY(n < WIO_HDR_BYTES)) {
+        if (n > 0)
+            rest_of_ack(l, buf, (uint32_t)n);
+        return send_partly(l, tx, hdr, n > 0 ? 0 : n);
+    }
+    n -= WIO_HDR_BYTES;
+    if (WIO_UNLIKELY(n != (ssize_t)FRAME(tx)))
+        return send_partly(l, tx, hdr, n);
+    l->tx_seq++;
+    acked(l);
+    note_write(l, (size_t)n);
+    return WIO_TX_DONE;
+}
+
+/* Header, then the payload from the user's buffer, in one call. */
+static int send_direct(struct tcp_link *l, struct wio_tx *tx)
+{
+    uint8_t buf[WIO_HDR_BYTES];
+    encode(l, tx, l->tx_seq + 1, buf);
+    memcpy(buf + WIO_LINK_BYTES, tx->msg, WIO_MSG_BYTES);
+    struct iovec iov[2] = {{buf, WIO_HDR_BYTES}, {(void *)(uintptr_t)tx->payload, tx->bytes}};
+    ssize_t n = wio_os_sendv(l->fd, iov, 2);
+    if (WIO_UNLIKELY(n != (ssize_t)FRAME(tx)))
+        return send_partly(l, tx, buf, n);
+    l->tx_seq++;
+    acked(l);
+    note_write(l, (size_t)n);
+    return WIO_TX_DONE;
+}
+
+int wio_tcp_send(struct wio_ep *ep, struct wio_tx *tx)
+{
+    struct tcp_link *l = tcp_link_of(ep);
+    if (WIO_UNLIKELY(l->state != TCP_READY || l->pending || !l->can_write ||
+                     (tx->flags & WIO_TX_BATCH)))
+        return send_slow(l, tx);
+    if (tx->bytes <= TCP_INLINE)
+        return send_inline(l, tx);
+    return copies_badly(tx) ? send_shifted(l, tx) : send_direct(l, tx);
 }
 
 size_t wio_tcp_queued(const struct wio_ep *ep)
