@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file bench_join.c
- * What joining costs. Virtual endpoints: one process plays the leaders of many hosts, each with a TCP connection of its
- * own, the handshake, and the messages that a real leader sends; the service runs in another process. Real processes:
- * fork, each calls wio_join, the service inside rank 0 of PB 0.
+ * What joining costs. Virtual endpoints: one process plays the leaders of many hosts, each with a
+ * TCP connection of its own, the handshake, and the messages that a real leader sends; the service
+ * runs in another process. Real processes: fork, each calls wio_join, the service inside rank 0 of
+ * PB 0.
  *
  *   bench_join                 the standard series
  *   bench_join virtual E H     E endpoints on H hosts
@@ -32,11 +33,13 @@ struct shared {
     double seconds[4096];
 };
 
-static struct wio_secret secret = {.key = "benchmark secret, not secret", .len = 28, .origin = "bench"};
+static struct wio_secret secret = {
+    .key = "benchmark secret, not secret", .len = 28, .origin = "bench"};
 
 static struct shared *share(void)
 {
-    struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *s =
+        mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s == MAP_FAILED) {
         perror("mmap");
         exit(1);
@@ -56,7 +59,8 @@ static void serve(struct shared *sh)
     struct wio_config cfg;
     struct wio_service *s;
     wio_config_defaults(&cfg);
-    struct wio_service_params p = {.cfg = &cfg, .secret = &secret, .bind_host = "127.0.0.1", .job_id = "bench"};
+    struct wio_service_params p = {
+        .cfg = &cfg, .secret = &secret, .bind_host = "127.0.0.1", .job_id = "bench"};
     alarm(LIMIT_S);
     if (wio_service_start(&p, &s) != 0)
         _exit(1);
@@ -105,14 +109,16 @@ static int send_registrations(struct leader *l)
     const struct crowd *c = l->c;
     uint32_t total = (uint32_t)(c->hosts * c->per_host);
     struct wio_tab_host h = {.identity = (uint64_t)l->index + 1, .naddr = 2};
-    h.addr[0] = (struct wio_tab_addr){4, 0, 16, 0, 0, {10, 1, (uint8_t)(l->index >> 8), (uint8_t)l->index}};
+    h.addr[0] =
+        (struct wio_tab_addr){4, 0, 16, 0, 0, {10, 1, (uint8_t)(l->index >> 8), (uint8_t)l->index}};
     h.addr[1] = (struct wio_tab_addr){4, 1, 8, 0, 0, {127, 0, 0, 1}};
     int rc = wio_bc_send(&l->bc, WIO_BOOT_HOSTS, out, wio_boot_put_hosts(out, 0, &h, 1));
     for (uint32_t k = 0; rc == 0 && k < (uint32_t)c->per_host;) {
         uint32_t n = 0;
         for (; n < WIO_BOOT_REGS_PER_MSG && k < (uint32_t)c->per_host; n++, k++) {
             uint32_t e = (uint32_t)(l->index * c->per_host) + k;
-            struct wio_boot_reg g = {e % 2, 2, (total + 1 - e % 2) / 2, e / 2, 0, e, e ^ 0x5a5a, (uint16_t)e, 3, e};
+            struct wio_boot_reg g = {
+                e % 2, 2, (total + 1 - e % 2) / 2, e / 2, 0, e, e ^ 0x5a5a, (uint16_t)e, 3, e};
             wio_boot_put_regs(out + n * WIO_BOOT_REG_BYTES, &g, 1);
         }
         rc = wio_bc_send(&l->bc, WIO_BOOT_REG, out, n * (size_t)WIO_BOOT_REG_BYTES);
@@ -156,7 +162,9 @@ static void *room(struct wio_bc *bc, size_t n)
 static int dial(struct leader *l, int port)
 {
     static const struct wio_bc_upcalls up = {.frame = frame, .opened = opened, .table_room = room};
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port)};
+    struct sockaddr_in sa = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)port)};
     int one = 1, fd = wio_os_socket(AF_INET, SOCK_STREAM);
     if (fd < 0)
         return wio_fail_os(WAITIO_ERR_SYSTEM, fd, "socket");
@@ -209,7 +217,8 @@ static int run_virtual(int endpoints, int hosts)
     struct shared *sh = share();
     struct crowd c = {.hosts = hosts, .per_host = endpoints / hosts};
     if (wio_os_fd_limit() < hosts + 64) {
-        fprintf(stderr, "bench_join: %d hosts need %d descriptors, the limit is %d\n", hosts, hosts + 64, wio_os_fd_limit());
+        fprintf(stderr, "bench_join: %d hosts need %d descriptors, the limit is %d\n", hosts,
+                hosts + 64, wio_os_fd_limit());
         return 1;
     }
     pid_t pid = fork();
@@ -222,10 +231,12 @@ static int run_virtual(int endpoints, int hosts)
         kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     if (t >= 0)
-        printf("virtual  %7d endpoints  %5d hosts  %7.3f s  %6.2f us/endpoint  in %8.2f MB  out %9.2f MB  %6.0f messages  "
+        printf("virtual  %7d endpoints  %5d hosts  %7.3f s  %6.2f us/endpoint  in %8.2f MB  out "
+               "%9.2f MB  %6.0f messages  "
                "service memory %7.2f MB (%5.1f B/endpoint)\n",
-               endpoints, hosts, t, t * 1e6 / endpoints, (double)sh->stats.rx_bytes / 1e6, (double)sh->stats.tx_bytes / 1e6,
-               (double)sh->stats.messages, (double)sh->peak / 1e6, (double)sh->peak / endpoints);
+               endpoints, hosts, t, t * 1e6 / endpoints, (double)sh->stats.rx_bytes / 1e6,
+               (double)sh->stats.tx_bytes / 1e6, (double)sh->stats.messages, (double)sh->peak / 1e6,
+               (double)sh->peak / endpoints);
     munmap(sh, sizeof *sh);
     return t < 0;
 }
@@ -237,8 +248,11 @@ static void join_one(struct shared *sh, int i, int n, int port)
     struct wio_config cfg;
     struct wio_table *t = NULL;
     int first = n / 2;
-    struct wio_whoami me = {.pbid = i >= first, .npb = 2, .rank = i >= first ? i - first : i,
-                            .nprocs = i >= first ? n - first : first, .job_id = "bench-real"};
+    struct wio_whoami me = {.pbid = i >= first,
+                            .npb = 2,
+                            .rank = i >= first ? i - first : i,
+                            .nprocs = i >= first ? n - first : first,
+                            .job_id = "bench-real"};
     wio_config_defaults(&cfg);
     wio_text(cfg.master_host, sizeof cfg.master_host, "127.0.0.1");
     cfg.master_port = port;
@@ -299,7 +313,8 @@ static int run_real(int n)
     double t = now_s() - t0;
     qsort(sh->seconds, (size_t)n, sizeof sh->seconds[0], by_value);
     if (bad == 0)
-        printf("real     %7d processes  %5d blocks %6.3f s until all have joined and ended; in the call: median %.3f s, "
+        printf("real     %7d processes  %5d blocks %6.3f s until all have joined and ended; in the "
+               "call: median %.3f s, "
                "slowest %.3f s\n",
                n, 2, t, sh->seconds[n / 2], sh->seconds[n - 1]);
     free(pid);
@@ -318,7 +333,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_join [virtual ENDPOINTS HOSTS | real PROCESSES]\n");
         return 2;
     }
-    static const int series[][2] = {{2500, 100}, {5000, 200}, {10000, 400}, {20000, 800}, {20000, 200}, {80000, 200}};
+    static const int series[][2] = {{2500, 100},  {5000, 200},  {10000, 400},
+                                    {20000, 800}, {20000, 200}, {80000, 200}};
     int bad = 0;
     for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
         bad |= run_virtual(series[i][0], series[i][1]);

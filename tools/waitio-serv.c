@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file waitio-serv.c
- * The rendezvous as a program: publish where it is, serve it in the background, find it from elsewhere.
- * See docs/man/waitio-serv.1.md.
+ * The rendezvous as a program: publish where it is, serve it in the background, find it from
+ * elsewhere. See docs/man/waitio-serv.1.md.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "os/os.h"
 
 #define NS_PER_S INT64_C(1000000000)
-#define GRACE_NS (5 * NS_PER_S)       /* a complete universe answers latecomers for so long */
+#define GRACE_NS (5 * NS_PER_S) /* a complete universe answers latecomers for so long */
 #define WAIT_DEFAULT_S 600.0
 
 enum action { ACT_NONE, ACT_PUBLISH, ACT_DAEMON, ACT_CHECK, ACT_FOREGROUND, ACT_KILL };
@@ -38,15 +38,19 @@ struct serv {
 
 static void usage(FILE *to)
 {
-    fputs("usage: waitio-serv -d -m HOST        publish HOST and serve the rendezvous in the background\n"
-          "       waitio-serv -m HOST           publish HOST only\n"
-          "       waitio-serv -c [--timeout S]  wait for the publication and print the host\n"
-          "       waitio-serv -k                end the daemon of this job and remove its publication\n"
-          "       waitio-serv --foreground [-m HOST] [-p PORT] [--print-port] [--with-stdin]\n"
-          "                                     serve one universe, then end (port 0: any free one)\n"
-          "       waitio-serv --help | --version\n"
-          "WAITIO_JOB_ID (or COUPLER_JOB_ID) tells jobs apart; WAITIO_MASTER_PORT is the port to serve.\n",
-          to);
+    fputs(
+        "usage: waitio-serv -d -m HOST        publish HOST and serve the rendezvous in the "
+        "background\n"
+        "       waitio-serv -m HOST           publish HOST only\n"
+        "       waitio-serv -c [--timeout S]  wait for the publication and print the host\n"
+        "       waitio-serv -k                end the daemon of this job and remove its "
+        "publication\n"
+        "       waitio-serv --foreground [-m HOST] [-p PORT] [--print-port] [--with-stdin]\n"
+        "                                     serve one universe, then end (port 0: any free one)\n"
+        "       waitio-serv --help | --version\n"
+        "WAITIO_JOB_ID (or COUPLER_JOB_ID) tells jobs apart; WAITIO_MASTER_PORT is the port to "
+        "serve.\n",
+        to);
 }
 
 static bool to_double(const char *text, double *v)
@@ -121,7 +125,8 @@ static int parse_args(struct serv *s, int argc, char **argv)
     if (s->action == ACT_NONE && s->host != NULL)
         s->action = ACT_PUBLISH;
     if (s->action == ACT_NONE || (s->action == ACT_DAEMON && s->host == NULL)) {
-        fprintf(stderr, "waitio-serv: %s\n", s->action == ACT_DAEMON ? "-d needs -m HOST" : "nothing to do");
+        fprintf(stderr, "waitio-serv: %s\n",
+                s->action == ACT_DAEMON ? "-d needs -m HOST" : "nothing to do");
         usage(stderr);
         return 3;
     }
@@ -153,8 +158,8 @@ static void fill_publication(struct serv *s, uint16_t port, int64_t pid)
 }
 
 /* Does the daemon behind a publication answer? A complete one no longer holds its job id. */
-static enum wio_service_found ask(const struct serv *s, const struct wio_publication *p, double timeout_s, char *text,
-                                  size_t n)
+static enum wio_service_found ask(const struct serv *s, const struct wio_publication *p,
+                                  double timeout_s, char *text, size_t n)
 {
     return wio_service_probe(p->host, p->port, &s->secret, s->cfg.job_id, timeout_s, text, n);
 }
@@ -171,9 +176,11 @@ static int check_free(struct serv *s)
         return 0;
     if (ask(s, &old, 3, text, sizeof text) != WIO_FOUND_FORMING)
         return 0;
-    return wio_fail(WAITIO_ERR_JOIN, "job id '%s' is held by a live waitio-serv on host %s (pid %" PRId64 ", port %u, "
-                    "published as %s): end it with waitio-serv -k, or give this run another WAITIO_JOB_ID",
-                    s->cfg.job_id, old.where, old.pid, old.port, old.host);
+    return wio_fail(
+        WAITIO_ERR_JOIN,
+        "job id '%s' is held by a live waitio-serv on host %s (pid %" PRId64 ", port %u, "
+        "published as %s): end it with waitio-serv -k, or give this run another WAITIO_JOB_ID",
+        s->cfg.job_id, old.where, old.pid, old.port, old.host);
 }
 
 static int publish_only(struct serv *s)
@@ -211,15 +218,21 @@ static int check(struct serv *s)
             if (f == WIO_FOUND_FORMING)
                 return print_host(&p);
             if (f == WIO_FOUND_OTHER_SECRET)
-                return wio_fail(WAITIO_ERR_AUTH, "waitio-serv on %s port %u: %s", p.host, p.port, text);
-            wio_text(why, sizeof why, "the last one names %s port %u (pid %" PRId64 " on %s), where no rendezvous of this "
-                     "job waits: %.150s", p.host, p.port, p.pid, p.where, text);
+                return wio_fail(WAITIO_ERR_AUTH, "waitio-serv on %s port %u: %s", p.host, p.port,
+                                text);
+            wio_text(why, sizeof why,
+                     "the last one names %s port %u (pid %" PRId64
+                     " on %s), where no rendezvous of this "
+                     "job waits: %.150s",
+                     p.host, p.port, p.pid, p.where, text);
         }
         int64_t left = deadline - wio_os_now_ns();
         if (left <= 0)
-            return wio_fail(WAITIO_ERR_TIMEOUT, "no publication for job id '%s' in '%s' within %.0f s: %s (is waitio-serv -d "
-                            "-m HOST started on the master, with this WAITIO_JOB_ID and WAITIO_SERV_DIR?)",
-                            s->cfg.job_id, s->path, s->timeout_s, why);
+            return wio_fail(
+                WAITIO_ERR_TIMEOUT,
+                "no publication for job id '%s' in '%s' within %.0f s: %s (is waitio-serv -d "
+                "-m HOST started on the master, with this WAITIO_JOB_ID and WAITIO_SERV_DIR?)",
+                s->cfg.job_id, s->path, s->timeout_s, why);
         wio_os_sleep_ns(pause < left ? pause : left);
     }
 }
@@ -232,12 +245,16 @@ static int kill_old(struct serv *s)
     if (rc == 1 && p.pid != 0) {
         bool local = wio_os_hostname(here, sizeof here) >= 0 && strcmp(here, p.where) == 0;
         enum wio_service_found f = ask(s, &p, 3, text, sizeof text);
-        bool alive = f == WIO_FOUND_FORMING || f == WIO_FOUND_COMPLETE; /* so that the pid is not a stranger's by now */
+        bool alive = f == WIO_FOUND_FORMING ||
+                     f == WIO_FOUND_COMPLETE; /* so that the pid is not a stranger's by now */
         if (alive && !local)
-            return wio_fail(WAITIO_ERR_UNSUPPORTED, "the daemon runs on host %s (pid %" PRId64 "): call waitio-serv -k there",
+            return wio_fail(WAITIO_ERR_UNSUPPORTED,
+                            "the daemon runs on host %s (pid %" PRId64
+                            "): call waitio-serv -k there",
                             p.where, p.pid);
         if (alive && kill((pid_t)p.pid, SIGTERM) != 0)
-            return wio_fail_os(WAITIO_ERR_SYSTEM, -errno, "cannot end the daemon, pid %" PRId64, p.pid);
+            return wio_fail_os(WAITIO_ERR_SYSTEM, -errno, "cannot end the daemon, pid %" PRId64,
+                               p.pid);
     }
     wio_publish_remove(s->path, NULL);
     return 0;
@@ -271,26 +288,38 @@ static int watch_signals(void)
     return 0;
 }
 
-/* The port may still be held for seconds by the daemon of this job's last run, which is about to end. */
-static int start_service(struct serv *s, uint16_t port, const char *bind_host, int stop_fd, struct wio_service **out)
+/* The port may still be held for seconds by the daemon of this job's last run, which is about to
+ * end. */
+static int start_service(struct serv *s, uint16_t port, const char *bind_host, int stop_fd,
+                         struct wio_service **out)
 {
-    struct wio_service_params p = {.cfg = &s->cfg, .secret = &s->secret, .log = &s->log, .bind_host = bind_host,
-                                   .port = port, .npb = s->cfg.npb > 0 ? (int)s->cfg.npb : 0, .stop_fd = stop_fd};
+    struct wio_service_params p = {.cfg = &s->cfg,
+                                   .secret = &s->secret,
+                                   .log = &s->log,
+                                   .bind_host = bind_host,
+                                   .port = port,
+                                   .npb = s->cfg.npb > 0 ? (int)s->cfg.npb : 0,
+                                   .stop_fd = stop_fd};
     char text[300];
     wio_text(p.job_id, sizeof p.job_id, "%s", s->cfg.job_id);
     for (int64_t end = wio_os_now_ns() + GRACE_NS + 2 * NS_PER_S;;) {
         int rc = wio_service_start(&p, out);
         if (rc != WAITIO_ERR_JOIN)
             return rc;
-        enum wio_service_found f = wio_service_probe("127.0.0.1", port, &s->secret, s->cfg.job_id, 3, text, sizeof text);
+        enum wio_service_found f =
+            wio_service_probe("127.0.0.1", port, &s->secret, s->cfg.job_id, 3, text, sizeof text);
         if ((f != WIO_FOUND_COMPLETE && f != WIO_FOUND_NOBODY) || wio_os_now_ns() > end)
-            return wio_fail(WAITIO_ERR_JOIN, "port %u is taken: %s; choose another WAITIO_MASTER_PORT for all programs of the "
-                            "run", port, text);
+            return wio_fail(
+                WAITIO_ERR_JOIN,
+                "port %u is taken: %s; choose another WAITIO_MASTER_PORT for all programs of the "
+                "run",
+                port, text);
         wio_os_sleep_ns(NS_PER_S / 5);
     }
 }
 
-/* Serve until the universe has formed, then answer latecomers for a while. @return 0 formed, else error */
+/* Serve until the universe has formed, then answer latecomers for a while. @return 0 formed, else
+ * error */
 static int serve_one(struct serv *s, struct wio_service *service, bool daemon)
 {
     int64_t idle = (int64_t)(s->cfg.serv_idle * 1e9);
@@ -304,7 +333,8 @@ static int serve_one(struct serv *s, struct wio_service *service, bool daemon)
             return rc;
         wio_service_stats(service, &st);
         if (rc == 0 && st.messages == seen)
-            return wio_fail(WAITIO_ERR_TIMEOUT, "nobody came for %.0f s (WAITIO_SERV_IDLE)", s->cfg.serv_idle);
+            return wio_fail(WAITIO_ERR_TIMEOUT, "nobody came for %.0f s (WAITIO_SERV_IDLE)",
+                            s->cfg.serv_idle);
         if (rc < 0 && !daemon)
             fprintf(stderr, "waitio-serv: %s\n", wio_last_detail());
         seen = st.messages;
@@ -348,9 +378,11 @@ static int run_daemon(struct serv *s)
 static int run_foreground(struct serv *s)
 {
     struct wio_service *service = NULL;
-    bool loopback = s->host != NULL && (strcmp(s->host, "localhost") == 0 || strncmp(s->host, "127.", 4) == 0);
+    bool loopback =
+        s->host != NULL && (strcmp(s->host, "localhost") == 0 || strncmp(s->host, "127.", 4) == 0);
     int stop_fd, rc = 0;
-    if (s->with_stdin) { /* signals end us as they end any program; the other end of stdin ends us in order */
+    if (s->with_stdin) { /* signals end us as they end any program; the other end of stdin ends us
+                            in order */
         stop_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         if (stop_fd < 0)
             rc = wio_fail_os(WAITIO_ERR_SYSTEM, -errno, "--with-stdin");
@@ -381,11 +413,13 @@ static int prepare(struct serv *s)
     if (rc == 0)
         rc = wio_log_init(&s->log, s->cfg.log, s->cfg.log_file);
     if (rc == 0 && strlen(s->cfg.job_id) > 63)
-        rc = wio_fail(WAITIO_ERR_CONFIG, "WAITIO_JOB_ID='%.80s' is longer than 63 characters", s->cfg.job_id);
+        rc = wio_fail(WAITIO_ERR_CONFIG, "WAITIO_JOB_ID='%.80s' is longer than 63 characters",
+                      s->cfg.job_id);
     if (rc == 0)
         rc = wio_secret_load(&s->secret, &s->cfg, &s->log);
     if (rc == 0 && s->action != ACT_FOREGROUND)
-        rc = wio_publish_path(&s->cfg, s->cfg.job_id, s->action == ACT_DAEMON || s->action == ACT_PUBLISH, s->path,
+        rc = wio_publish_path(&s->cfg, s->cfg.job_id,
+                              s->action == ACT_DAEMON || s->action == ACT_PUBLISH, s->path,
                               sizeof s->path);
     return rc;
 }

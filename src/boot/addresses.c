@@ -77,7 +77,8 @@ bool wio_addr_any_local(const struct sockaddr_storage *sa, int n)
             continue;
         local = a.loopback != 0;
         for (int k = 0; k < count && !local; k++)
-            local = wio_addr_from_sockaddr((struct sockaddr *)&list[k].addr, 0, &b) && same_ip(&a, &b);
+            local =
+                wio_addr_from_sockaddr((struct sockaddr *)&list[k].addr, 0, &b) && same_ip(&a, &b);
     }
     wio_os_free(list);
     return local;
@@ -121,13 +122,15 @@ static bool link_local(const struct wio_os_ifaddr *d)
 {
     struct wio_tab_addr a;
     return wio_addr_from_sockaddr((const struct sockaddr *)&d->addr, 0, &a) &&
-           (a.family == 6 ? a.ip[0] == 0xfe && (a.ip[1] & 0xc0) == 0x80 : a.ip[0] == 169 && a.ip[1] == 254);
+           (a.family == 6 ? a.ip[0] == 0xfe && (a.ip[1] & 0xc0) == 0x80
+                          : a.ip[0] == 169 && a.ip[1] == 254);
 }
 
 /* Bridges of containers and virtual machines have the same addresses on every host. */
 static bool private_bridge(const struct wio_os_ifaddr *d)
 {
-    static const char *const prefixes[] = {"docker", "virbr", "br-", "cni", "podman", "lxcbr", "lxdbr"};
+    static const char *const prefixes[] = {"docker", "virbr", "br-",  "cni",
+                                           "podman", "lxcbr", "lxdbr"};
     for (size_t i = 0; i < WIO_ARRAY_LEN(prefixes); i++)
         if (strncmp(d->name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -159,23 +162,27 @@ static void add_route(const struct wio_config *cfg, struct wio_log *lg, struct w
     struct sockaddr_storage to[4], src;
     const char *why = NULL;
     socklen_t len = sizeof src;
-    int n = cfg->master_host[0] != '\0' ? wio_os_resolve(cfg->master_host, (uint16_t)cfg->master_port, to, 4, &why) : 0;
+    int n = cfg->master_host[0] != '\0'
+                ? wio_os_resolve(cfg->master_host, (uint16_t)cfg->master_port, to, 4, &why)
+                : 0;
     for (int i = 0; i < n; i++) {
         struct wio_tab_addr a, b;
-        socklen_t tolen = to[i].ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+        socklen_t tolen =
+            to[i].ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
         len = sizeof src;
         if (wio_os_route_source((struct sockaddr *)&to[i], tolen, &src, &len) < 0 ||
             !wio_addr_from_sockaddr((struct sockaddr *)&src, 0, &a) || a.loopback)
             continue;
         for (int k = 0; k < dev->n; k++)
-            if (wio_addr_from_sockaddr((struct sockaddr *)&dev->list[k].addr, dev->list[k].prefix, &b) &&
+            if (wio_addr_from_sockaddr((struct sockaddr *)&dev->list[k].addr, dev->list[k].prefix,
+                                       &b) &&
                 same_ip(&a, &b))
                 a.prefix = b.prefix;
         add(h, &a);
     }
     if (n < 0)
-        wio_debug(lg, WIO_C_BOOT, "cannot resolve WAITIO_MASTER_HOST='%s' yet: %s", cfg->master_host,
-                  why != NULL ? why : "no address");
+        wio_debug(lg, WIO_C_BOOT, "cannot resolve WAITIO_MASTER_HOST='%s' yet: %s",
+                  cfg->master_host, why != NULL ? why : "no address");
 }
 
 /* ---- WAITIO_NETDEV ---- */
@@ -186,13 +193,17 @@ static int no_device(const struct devices *dev, const char *item)
     for (int i = 0; i < dev->n; i++) {
         struct wio_tab_addr a;
         char ip[80];
-        if (!dev->list[i].up || !wio_addr_from_sockaddr((struct sockaddr *)&dev->list[i].addr, 0, &a))
+        if (!dev->list[i].up ||
+            !wio_addr_from_sockaddr((struct sockaddr *)&dev->list[i].addr, 0, &a))
             continue;
         wio_addr_text(&a, ip, sizeof ip);
-        wio_strbuf_add(&sb, "%s%s %s/%u", sb.len > 0 ? ", " : "", dev->list[i].name, ip, dev->list[i].prefix);
+        wio_strbuf_add(&sb, "%s%s %s/%u", sb.len > 0 ? ", " : "", dev->list[i].name, ip,
+                       dev->list[i].prefix);
     }
-    int rc = wio_fail(WAITIO_ERR_CONFIG, "WAITIO_NETDEV: no device, address or subnet here matches '%s'; this host has: %s",
-                      item, sb.text != NULL && !sb.failed ? sb.text : "none");
+    int rc =
+        wio_fail(WAITIO_ERR_CONFIG,
+                 "WAITIO_NETDEV: no device, address or subnet here matches '%s'; this host has: %s",
+                 item, sb.text != NULL && !sb.failed ? sb.text : "none");
     wio_strbuf_free(&sb);
     return rc;
 }
@@ -220,7 +231,9 @@ static int parse_subnet(const char *item, struct wio_tab_addr *net)
     memcpy(ip, item, n);
     ip[n] = '\0';
     memset(net, 0, sizeof *net);
-    net->family = inet_pton(AF_INET, ip, net->ip) == 1 ? 4 : inet_pton(AF_INET6, ip, net->ip) == 1 ? 6 : 0;
+    net->family = inet_pton(AF_INET, ip, net->ip) == 1    ? 4
+                  : inet_pton(AF_INET6, ip, net->ip) == 1 ? 6
+                                                          : 0;
     int full = net->family == 4 ? 32 : 128;
     if (net->family == 0 || slash == NULL)
         return net->family == 0 ? -1 : full;
@@ -237,7 +250,8 @@ static int add_netdev(struct wio_tab_host *h, const struct devices *dev, const c
     for (int pass = 0; pass < 2; pass++) { /* link-local ones last */
         for (int i = 0; i < dev->n; i++) {
             const struct wio_os_ifaddr *d = &dev->list[i];
-            if (!wio_addr_from_sockaddr((const struct sockaddr *)&d->addr, 0, &a) || link_local(d) != (pass == 1))
+            if (!wio_addr_from_sockaddr((const struct sockaddr *)&d->addr, 0, &a) ||
+                link_local(d) != (pass == 1))
                 continue;
             if (bits >= 0 ? same_subnet(&a, &net, bits) : strcmp(d->name, item) == 0)
                 found |= add_device(h, d);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file boot.h
- * Joining: who am I (launcher.c), the rendezvous service (server.c, embedded or in waitio-serv), its
- * client with per-host leaders (client.c, leader.c), publication of the master host (publish.c), and
- * the address table that everybody leaves with (table.c).
+ * Joining: who am I (launcher.c), the rendezvous service (server.c, embedded or in waitio-serv),
+ * its client with per-host leaders (client.c, leader.c), publication of the master host
+ * (publish.c), and the address table that everybody leaves with (table.c).
  */
 #ifndef WIO_BOOT_H
 #define WIO_BOOT_H
@@ -18,30 +18,39 @@
 
 /* ---- who am I (launcher.c) ---- */
 struct wio_whoami {
-    int pbid, npb;       /* from WAITIO_PBID / WAITIO_NPB; both absent: 0 of 1 with a log line at info */
-    int rank, nprocs;    /* inside the PB */
-    char launcher[24];   /* row of the launcher table that decided: "WAITIO", "PMIx", "Open MPI", "PMI", ..., "alone" */
+    int pbid, npb; /* from WAITIO_PBID / WAITIO_NPB; both absent: 0 of 1 with a log line at info */
+    int rank, nprocs;  /* inside the PB */
+    char launcher[24]; /* row of the launcher table that decided: "WAITIO", "PMIx", "Open MPI",
+                          "PMI", ..., "alone" */
     char job_id[64];
 };
 typedef const char *(*wio_getenv_fn)(const char *name);
-/** @return 0; CONFIG naming the variable, its value and the rule. Half a pair (rank without size) is an error. */
+/** @return 0; CONFIG naming the variable, its value and the rule. Half a pair (rank without size)
+ * is an error. */
 int wio_whoami(struct wio_whoami *me, const struct wio_config *cfg, wio_getenv_fn getenv_fn);
 
 /* ---- the address table ---- */
 #define WIO_HOST_ADDRS 8
 /** One per host (or per distinct address list on a host). 208 bytes, position-independent. */
-struct wio_tab_addr { uint8_t family; /* 4 or 6 */ uint8_t loopback; uint8_t prefix; uint8_t pad; uint32_t scope; uint8_t ip[16]; };
+struct wio_tab_addr {
+    uint8_t family; /* 4 or 6 */
+    uint8_t loopback;
+    uint8_t prefix;
+    uint8_t pad;
+    uint32_t scope;
+    uint8_t ip[16];
+};
 struct wio_tab_host {
-    uint64_t identity;                 /* hash of host + network namespace: equal = same host */
+    uint64_t identity; /* hash of host + network namespace: equal = same host */
     uint32_t naddr, pad;
     struct wio_tab_addr addr[WIO_HOST_ADDRS]; /* in order of preference */
 };
 /** One per endpoint: 16 bytes. */
 struct wio_tab_ep {
-    uint32_t host;    /* index of wio_tab_host */
-    uint16_t port;    /* TCP port, 0 = none */
-    uint16_t caps;    /* bit per transport id that this process allows (1 << WIO_TR_*) */
-    uint64_t token;   /* transport specific (abstract socket name of shm, later) */
+    uint32_t host;  /* index of wio_tab_host */
+    uint16_t port;  /* TCP port, 0 = none */
+    uint16_t caps;  /* bit per transport id that this process allows (1 << WIO_TR_*) */
+    uint64_t token; /* transport specific (abstract socket name of shm, later) */
 };
 struct wio_table {
     uint8_t universe[WIO_UNIVERSE_ID]; /* fresh random id of this run, made by the service */
@@ -52,7 +61,7 @@ struct wio_table {
     const struct wio_tab_host *host;   /* nhosts */
     const struct wio_tab_ep *ep;       /* size entries by universe rank */
     size_t bytes;                      /* of the shared image */
-    void *map;                         /* private: shared read-only mapping (one per host) or heap */
+    void *map; /* private: shared read-only mapping (one per host) or heap */
     bool shared;
 };
 /** PB of a universe rank (binary search). */
@@ -62,8 +71,8 @@ void wio_table_free(struct wio_table *t);
 /* ---- joining ---- */
 /** What this process publishes about itself; made by the transports before joining. */
 struct wio_boot_offer {
-    struct wio_tab_host host;  /* my addresses; identity set by wio_join when 0 */
-    struct wio_tab_ep ep;      /* host index ignored */
+    struct wio_tab_host host; /* my addresses; identity set by wio_join when 0 */
+    struct wio_tab_ep ep;     /* host index ignored */
 };
 struct wio_join_params {
     const struct wio_config *cfg;
@@ -75,20 +84,22 @@ struct wio_join_params {
 };
 struct wio_service; /* embedded rendezvous, lives in PB 0 rank 0 until the universe has formed */
 /**
- * Meet everybody. PB 0 rank 0 starts the embedded service when WAITIO_MASTER_HOST is a local address (or
- * unset with NPB == 1 or on one host) and the port is free; when the port is taken by a waitio service it becomes
- * its client. Everybody else dials, with retry, until the timeout (the service may start later).
- * On the same host one process (leader, abstract unix socket) talks to the service for all.
- * NPB * size == 1 needs no network at all.
+ * Meet everybody. PB 0 rank 0 starts the embedded service when WAITIO_MASTER_HOST is a local
+ * address (or unset with NPB == 1 or on one host) and the port is free; when the port is taken by a
+ * waitio service it becomes its client. Everybody else dials, with retry, until the timeout (the
+ * service may start later). On the same host one process (leader, abstract unix socket) talks to
+ * the service for all. NPB * size == 1 needs no network at all.
  * @param[out] table  owned by the caller
- * @return 0; TIMEOUT (text lists which PB and ranks never came), JOIN (duplicate rank, sizes that disagree, PBID
- *         outside NPB, other universe with that job id), AUTH, VERSION, LIMIT, SYSTEM, CONFIG
+ * @return 0; TIMEOUT (text lists which PB and ranks never came), JOIN (duplicate rank, sizes that
+ * disagree, PBID outside NPB, other universe with that job id), AUTH, VERSION, LIMIT, SYSTEM,
+ * CONFIG
  * @blocking until joined or timeout
  */
 int wio_join(const struct wio_join_params *p, struct wio_table **table);
 
-/** Addresses to listen on and publish, by WAITIO_NETDEV / WAITIO_ADVERTISE / route to the master (first = preferred).
- *  A loopback address is marked so and used by peers on the same host only. (addresses.c)
+/** Addresses to listen on and publish, by WAITIO_NETDEV / WAITIO_ADVERTISE / route to the master
+ * (first = preferred). A loopback address is marked so and used by peers on the same host only.
+ * (addresses.c)
  *  @return 0; CONFIG naming the netdev and listing what exists */
 int wio_boot_addresses(const struct wio_config *cfg, struct wio_log *lg, struct wio_tab_host *host);
 
@@ -97,26 +108,33 @@ struct wio_service_params {
     const struct wio_config *cfg;
     const struct wio_secret *secret;
     struct wio_log *log;
-    const char *bind_host;   /* NULL = all addresses */
-    uint16_t port;           /* 0 = any; see wio_service_port */
-    int npb;                 /* expected PBs; 0 = learn from the first client */
+    const char *bind_host; /* NULL = all addresses */
+    uint16_t port;         /* 0 = any; see wio_service_port */
+    int npb;               /* expected PBs; 0 = learn from the first client */
     char job_id[64];
-    int stop_fd;             /* > 0: wio_service_run ends when it becomes readable or hangs up (borrowed) */
+    int stop_fd; /* > 0: wio_service_run ends when it becomes readable or hangs up (borrowed) */
 };
-/** Bind and listen; serves nobody until wio_service_run. Without a secret only loopback is bound, unless
- *  WAITIO_SECRET_NONE_REMOTE. @return 0; JOIN: the port is taken; LIMIT, SYSTEM, CONFIG (bind_host) */
+/** Bind and listen; serves nobody until wio_service_run. Without a secret only loopback is bound,
+ * unless WAITIO_SECRET_NONE_REMOTE. @return 0; JOIN: the port is taken; LIMIT, SYSTEM, CONFIG
+ * (bind_host) */
 int wio_service_start(const struct wio_service_params *p, struct wio_service **out);
 uint16_t wio_service_port(const struct wio_service *s);
-/** Serve for up to timeout_ns (-1 forever). After 1 it may be called again: latecomers are then told that the universe
- *  is complete. After PEER everybody was told and all registrations are forgotten: the next run may join.
- *  @return 1 once when the universe is complete and every client has its table, 0 on timeout, CANCELLED by stop_fd,
- *  PEER when a registered process died before the universe was complete, other errors. @blocking */
+/** Serve for up to timeout_ns (-1 forever). After 1 it may be called again: latecomers are then
+ * told that the universe is complete. After PEER everybody was told and all registrations are
+ * forgotten: the next run may join.
+ *  @return 1 once when the universe is complete and every client has its table, 0 on timeout,
+ * CANCELLED by stop_fd, PEER when a registered process died before the universe was complete, other
+ * errors. @blocking */
 int wio_service_run(struct wio_service *s, int64_t timeout_ns);
 /** Memory held, clients seen, messages, bytes: for reports. */
-struct wio_service_stats { size_t bytes; uint64_t clients, messages, rx_bytes, tx_bytes; uint32_t joined, expected; };
+struct wio_service_stats {
+    size_t bytes;
+    uint64_t clients, messages, rx_bytes, tx_bytes;
+    uint32_t joined, expected;
+};
 void wio_service_stats(const struct wio_service *s, struct wio_service_stats *st);
-/** Tell everybody connected that the join has failed and why. Before wio_service_stop; without it they hear that the
- *  service has ended. */
+/** Tell everybody connected that the join has failed and why. Before wio_service_stop; without it
+ * they hear that the service has ended. */
 void wio_service_refuse(struct wio_service *s, int code, const char *text);
 /** Close and free. Clients still waiting are told; blocks at most 0.3 s for that. */
 void wio_service_stop(struct wio_service *s);
@@ -128,10 +146,11 @@ enum wio_service_found {
     WIO_FOUND_COMPLETE, /* a service of this job id whose universe has formed */
     WIO_FOUND_OTHER_JOB,
     WIO_FOUND_OTHER_SECRET,
-    WIO_FOUND_STRANGER  /* a program that is not WaitIO, or another version */
+    WIO_FOUND_STRANGER /* a program that is not WaitIO, or another version */
 };
 /** @param[out] text  what was found, for messages. @blocking up to timeout_s */
-enum wio_service_found wio_service_probe(const char *host, uint16_t port, const struct wio_secret *secret,
-                                         const char *job_id, double timeout_s, char *text, size_t n);
+enum wio_service_found wio_service_probe(const char *host, uint16_t port,
+                                         const struct wio_secret *secret, const char *job_id,
+                                         double timeout_s, char *text, size_t n);
 
 #endif

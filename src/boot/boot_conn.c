@@ -28,8 +28,9 @@ static bool fail(struct wio_bc *c, int code, const char *fmt, ...)
     return false;
 }
 
-int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_socket, bool connecting,
-                 const struct wio_secret *secret, const struct wio_bc_upcalls *up, void *owner)
+int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_socket,
+                 bool connecting, const struct wio_secret *secret, const struct wio_bc_upcalls *up,
+                 void *owner)
 {
     struct wio_auth_id id = wio_bc_identity();
     memset(c, 0, sizeof *c);
@@ -41,9 +42,10 @@ int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_so
     c->allowed = UINT16_MAX;
     c->state = connecting ? WIO_BC_CONNECTING : WIO_BC_AUTH;
     c->auth = wio_os_alloc(sizeof *c->auth);
-    int rc = c->auth == NULL ? wio_fail(WAITIO_ERR_NOMEM, "handshake of a rendezvous connection")
-                             : wio_auth_start(c->auth, role, unix_socket ? WIO_AUTH_LEADER : WIO_AUTH_BOOT, secret,
-                                              &id, role == WIO_AUTH_DIAL ? &id : NULL, NULL, NULL);
+    int rc = c->auth == NULL
+                 ? wio_fail(WAITIO_ERR_NOMEM, "handshake of a rendezvous connection")
+                 : wio_auth_start(c->auth, role, unix_socket ? WIO_AUTH_LEADER : WIO_AUTH_BOOT,
+                                  secret, &id, role == WIO_AUTH_DIAL ? &id : NULL, NULL, NULL);
     if (rc != 0)
         wio_bc_close(c);
     return rc;
@@ -179,8 +181,10 @@ static bool begin_payload(struct wio_bc *c)
     int rc = wio_boot_get_hdr(c->hdr, &h);
     if (rc != 0)
         return fail(c, rc, "%s", wio_last_detail());
-    if ((c->allowed & (1u << h.type)) == 0 || (h.type == WIO_BOOT_TABLE && c->up->table_room == NULL))
-        return fail(c, WAITIO_ERR_PROTOCOL, "rendezvous message of type %u was not expected", h.type);
+    if ((c->allowed & (1u << h.type)) == 0 ||
+        (h.type == WIO_BOOT_TABLE && c->up->table_room == NULL))
+        return fail(c, WAITIO_ERR_PROTOCOL, "rendezvous message of type %u was not expected",
+                    h.type);
     c->need = h.len;
     c->have = 0;
     c->foreign_payload = h.type == WIO_BOOT_TABLE;
@@ -259,7 +263,8 @@ static void write_frames(struct wio_bc *c)
 {
     while (c->state == WIO_BC_OPEN && !wio_bc_flushed(c)) {
         bool tail = c->out_off == c->out_len;
-        ssize_t k = tail ? wio_os_send(c->fd, c->tail + c->tail_off, c->tail_len - c->tail_off) : write_out(c);
+        ssize_t k = tail ? wio_os_send(c->fd, c->tail + c->tail_off, c->tail_len - c->tail_off)
+                         : write_out(c);
         if (k <= 0)
             return;
         c->tx_bytes += (uint64_t)k;
@@ -296,7 +301,8 @@ static int append(struct wio_bc *c, const void *p, size_t n)
     return 0;
 }
 
-static int queue(struct wio_bc *c, enum wio_boot_type type, const void *payload, size_t n, size_t announce)
+static int queue(struct wio_bc *c, enum wio_boot_type type, const void *payload, size_t n,
+                 size_t announce)
 {
     uint8_t hdr[WIO_BOOT_HDR];
     wio_boot_put_hdr(hdr, type, (uint32_t)announce);
@@ -356,7 +362,8 @@ static bool finish_connect(struct wio_bc *c)
 
 bool wio_bc_event(struct wio_bc *c, uint32_t events)
 {
-    if (c->state == WIO_BC_CONNECTING && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0 && !finish_connect(c))
+    if (c->state == WIO_BC_CONNECTING && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0 &&
+        !finish_connect(c))
         return false;
     if (c->state == WIO_BC_AUTH && !auth_step(c))
         return false;

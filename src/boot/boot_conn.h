@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file boot_conn.h
- * One connection of the rendezvous: handshake, then frames of boot_wire.h, over TCP or a Unix socket, never blocking.
- * The service, leaders and followers all use it; what frames mean is theirs.
+ * One connection of the rendezvous: handshake, then frames of boot_wire.h, over TCP or a Unix
+ * socket, never blocking. The service, leaders and followers all use it; what frames mean is
+ * theirs.
  */
 #ifndef WIO_BOOT_CONN_H
 #define WIO_BOOT_CONN_H
@@ -22,50 +23,54 @@ struct wio_bc_upcalls {
     int (*frame)(struct wio_bc *c, enum wio_boot_type type, const uint8_t *payload, size_t n);
     /** The handshake succeeded. May be NULL. */
     int (*opened)(struct wio_bc *c);
-    /** Where to put the payload of a TABLE of n bytes; NULL result closes. NULL function: TABLE is refused. */
+    /** Where to put the payload of a TABLE of n bytes; NULL result closes. NULL function: TABLE is
+     * refused. */
     void *(*table_room)(struct wio_bc *c, size_t n);
 };
 
 struct wio_bc {
-    int kind;                /* the owner's: tells what an event is about */
-    struct wio_list node;    /* the owner's */
+    int kind;             /* the owner's: tells what an event is about */
+    struct wio_list node; /* the owner's */
     int fd;
     uint8_t state;
     bool unix_socket;
-    bool refused, garbage;   /* handshake: refused by the other side; no WaitIO there */
-    uint16_t allowed;        /* bit per wio_boot_type that may come */
-    uint32_t events;         /* registered with epoll */
+    bool refused, garbage; /* handshake: refused by the other side; no WaitIO there */
+    uint16_t allowed;      /* bit per wio_boot_type that may come */
+    uint32_t events;       /* registered with epoll */
     const struct wio_bc_upcalls *up;
     void *owner;
-    struct wio_auth *auth;   /* while AUTH */
+    struct wio_auth *auth; /* while AUTH */
     uint8_t hdr[WIO_BOOT_HDR];
     uint8_t *payload;
-    uint32_t have, need;     /* of the payload; have_hdr == WIO_BOOT_HDR then */
+    uint32_t have, need; /* of the payload; have_hdr == WIO_BOOT_HDR then */
     uint8_t have_hdr;
-    bool foreign_payload;    /* came from table_room */
-    uint8_t *out;            /* frames to be written */
+    bool foreign_payload; /* came from table_room */
+    uint8_t *out;         /* frames to be written */
     size_t out_len, out_off, out_cap;
-    const uint8_t *tail;     /* borrowed bytes written after out: the table image */
+    const uint8_t *tail; /* borrowed bytes written after out: the table image */
     size_t tail_len, tail_off;
-    int tx_fd, rx_fd;        /* descriptor to pass with the next frame / received; -1 = none */
-    size_t tx_fd_at;         /* offset in out of the frame that carries it */
-    int error;               /* when CLOSED: WAITIO_ERR_*, 0 = orderly end of stream */
-    char text[300];          /* why */
+    int tx_fd, rx_fd; /* descriptor to pass with the next frame / received; -1 = none */
+    size_t tx_fd_at;  /* offset in out of the frame that carries it */
+    int error;        /* when CLOSED: WAITIO_ERR_*, 0 = orderly end of stream */
+    char text[300];   /* why */
     uint64_t rx_bytes, tx_bytes, messages;
 };
 
 /** Take over @p fd (connected, or with @p connecting, on its way) and begin the handshake.
  *  Purpose BOOT over TCP, LEADER over a Unix socket. @return 0; NOMEM, SYSTEM: fd is closed then */
-int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_socket, bool connecting,
-                 const struct wio_secret *secret, const struct wio_bc_upcalls *up, void *owner);
-/** Do what epoll says is possible; upcalls run inside. @return false when the connection has ended (error, text) */
+int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_socket,
+                 bool connecting, const struct wio_secret *secret, const struct wio_bc_upcalls *up,
+                 void *owner);
+/** Do what epoll says is possible; upcalls run inside. @return false when the connection has ended
+ * (error, text) */
 bool wio_bc_event(struct wio_bc *c, uint32_t events);
 /** Register or update with epoll what this connection waits for. @return 0 or -errno */
 int wio_bc_arm(struct wio_bc *c, int epfd);
 /** Queue a frame and try to write. A broken connection shows at the next event. @return 0; NOMEM */
 int wio_bc_send(struct wio_bc *c, enum wio_boot_type type, const void *payload, size_t n);
 /** Same, passing descriptor @p fd (borrowed until written) along; one at a time. */
-int wio_bc_send_fd(struct wio_bc *c, enum wio_boot_type type, const void *payload, size_t n, int fd);
+int wio_bc_send_fd(struct wio_bc *c, enum wio_boot_type type, const void *payload, size_t n,
+                   int fd);
 /** Same, for a TABLE whose bytes stay valid until written or closed. */
 int wio_bc_send_table(struct wio_bc *c, const void *image, size_t n);
 bool wio_bc_flushed(const struct wio_bc *c);

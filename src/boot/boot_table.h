@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file boot_table.h
- * The image of the address table: one position-independent block of bytes that the service makes, leaders
- * receive, and all processes of a host map read-only. On the wire it is little-endian; the leader turns it
- * into native order once (a no-op on little-endian machines).
+ * The image of the address table: one position-independent block of bytes that the service makes,
+ * leaders receive, and all processes of a host map read-only. On the wire it is little-endian; the
+ * leader turns it into native order once (a no-op on little-endian machines).
  *
- *   0  magic, bytes, universe id, npb, nhosts, size, crc32c of everything behind the head (wire order)
- *  48  u32 pb_size[npb], u32 pb_base[npb]; padded to 8 bytes
- *      struct wio_tab_host host[nhosts]
+ *   0  magic, bytes, universe id, npb, nhosts, size, crc32c of everything behind the head (wire
+ * order) 48  u32 pb_size[npb], u32 pb_base[npb]; padded to 8 bytes struct wio_tab_host host[nhosts]
  *      struct wio_tab_ep ep[size]
  */
 #ifndef WIO_BOOT_TABLE_H
@@ -48,7 +47,8 @@ int wio_image_from_wire(void *base, size_t bytes);
  * @param base  becomes the table's on success (unmapped by wio_table_free)
  * @return 0; PROTOCOL, NOMEM
  */
-int wio_table_open(void *base, size_t bytes, bool shared, uint32_t pbid, uint32_t rank, struct wio_table **out);
+int wio_table_open(void *base, size_t bytes, bool shared, uint32_t pbid, uint32_t rank,
+                   struct wio_table **out);
 /** A table of one process that talks to nobody else. @return 0; NOMEM, SYSTEM */
 int wio_table_alone(const struct wio_boot_offer *offer, struct wio_table **out);
 

@@ -2,7 +2,8 @@
 #include "boot/boot_wire.h"
 
 _Static_assert(sizeof(struct wio_tab_addr) == 24, "published in the table image");
-_Static_assert(sizeof(struct wio_tab_host) == 16 + 24 * WIO_HOST_ADDRS, "published in the table image");
+_Static_assert(sizeof(struct wio_tab_host) == 16 + 24 * WIO_HOST_ADDRS,
+               "published in the table image");
 _Static_assert(sizeof(struct wio_tab_ep) == 16, "published in the table image");
 
 static int bad(const char *what)
@@ -119,7 +120,8 @@ static size_t put_host(uint8_t *out, const struct wio_tab_host *h)
     return (size_t)(p - out);
 }
 
-size_t wio_boot_put_hosts(uint8_t *out, uint32_t first, const struct wio_tab_host *h, uint32_t count)
+size_t wio_boot_put_hosts(uint8_t *out, uint32_t first, const struct wio_tab_host *h,
+                          uint32_t count)
 {
     size_t n = 8;
     if (count > WIO_BOOT_HOSTS_PER_MSG)
@@ -175,7 +177,8 @@ static int get_host(const uint8_t **in, size_t *left, struct wio_tab_host *h)
     return wio_boot_host_check(h);
 }
 
-int wio_boot_get_hosts(const uint8_t *in, size_t n, uint32_t *first, struct wio_tab_host *hosts, uint32_t *count)
+int wio_boot_get_hosts(const uint8_t *in, size_t n, uint32_t *first, struct wio_tab_host *hosts,
+                       uint32_t *count)
 {
     if (n < 8)
         return bad("hosts cut short");

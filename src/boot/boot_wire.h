@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file boot_wire.h
- * Messages of the rendezvous, behind the handshake of auth.h. Pure functions on bytes: encode, decode,
- * validate. Little-endian, fixed sizes. The same messages travel between a process and the leader of its
- * host (Unix socket) and between leader and service (TCP).
+ * Messages of the rendezvous, behind the handshake of auth.h. Pure functions on bytes: encode,
+ * decode, validate. Little-endian, fixed sizes. The same messages travel between a process and the
+ * leader of its host (Unix socket) and between leader and service (TCP).
  *
  *   client -> service                                service -> client
  *   HELLO   job id, pid, host name                   WELCOME   blocks expected, complete or not
  *   HOSTS   distinct address lists                   REFUSE    one registration, or the connection
  *   REG     batch of registrations                   PROGRESS  how many came, who is missing
  *   LEAVE   a registration is withdrawn              TABLE     image of the address table
- *   QUERY   asks for PROGRESS                        TABLE_FD  (leader only) the image as a descriptor
- *   ACK     the table has reached everybody behind this connection
+ *   QUERY   asks for PROGRESS                        TABLE_FD  (leader only) the image as a
+ * descriptor ACK     the table has reached everybody behind this connection
  *
  * Version 1. What changed: first version.
  */
@@ -23,11 +23,11 @@
 #define WIO_BOOT_MAGIC 0x424f4957u /* "WIOB" */
 #define WIO_BOOT_VERSION 1
 #define WIO_BOOT_HDR 12
-#define WIO_BOOT_PAYLOAD_MAX (64u << 10)    /* of every message but TABLE */
+#define WIO_BOOT_PAYLOAD_MAX (64u << 10) /* of every message but TABLE */
 #define WIO_BOOT_IMAGE_MAX (UINT32_C(3) << 30)
-#define WIO_BOOT_NAME 64                    /* host names, shortened, with the final NUL */
-#define WIO_BOOT_TEXT 1000                  /* refusals and lists, bytes */
-#define WIO_BOOT_NPROCS_MAX (1u << 24)      /* processes per block that we believe */
+#define WIO_BOOT_NAME 64               /* host names, shortened, with the final NUL */
+#define WIO_BOOT_TEXT 1000             /* refusals and lists, bytes */
+#define WIO_BOOT_NPROCS_MAX (1u << 24) /* processes per block that we believe */
 #define WIO_BOOT_NPB_MAX (1u << 20)
 
 enum wio_boot_type {
@@ -53,9 +53,9 @@ void wio_boot_put_hdr(uint8_t out[WIO_BOOT_HDR], enum wio_boot_type type, uint32
 /** @return 0; PROTOCOL (magic, type, length), VERSION naming both */
 int wio_boot_get_hdr(const uint8_t in[WIO_BOOT_HDR], struct wio_boot_hdr *h);
 
-/* Every put_* writes at most WIO_BOOT_PAYLOAD_MAX bytes to @p out and returns how many; every get_* takes the
- * payload of one message and returns 0 or PROTOCOL, leaving *m undefined. Texts are NUL-terminated and printable
- * after decoding. */
+/* Every put_* writes at most WIO_BOOT_PAYLOAD_MAX bytes to @p out and returns how many; every get_*
+ * takes the payload of one message and returns 0 or PROTOCOL, leaving *m undefined. Texts are
+ * NUL-terminated and printable after decoding. */
 
 struct wio_boot_hello {
     uint32_t pid;
@@ -66,8 +66,8 @@ size_t wio_boot_put_hello(uint8_t *out, const struct wio_boot_hello *m);
 int wio_boot_get_hello(const uint8_t *in, size_t n, struct wio_boot_hello *m);
 
 struct wio_boot_welcome {
-    uint32_t npb;    /* 0: not known yet */
-    uint32_t flags;  /* WIO_BOOT_COMPLETE */
+    uint32_t npb;   /* 0: not known yet */
+    uint32_t flags; /* WIO_BOOT_COMPLETE */
     char job[WIO_BOOT_NAME];
 };
 #define WIO_BOOT_COMPLETE 1u
@@ -75,13 +75,16 @@ struct wio_boot_welcome {
 size_t wio_boot_put_welcome(uint8_t *out, const struct wio_boot_welcome *m);
 int wio_boot_get_welcome(const uint8_t *in, size_t n, struct wio_boot_welcome *m);
 
-/* HOSTS: u32 index of the first, u32 count, then per host 12 bytes and 24 per address. Registrations of the same
- * connection name hosts by these indices, which count up from 0 without gaps. */
+/* HOSTS: u32 index of the first, u32 count, then per host 12 bytes and 24 per address.
+ * Registrations of the same connection name hosts by these indices, which count up from 0 without
+ * gaps. */
 #define WIO_BOOT_HOST_MAX (12 + 24 * WIO_HOST_ADDRS)
 #define WIO_BOOT_HOSTS_PER_MSG 256
-size_t wio_boot_put_hosts(uint8_t *out, uint32_t first, const struct wio_tab_host *h, uint32_t count);
+size_t wio_boot_put_hosts(uint8_t *out, uint32_t first, const struct wio_tab_host *h,
+                          uint32_t count);
 /** @param[out] hosts  room for WIO_BOOT_HOSTS_PER_MSG */
-int wio_boot_get_hosts(const uint8_t *in, size_t n, uint32_t *first, struct wio_tab_host *hosts, uint32_t *count);
+int wio_boot_get_hosts(const uint8_t *in, size_t n, uint32_t *first, struct wio_tab_host *hosts,
+                       uint32_t *count);
 /** Same content (address count, addresses, identity)? */
 bool wio_boot_host_equal(const struct wio_tab_host *a, const struct wio_tab_host *b);
 /** @return 0; PROTOCOL: address count, family or prefix out of range */
@@ -91,7 +94,7 @@ struct wio_boot_reg {
     uint32_t pbid, npb, nprocs, rank; /* nprocs: of the block */
     uint32_t host;                    /* index among this connection's hosts */
     uint32_t pid;
-    uint32_t incarnation;             /* random per join, tells a process from an impostor of its rank */
+    uint32_t incarnation; /* random per join, tells a process from an impostor of its rank */
     uint16_t port, caps;
     uint64_t token;
 };
@@ -118,10 +121,10 @@ size_t wio_boot_put_progress(uint8_t *out, const struct wio_boot_progress *m);
 int wio_boot_get_progress(const uint8_t *in, size_t n, struct wio_boot_progress *m);
 
 struct wio_boot_refuse {
-    int32_t code;        /* WAITIO_ERR_*, always < 0 after decoding */
-    uint32_t pbid, rank; /* whom; WIO_BOOT_ALL = everybody on this connection */
+    int32_t code;         /* WAITIO_ERR_*, always < 0 after decoding */
+    uint32_t pbid, rank;  /* whom; WIO_BOOT_ALL = everybody on this connection */
     uint32_t incarnation; /* which of two that claim this rank; 0 with WIO_BOOT_ALL */
-    uint32_t flags;      /* WIO_BOOT_RETRY */
+    uint32_t flags;       /* WIO_BOOT_RETRY */
     char text[WIO_BOOT_TEXT + 1];
 };
 #define WIO_BOOT_ALL UINT32_MAX

@@ -39,11 +39,13 @@ static void send_progress(struct ld_follower *f)
 {
     uint8_t out[WIO_BOOT_PROGRESS_MAX];
     const struct wio_joiner *j = f->l->j;
-    struct wio_boot_progress m = {0, 0, ""}; /* nothing expected: the text is our difficulty, not the service's list */
+    struct wio_boot_progress m = {
+        0, 0, ""}; /* nothing expected: the text is our difficulty, not the service's list */
     if (j->have_progress)
         m = j->progress;
     else
-        wio_text(m.missing, sizeof m.missing, "%s", j->note[0] != '\0' ? j->note : "no answer from the rendezvous yet");
+        wio_text(m.missing, sizeof m.missing, "%s",
+                 j->note[0] != '\0' ? j->note : "no answer from the rendezvous yet");
     wio_bc_send(&f->bc, WIO_BOOT_PROGRESS, out, wio_boot_put_progress(out, &m));
 }
 
@@ -89,8 +91,8 @@ static void drop(struct ld_follower *f)
         return;
     f->dead = true;
     if (f->m != NULL) {
-        wio_debug(l->j->log, WIO_C_BOOT, "PB %u rank %u (pid %u) left while joining: %s", f->m->reg.pbid,
-                  f->m->reg.rank, f->m->reg.pid, f->bc.text);
+        wio_debug(l->j->log, WIO_C_BOOT, "PB %u rank %u (pid %u) left while joining: %s",
+                  f->m->reg.pbid, f->m->reg.rank, f->m->reg.pid, f->bc.text);
         ld_up_leave(l, f->m);
         wio_list_remove(&f->m->node);
         wio_os_free(f->m);
@@ -108,11 +110,13 @@ static void admit(struct leader *l, int fd)
 {
     uid_t uid;
     struct ld_follower *f;
-    if (wio_os_peer_uid(fd, &uid) != 0 || uid != wio_os_uid() || (f = wio_os_alloc(sizeof *f)) == NULL) {
+    if (wio_os_peer_uid(fd, &uid) != 0 || uid != wio_os_uid() ||
+        (f = wio_os_alloc(sizeof *f)) == NULL) {
         wio_os_close(fd);
         return;
     }
-    if (wio_bc_start(&f->bc, fd, WIO_AUTH_ACCEPT, true, false, l->j->p->secret, &down_calls, f) != 0) {
+    if (wio_bc_start(&f->bc, fd, WIO_AUTH_ACCEPT, true, false, l->j->p->secret, &down_calls, f) !=
+        0) {
         wio_os_free(f);
         return;
     }
@@ -136,8 +140,10 @@ void ld_down_accept(struct leader *l)
             continue;
         }
         if (fd == -EMFILE || fd == -ENFILE)
-            ld_fail(l, WAITIO_ERR_LIMIT, "descriptor limit of %d is too low to lead the processes of this host: %u are "
-                    "connected, one descriptor each is needed (raise ulimit -n)", wio_os_fd_limit(), l->nfollowers);
+            ld_fail(l, WAITIO_ERR_LIMIT,
+                    "descriptor limit of %d is too low to lead the processes of this host: %u are "
+                    "connected, one descriptor each is needed (raise ulimit -n)",
+                    wio_os_fd_limit(), l->nfollowers);
         return;
     }
 }
@@ -152,7 +158,8 @@ void ld_down_event(struct ld_follower *f, uint32_t events)
 
 void ld_down_sweep(struct leader *l, int64_t now)
 {
-    WIO_LIST_FOR_SAFE (it, next, &l->followers) {
+    WIO_LIST_FOR_SAFE(it, next, &l->followers)
+    {
         struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
         if (f->m == NULL && now - f->since_ns > INTRODUCE_NS)
             drop(f);
@@ -165,7 +172,8 @@ void ld_down_sweep(struct leader *l, int64_t now)
 
 void ld_down_progress(struct leader *l)
 {
-    WIO_LIST_FOR (it, &l->followers) {
+    WIO_LIST_FOR(it, &l->followers)
+    {
         struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
         if (f->m == NULL)
             continue;
@@ -178,7 +186,8 @@ void ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_bo
 {
     uint8_t out[WIO_BOOT_REFUSE_MAX];
     size_t n = wio_boot_put_refuse(out, m);
-    WIO_LIST_FOR (it, &l->followers) {
+    WIO_LIST_FOR(it, &l->followers)
+    {
         struct ld_follower *to = WIO_CONTAINER(it, struct ld_follower, bc.node);
         if (f != NULL && to != f)
             continue;
@@ -193,16 +202,19 @@ void ld_down_table(struct leader *l)
 {
     uint8_t out[8];
     wio_put64(out, l->map_bytes);
-    WIO_LIST_FOR (it, &l->followers) {
+    WIO_LIST_FOR(it, &l->followers)
+    {
         struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
         if (f->m != NULL)
             wio_bc_send_fd(&f->bc, WIO_BOOT_TABLE_FD, out, sizeof out, l->memfd);
     }
-    /* A stopped follower has room in its socket for these few bytes; only a full one keeps us for a moment. */
+    /* A stopped follower has room in its socket for these few bytes; only a full one keeps us for a
+     * moment. */
     int64_t deadline = wio_os_now_ns() + INT64_C(2000000000);
     for (bool waiting = true; waiting && wio_os_now_ns() < deadline;) {
         waiting = false;
-        WIO_LIST_FOR_SAFE (it, next, &l->followers) {
+        WIO_LIST_FOR_SAFE(it, next, &l->followers)
+        {
             struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
             if (wio_bc_flushed(&f->bc))
                 continue;
@@ -216,7 +228,8 @@ void ld_down_table(struct leader *l)
 
 void ld_down_close(struct leader *l)
 {
-    WIO_LIST_FOR_SAFE (it, next, &l->followers) {
+    WIO_LIST_FOR_SAFE(it, next, &l->followers)
+    {
         struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
         if (f->m != NULL) {
             wio_list_remove(&f->m->node);

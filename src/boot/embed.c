@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file embed.c  The rendezvous service inside rank 0 of PB 0, on a thread of its own while it joins. */
+/** @file embed.c  The rendezvous service inside rank 0 of PB 0, on a thread of its own while it
+ * joins. */
 #include "boot/join.h"
 #include "os/os.h"
 
@@ -22,14 +23,20 @@ static int look_who(struct wio_joiner *j)
     if (j->probed)
         return 0;
     j->probed = true;
-    enum wio_service_found f =
-        wio_service_probe(j->master, j->port, j->p->secret, j->p->me->job_id, 3.0, text, sizeof text);
+    enum wio_service_found f = wio_service_probe(j->master, j->port, j->p->secret, j->p->me->job_id,
+                                                 3.0, text, sizeof text);
     if (f == WIO_FOUND_STRANGER)
-        return wio_fail(WAITIO_ERR_JOIN, "port %u of %s is taken by a stranger (%s): choose another WAITIO_MASTER_PORT for "
-                        "all programs of the run", j->port, j->master, text);
+        return wio_fail(
+            WAITIO_ERR_JOIN,
+            "port %u of %s is taken by a stranger (%s): choose another WAITIO_MASTER_PORT for "
+            "all programs of the run",
+            j->port, j->master, text);
     if (f == WIO_FOUND_OTHER_SECRET)
-        return wio_fail(WAITIO_ERR_AUTH, "port %u of %s is taken by a rendezvous with another secret (%s); if it is another "
-                        "user's, choose another WAITIO_MASTER_PORT for all programs of the run", j->port, j->master, text);
+        return wio_fail(
+            WAITIO_ERR_AUTH,
+            "port %u of %s is taken by a rendezvous with another secret (%s); if it is another "
+            "user's, choose another WAITIO_MASTER_PORT for all programs of the run",
+            j->port, j->master, text);
     wio_info(j->log, WIO_C_BOOT, "port %u is taken (%s): joining as its client", j->port, text);
     return 0;
 }
@@ -74,8 +81,10 @@ void wio_join_unembed(struct wio_joiner *j, int code, const char *text)
         pthread_join(j->thread, NULL);
         if (code != 0) {
             char why[WIO_BOOT_TEXT];
-            wio_text(why, sizeof why, "PB 0 rank 0, which serves the rendezvous, gave up: %s", text);
-            wio_service_refuse(j->service, code == WAITIO_ERR_TIMEOUT ? code : WAITIO_ERR_PEER, why);
+            wio_text(why, sizeof why, "PB 0 rank 0, which serves the rendezvous, gave up: %s",
+                     text);
+            wio_service_refuse(j->service, code == WAITIO_ERR_TIMEOUT ? code : WAITIO_ERR_PEER,
+                               why);
         }
         wio_service_stop(j->service);
         j->service = NULL;

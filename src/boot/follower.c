@@ -61,11 +61,13 @@ static int on_table(struct follower *f, const uint8_t *p, size_t n)
     if (n != 8 || f->bc.rx_fd < 0)
         return wio_fail(WAITIO_ERR_PROTOCOL, "the leader announced a table without its descriptor");
     uint64_t bytes = wio_get64(p);
-    if (wio_os_fstat(f->bc.rx_fd, &st) != 0 || bytes == 0 || bytes > WIO_BOOT_IMAGE_MAX || (uint64_t)st.size < bytes)
+    if (wio_os_fstat(f->bc.rx_fd, &st) != 0 || bytes == 0 || bytes > WIO_BOOT_IMAGE_MAX ||
+        (uint64_t)st.size < bytes)
         return wio_fail(WAITIO_ERR_PROTOCOL, "the leader's table is shorter than announced");
     f->j->map = wio_os_map(f->bc.rx_fd, (size_t)bytes, false);
     if (f->j->map == NULL)
-        return wio_fail(WAITIO_ERR_NOMEM, "cannot map the address table of %llu bytes", (unsigned long long)bytes);
+        return wio_fail(WAITIO_ERR_NOMEM, "cannot map the address table of %llu bytes",
+                        (unsigned long long)bytes);
     f->j->map_bytes = (size_t)bytes;
     f->have_table = true;
     return 0;
@@ -85,16 +87,35 @@ static int frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p, si
 static int judge(const struct follower *f)
 {
     const struct wio_bc *c = &f->bc;
-    if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_VERSION || c->error == WAITIO_ERR_PROTOCOL)
-        return wio_fail(c->error, "the process that leads this host's share of the job: %s", c->text);
-    if (f->j->have_progress && f->j->lost_ns == 0) /* the rendezvous knew us; perhaps it died with the leader */
+    if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_VERSION ||
+        c->error == WAITIO_ERR_PROTOCOL)
+        return wio_fail(c->error, "the process that leads this host's share of the job: %s",
+                        c->text);
+    if (f->j->have_progress &&
+        f->j->lost_ns == 0) /* the rendezvous knew us; perhaps it died with the leader */
         f->j->lost_ns = wio_os_now_ns();
     return 1;
 }
 
-static int one_round(struct follower *f, int epfd)
+/* @return 2 = go on waiting, otherwise as wio_join_follow */
+static int wait_leader(struct follower *f, int epfd, int timeout_ms)
 {
     struct epoll_event ev;
+    int n = wio_os_epoll_wait(epfd, &ev, 1, timeout_ms);
+    if (n < 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, n, "epoll_wait");
+    bool alive = n == 0 || wio_bc_event(&f->bc, ev.events);
+    if (f->have_table)
+        return 0;
+    if (f->result != 0)
+        return wio_fail(f->result, "%s", f->text);
+    if (!alive && f->final_ns != INT64_MAX)
+        return wio_join_timeout(f->j);
+    return alive ? 2 : judge(f);
+}
+
+static int one_round(struct follower *f, int epfd)
+{
     struct wio_joiner *j = f->j;
     int64_t now = wio_os_now_ns();
     if (now >= j->deadline_ns && f->final_ns == INT64_MAX) {
@@ -110,17 +131,7 @@ static int one_round(struct follower *f, int epfd)
         return rc;
     int64_t times[] = {f->final_ns != INT64_MAX ? f->final_ns : j->deadline_ns,
                        j->want_service && j->service == NULL ? now + EMBED_NS : INT64_MAX};
-    int n = wio_os_epoll_wait(epfd, &ev, 1, wio_join_sleep(times, WIO_ARRAY_LEN(times)));
-    if (n < 0)
-        return wio_fail_os(WAITIO_ERR_SYSTEM, n, "epoll_wait");
-    bool alive = n == 0 || wio_bc_event(&f->bc, ev.events);
-    if (f->have_table)
-        return 0;
-    if (f->result != 0)
-        return wio_fail(f->result, "%s", f->text);
-    if (!alive && f->final_ns != INT64_MAX)
-        return wio_join_timeout(j);
-    return alive ? 2 : judge(f);
+    return wait_leader(f, epfd, wio_join_sleep(times, WIO_ARRAY_LEN(times)));
 }
 
 int wio_join_follow(struct wio_joiner *j, int fd)

@@ -19,9 +19,10 @@ int wio_join_timeout(struct wio_joiner *j)
     if (!j->have_progress)
         return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s", s,
                         j->note[0] != '\0' ? j->note : "no answer from the rendezvous");
-    return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %u process%s came; missing: %s%s%s", s,
-                    j->progress.joined, j->progress.joined == 1 ? "" : "es",
-                    j->progress.missing[0] != '\0' ? j->progress.missing : "nobody any more", and, j->note);
+    return wio_fail(
+        WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %u process%s came; missing: %s%s%s", s,
+        j->progress.joined, j->progress.joined == 1 ? "" : "es",
+        j->progress.missing[0] != '\0' ? j->progress.missing : "nobody any more", and, j->note);
 }
 
 void wio_join_note(struct wio_joiner *j, const char *fmt, ...)
@@ -52,7 +53,8 @@ int wio_join_sleep(const int64_t *times, int n)
 
 static bool is_loopback_name(const char *host)
 {
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0;
 }
 
 static bool all_loopback(const struct wio_joiner *j)
@@ -68,28 +70,35 @@ static int find_master(struct wio_joiner *j)
     const struct wio_config *cfg = j->p->cfg;
     const char *why = NULL;
     int64_t give_up = j->start_ns + RESOLVE_TRIES_NS;
-    wio_text(j->master, sizeof j->master, "%s", cfg->master_host[0] != '\0' ? cfg->master_host : "127.0.0.1");
+    wio_text(j->master, sizeof j->master, "%s",
+             cfg->master_host[0] != '\0' ? cfg->master_host : "127.0.0.1");
     j->port = (uint16_t)cfg->master_port;
     j->master_loopback = is_loopback_name(j->master);
     while ((j->naddr = wio_os_resolve(j->master, j->port, j->addr, WIO_JOIN_ADDRS, &why)) <= 0) {
         int64_t now = wio_os_now_ns();
         if (now > give_up || now > j->deadline_ns)
-            return wio_fail(WAITIO_ERR_CONFIG, "cannot resolve WAITIO_MASTER_HOST='%s': %s", j->master,
-                            why != NULL ? why : "no address");
-        wio_join_note(j, "cannot resolve WAITIO_MASTER_HOST='%s': %s", j->master, why != NULL ? why : "no address");
+            return wio_fail(WAITIO_ERR_CONFIG, "cannot resolve WAITIO_MASTER_HOST='%s': %s",
+                            j->master, why != NULL ? why : "no address");
+        wio_join_note(j, "cannot resolve WAITIO_MASTER_HOST='%s': %s", j->master,
+                      why != NULL ? why : "no address");
         wio_os_sleep_ns(250 * (int64_t)WIO_NS_PER_MS);
     }
     j->note[0] = '\0';
     if (j->p->secret->len == 0 && !cfg->secret_none_remote && !all_loopback(j))
-        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_SECRET=none joins over loopback only, and WAITIO_MASTER_HOST='%s' is "
-                        "elsewhere: set WAITIO_SECRET_NONE_REMOTE=1 or use a secret", j->master);
-    j->want_service = j->p->me->pbid == 0 && j->p->me->rank == 0 && wio_addr_any_local(j->addr, j->naddr);
+        return wio_fail(
+            WAITIO_ERR_CONFIG,
+            "WAITIO_SECRET=none joins over loopback only, and WAITIO_MASTER_HOST='%s' is "
+            "elsewhere: set WAITIO_SECRET_NONE_REMOTE=1 or use a secret",
+            j->master);
+    j->want_service =
+        j->p->me->pbid == 0 && j->p->me->rank == 0 && wio_addr_any_local(j->addr, j->naddr);
     return 0;
 }
 
 /* ---- who leads this host ---- */
 
-/* Everybody of one user, job and rendezvous on this host and network namespace computes the same name. */
+/* Everybody of one user, job and rendezvous on this host and network namespace computes the same
+ * name. */
 static socklen_t leader_name(const struct wio_joiner *j, struct sockaddr_un *un)
 {
     uint64_t h = wio_hash_bytes((uint64_t)wio_os_uid(), j->p->me->job_id, strlen(j->p->me->job_id));
@@ -97,11 +106,13 @@ static socklen_t leader_name(const struct wio_joiner *j, struct sockaddr_un *un)
     h = wio_hash64(h, j->host.identity);
     memset(un, 0, sizeof *un);
     un->sun_family = AF_UNIX;
-    int n = snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "waitio-join-%016llx", (unsigned long long)h);
+    int n = snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "waitio-join-%016llx",
+                     (unsigned long long)h);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* @return 1 leader (*fd listens), 0 follower (*fd connected), -1 nobody yet, try again, -2 go alone */
+/* @return 1 leader (*fd listens), 0 follower (*fd connected), -1 nobody yet, try again, -2 go alone
+ */
 static int elect(struct wio_joiner *j, int *fd)
 {
     struct sockaddr_un un;
@@ -120,7 +131,8 @@ static int elect(struct wio_joiner *j, int *fd)
             *fd = s;
             return 0;
         }
-        wio_warn(j->log, WIO_C_BOOT, "another user holds the name of this host's leader: going alone");
+        wio_warn(j->log, WIO_C_BOOT,
+                 "another user holds the name of this host's leader: going alone");
         rc = -EPERM;
     }
     wio_os_close(s);
@@ -139,8 +151,10 @@ static int meet(struct wio_joiner *j)
             pause = pause * 2 > 50 * WIO_NS_PER_MS ? 50 * WIO_NS_PER_MS : pause * 2;
             continue;
         }
-        wio_debug(j->log, WIO_C_BOOT, "%s", role == 1 ? "leading this host" : role == 0 ? "following this host's leader"
-                                                                                        : "talking for myself");
+        wio_debug(j->log, WIO_C_BOOT, "%s",
+                  role == 1   ? "leading this host"
+                  : role == 0 ? "following this host's leader"
+                              : "talking for myself");
         int rc = role == 0 ? wio_join_follow(j, fd) : wio_join_lead(j, fd);
         if (rc != 1)
             return rc;
@@ -211,7 +225,8 @@ int wio_join(const struct wio_join_params *p, struct wio_table **table)
             wio_os_unmap(j->map, j->map_bytes);
     }
     if (rc == 0)
-        wio_info(p->log, WIO_C_BOOT, "joined as %u of %u in %u blocks on %u address lists after %.3f s (rank from %s)",
+        wio_info(p->log, WIO_C_BOOT,
+                 "joined as %u of %u in %u blocks on %u address lists after %.3f s (rank from %s)",
                  (*table)->me, (*table)->size, (*table)->npb, (*table)->nhosts,
                  (double)(wio_os_now_ns() - j->start_ns) / 1e9, p->me->launcher);
     wio_os_free(j);

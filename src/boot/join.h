@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file join.h  Inside of wio_join: join.c (roles, errors), embed.c (the service in rank 0), leader.c, follower.c. */
+/** @file join.h  Inside of wio_join: join.c (roles, errors), embed.c (the service in rank 0),
+ * leader.c, follower.c. */
 #ifndef WIO_BOOT_JOIN_H
 #define WIO_BOOT_JOIN_H
 
@@ -10,22 +11,23 @@
 
 #define WIO_JOIN_ADDRS 8
 #define WIO_NS_PER_MS 1000000
-/** How long a lost rendezvous, with which we were registered, is looked for before the join fails. */
+/** How long a lost rendezvous, with which we were registered, is looked for before the join fails.
+ */
 #define WIO_JOIN_LOST_NS INT64_C(1500000000)
 
 struct wio_joiner {
     const struct wio_join_params *p;
     struct wio_log *log;
     int64_t start_ns, deadline_ns;
-    struct wio_boot_reg reg;     /* my registration */
-    struct wio_tab_host host;    /* my addresses */
-    char name[WIO_BOOT_NAME];    /* of this host */
+    struct wio_boot_reg reg;  /* my registration */
+    struct wio_tab_host host; /* my addresses */
+    char name[WIO_BOOT_NAME]; /* of this host */
     /* where the rendezvous is */
     char master[128];
     uint16_t port;
     struct sockaddr_storage addr[WIO_JOIN_ADDRS];
     int naddr;
-    bool master_loopback;        /* the name is a loopback one */
+    bool master_loopback; /* the name is a loopback one */
     /* the service, when it is to be here */
     bool want_service, probed;
     int64_t next_try_ns;
@@ -34,9 +36,9 @@ struct wio_joiner {
     int stop_fd;
     /* what is known for messages */
     struct wio_boot_progress progress;
-    bool have_progress;          /* progress is the service's word; otherwise only note counts */
-    char note[400];              /* last difficulty on the way to the service */
-    int64_t lost_ns;             /* when a rendezvous that knew us went away; 0 = it did not */
+    bool have_progress; /* progress is the service's word; otherwise only note counts */
+    char note[400];     /* last difficulty on the way to the service */
+    int64_t lost_ns;    /* when a rendezvous that knew us went away; 0 = it did not */
     /* the result */
     void *map;
     size_t map_bytes;
@@ -46,19 +48,24 @@ struct wio_joiner {
 int wio_join_timeout(struct wio_joiner *j);
 /** Remember a difficulty, log it when it is a new one. */
 void wio_join_note(struct wio_joiner *j, const char *fmt, ...) WIO_PRINTF(2, 3);
-/** Milliseconds until the earliest of @p n times (INT64_MAX = never), for epoll; 0 when one has passed. */
+/** Milliseconds until the earliest of @p n times (INT64_MAX = never), for epoll; 0 when one has
+ * passed. */
 int wio_join_sleep(const int64_t *times, int n);
 
-/** Rank 0 of PB 0 whose master host is here: start the service unless it runs. A port taken by a WaitIO service is
- *  fine, this process is its client then. Cheap to call again and again. @return 0; JOIN: taken by a stranger; others */
+/** Rank 0 of PB 0 whose master host is here: start the service unless it runs. A port taken by a
+ * WaitIO service is fine, this process is its client then. Cheap to call again and again. @return
+ * 0; JOIN: taken by a stranger; others */
 int wio_join_embed(struct wio_joiner *j);
-/** Wait for the service to have delivered every table (@p code 0), or tell everybody why not; then it ends. */
+/** Wait for the service to have delivered every table (@p code 0), or tell everybody why not; then
+ * it ends. */
 void wio_join_unembed(struct wio_joiner *j, int code, const char *text);
 
-/** Talk to the service for everybody on this host. @param listener  bound abstract socket, -1 = only for myself.
+/** Talk to the service for everybody on this host. @param listener  bound abstract socket, -1 =
+ * only for myself.
  *  @return 0 with map set, or the error */
 int wio_join_lead(struct wio_joiner *j, int listener);
-/** Let the leader behind @p fd talk for me. @return 0 with map set; 1: the leader is gone, elect anew; the error */
+/** Let the leader behind @p fd talk for me. @return 0 with map set; 1: the leader is gone, elect
+ * anew; the error */
 int wio_join_follow(struct wio_joiner *j, int fd);
 
 #endif

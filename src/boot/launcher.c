@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file launcher.c
- * Who am I: block from WAITIO_PBID and WAITIO_NPB, rank and size inside it from the launcher's variables.
+ * Who am I: block from WAITIO_PBID and WAITIO_NPB, rank and size inside it from the launcher's
+ * variables.
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,11 +11,14 @@
 #include "boot/boot.h"
 #include "os/os.h"
 
-/** What must hold before a row, or a size variable that others than its owner set too, is believed. */
+/** What must hold before a row, or a size variable that others than its owner set too, is believed.
+ */
 enum guard {
     ALWAYS,
-    REAL_STEP, /* a Slurm step started by srun: batch scripts and their children see SLURM_PROCID as well */
-    PMI_ALIVE, /* PMI_FD, where set, is an open descriptor: a stale one came down from an outer mpiexec */
+    REAL_STEP, /* a Slurm step started by srun: batch scripts and their children see SLURM_PROCID as
+                  well */
+    PMI_ALIVE, /* PMI_FD, where set, is an open descriptor: a stale one came down from an outer
+                  mpiexec */
 };
 
 struct size_var {
@@ -28,21 +32,28 @@ struct row {
     const char *rank;
     struct size_var size[4]; /* first that is set counts */
     enum guard guard;
-    bool whole; /* rank without any size is an error, and so is disagreement with another such row */
+    bool
+        whole; /* rank without any size is an error, and so is disagreement with another such row */
 };
 
-/* Checked with the real Open MPI 4.1 and MPICH 4.0; the other rows are simulated in tests. PMIx itself names no
- * size in the environment, so that its row borrows one. */
+/* Checked with the real Open MPI 4.1 and MPICH 4.0; the other rows are simulated in tests. PMIx
+ * itself names no size in the environment, so that its row borrows one. */
 static const struct row rows[] = {
     {"PMIx",
      "PMIX_RANK",
-     {{"OMPI_COMM_WORLD_SIZE", ALWAYS}, {"SLURM_STEP_NUM_TASKS", REAL_STEP}, {"SLURM_NTASKS", REAL_STEP}},
+     {{"OMPI_COMM_WORLD_SIZE", ALWAYS},
+      {"SLURM_STEP_NUM_TASKS", REAL_STEP},
+      {"SLURM_NTASKS", REAL_STEP}},
      ALWAYS,
      false},
     {"Open MPI", "OMPI_COMM_WORLD_RANK", {{"OMPI_COMM_WORLD_SIZE", ALWAYS}}, ALWAYS, true},
     {"PMI", "PMI_RANK", {{"PMI_SIZE", ALWAYS}}, PMI_ALIVE, true},
     {"MVAPICH", "MV2_COMM_WORLD_RANK", {{"MV2_COMM_WORLD_SIZE", ALWAYS}}, ALWAYS, true},
-    {"Fujitsu", "PMIX_RANK", {{"OMPI_MCA_orte_ess_num_procs", ALWAYS}, {"PJM_MPI_PROC", ALWAYS}}, ALWAYS, false},
+    {"Fujitsu",
+     "PMIX_RANK",
+     {{"OMPI_MCA_orte_ess_num_procs", ALWAYS}, {"PJM_MPI_PROC", ALWAYS}},
+     ALWAYS,
+     false},
     {"Slurm",
      "SLURM_PROCID",
      {{"SLURM_STEP_NUM_TASKS", ALWAYS}, {"SLURM_NTASKS", ALWAYS}},
@@ -50,7 +61,8 @@ static const struct row rows[] = {
      false},
 };
 
-/** Steps that are no program started by srun: pending, extern, batch and interactive ones have numbers up here. */
+/** Steps that are no program started by srun: pending, extern, batch and interactive ones have
+ * numbers up here. */
 #define SLURM_SPECIAL_STEPS 4294967200LL
 
 static const char *get(wio_getenv_fn getenv_fn, const char *name)
@@ -95,45 +107,59 @@ static int number(const char *name, const char *text, int min, int *out)
 {
     long long v;
     if (!to_number(text, &v) || v < min || v > INT_MAX)
-        return wio_fail(WAITIO_ERR_CONFIG, "%s='%s' set by the launcher is not a number from %d to %d", name, text,
+        return wio_fail(WAITIO_ERR_CONFIG,
+                        "%s='%s' set by the launcher is not a number from %d to %d", name, text,
                         min, INT_MAX);
     *out = (int)v;
     return 0;
 }
 
+/* The first size variable of a row that is set and may be believed. @return its text or NULL */
+static const char *find_size(const struct row *r, wio_getenv_fn getenv_fn, const char **name)
+{
+    *name = r->size[0].name;
+    for (size_t i = 0; i < WIO_ARRAY_LEN(r->size) && r->size[i].name != NULL; i++) {
+        const char *text =
+            holds(r->size[i].guard, getenv_fn) ? get(getenv_fn, r->size[i].name) : NULL;
+        if (text == NULL)
+            continue;
+        *name = r->size[i].name;
+        return text;
+    }
+    return NULL;
+}
+
 /** @return 1 applied, 0 does not apply, < 0 error */
 static int ask_row(const struct row *r, wio_getenv_fn getenv_fn, int *rank, int *size)
 {
-    const char *rank_text = get(getenv_fn, r->rank), *size_text = NULL, *size_name = r->size[0].name;
+    const char *size_name, *rank_text = get(getenv_fn, r->rank);
+    const char *size_text = find_size(r, getenv_fn, &size_name);
     if (!holds(r->guard, getenv_fn))
         return 0;
-    for (size_t i = 0; i < WIO_ARRAY_LEN(r->size) && r->size[i].name != NULL && size_text == NULL; i++) {
-        if (holds(r->size[i].guard, getenv_fn)) {
-            size_name = r->size[i].name;
-            size_text = get(getenv_fn, size_name);
-        }
-    }
     if (rank_text == NULL || size_text == NULL) {
         if (r->whole && (rank_text != NULL || size_text != NULL))
-            return wio_fail(WAITIO_ERR_CONFIG, "%s is set but %s is not: half of what %s gives its processes",
-                            rank_text ? r->rank : size_name, rank_text ? size_name : r->rank, r->launcher);
+            return wio_fail(
+                WAITIO_ERR_CONFIG, "%s is set but %s is not: half of what %s gives its processes",
+                rank_text ? r->rank : size_name, rank_text ? size_name : r->rank, r->launcher);
         return 0;
     }
     int rc = number(r->rank, rank_text, 0, rank);
     if (rc == 0)
         rc = number(size_name, size_text, 1, size);
     if (rc == 0 && *rank >= *size)
-        rc = wio_fail(WAITIO_ERR_CONFIG, "%s=%d must be less than %s=%d", r->rank, *rank, size_name, *size);
+        rc = wio_fail(WAITIO_ERR_CONFIG, "%s=%d must be less than %s=%d", r->rank, *rank, size_name,
+                      *size);
     return rc != 0 ? rc : 1;
 }
 
-/* An mpiexec started inside another one leaves its children with the variables of both. MPICH's own have a live
- * descriptor as witness and win; other disagreements cannot be decided here. */
+/* An mpiexec started inside another one leaves its children with the variables of both. MPICH's own
+ * have a live descriptor as witness and win; other disagreements cannot be decided here. */
 static int check_agreement(const struct row *first, struct wio_whoami *me, wio_getenv_fn getenv_fn)
 {
     for (const struct row *r = first + 1; r < rows + WIO_ARRAY_LEN(rows); r++) {
         int rank, size;
-        if (!r->whole || ask_row(r, getenv_fn, &rank, &size) != 1 || (rank == me->rank && size == me->nprocs))
+        if (!r->whole || ask_row(r, getenv_fn, &rank, &size) != 1 ||
+            (rank == me->rank && size == me->nprocs))
             continue;
         if (r->guard == PMI_ALIVE && get(getenv_fn, "PMI_FD") != NULL) {
             me->rank = rank;
@@ -141,10 +167,12 @@ static int check_agreement(const struct row *first, struct wio_whoami *me, wio_g
             wio_text(me->launcher, sizeof me->launcher, "%s", r->launcher);
             return 0;
         }
-        return wio_fail(WAITIO_ERR_CONFIG,
-                        "two launchers disagree: %s says rank %d of %d, %s says rank %d of %d (one mpiexec inside "
-                        "another?); set WAITIO_RANK and WAITIO_NPROCS, or unset %s or %s for this program",
-                        me->launcher, me->rank, me->nprocs, r->launcher, rank, size, first->rank, r->rank);
+        return wio_fail(
+            WAITIO_ERR_CONFIG,
+            "two launchers disagree: %s says rank %d of %d, %s says rank %d of %d (one mpiexec "
+            "inside "
+            "another?); set WAITIO_RANK and WAITIO_NPROCS, or unset %s or %s for this program",
+            me->launcher, me->rank, me->nprocs, r->launcher, rank, size, first->rank, r->rank);
     }
     return 0;
 }
@@ -162,10 +190,11 @@ static int ask_launchers(struct wio_whoami *me, wio_getenv_fn getenv_fn)
     }
     const char *rank = get(getenv_fn, "PMIX_RANK");
     if (rank != NULL)
-        return wio_fail(WAITIO_ERR_CONFIG,
-                        "PMIX_RANK='%s' is set, but no variable tells how many processes there are: "
-                        "set WAITIO_RANK and WAITIO_NPROCS",
-                        rank);
+        return wio_fail(
+            WAITIO_ERR_CONFIG,
+            "PMIX_RANK='%s' is set, but no variable tells how many processes there are: "
+            "set WAITIO_RANK and WAITIO_NPROCS",
+            rank);
     me->rank = 0;
     me->nprocs = 1;
     wio_text(me->launcher, sizeof me->launcher, "alone");
@@ -182,7 +211,8 @@ static int own_rank(struct wio_whoami *me, const struct wio_config *cfg, wio_get
                         rank < 0 ? "WAITIO_NPROCS" : "WAITIO_RANK", rank < 0 ? nprocs : rank,
                         rank < 0 ? "WAITIO_RANK" : "WAITIO_NPROCS");
     if (rank >= nprocs)
-        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_RANK=%lld must be less than WAITIO_NPROCS=%lld", rank, nprocs);
+        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_RANK=%lld must be less than WAITIO_NPROCS=%lld",
+                        rank, nprocs);
     me->rank = (int)rank;
     me->nprocs = (int)nprocs;
     wio_text(me->launcher, sizeof me->launcher, "WAITIO");
@@ -199,13 +229,18 @@ static int own_block(struct wio_whoami *me, const struct wio_config *cfg)
     if (pbid < 0 && npb == 1)
         pbid = 0;
     if (pbid < 0)
-        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_NPB=%lld is set but WAITIO_PBID is not: set it to 0 .. %lld, "
-                        "another for each block", npb, npb - 1);
+        return wio_fail(WAITIO_ERR_CONFIG,
+                        "WAITIO_NPB=%lld is set but WAITIO_PBID is not: set it to 0 .. %lld, "
+                        "another for each block",
+                        npb, npb - 1);
     if (npb < 0)
-        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_PBID=%lld is set but WAITIO_NPB is not: set it to the number of "
-                        "blocks", pbid);
+        return wio_fail(WAITIO_ERR_CONFIG,
+                        "WAITIO_PBID=%lld is set but WAITIO_NPB is not: set it to the number of "
+                        "blocks",
+                        pbid);
     if (pbid >= npb)
-        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_PBID=%lld must be less than WAITIO_NPB=%lld (block ids start at 0)",
+        return wio_fail(WAITIO_ERR_CONFIG,
+                        "WAITIO_PBID=%lld must be less than WAITIO_NPB=%lld (block ids start at 0)",
                         pbid, npb);
     me->pbid = (int)pbid;
     me->npb = (int)npb;
@@ -220,8 +255,8 @@ int wio_whoami(struct wio_whoami *me, const struct wio_config *cfg, wio_getenv_f
         return rc;
     size_t n = strlen(cfg->job_id);
     if (n == 0 || n >= sizeof me->job_id)
-        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_JOB_ID='%.80s' must have 1 to %zu characters", cfg->job_id,
-                        sizeof me->job_id - 1);
+        return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_JOB_ID='%.80s' must have 1 to %zu characters",
+                        cfg->job_id, sizeof me->job_id - 1);
     memcpy(me->job_id, cfg->job_id, n + 1);
     return own_rank(me, cfg, getenv_fn);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file leader.c
- * One process per host talks to the rendezvous service for all of them. It never knows how many will come: it passes
- * registrations on as they arrive, gathered for two milliseconds, and everybody gets the table when the service has it.
+ * One process per host talks to the rendezvous service for all of them. It never knows how many
+ * will come: it passes registrations on as they arrive, gathered for two milliseconds, and
+ * everybody gets the table when the service has it.
  */
 #include "boot/leader.h"
 #include "os/os.h"
@@ -40,8 +41,8 @@ static uint32_t host_index(struct leader *l, const struct wio_tab_host *host)
     return l->nhosts++;
 }
 
-struct ld_member *ld_add_member(struct leader *l, const struct wio_boot_reg *reg, const struct wio_tab_host *host,
-                                struct ld_follower *from)
+struct ld_member *ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
+                                const struct wio_tab_host *host, struct ld_follower *from)
 {
     struct ld_member *m = wio_os_alloc(sizeof *m);
     uint32_t at = host_index(l, host);
@@ -69,9 +70,11 @@ static void at_deadline(struct leader *l, int64_t now)
             return;
     }
     if (now >= l->final_ns) {
-        struct wio_boot_refuse m = {.code = wio_join_timeout(l->j), .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL};
+        struct wio_boot_refuse m = {
+            .code = wio_join_timeout(l->j), .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL};
         ld_fail(l, m.code, "%s", wio_last_detail());
-        wio_text(m.text, sizeof m.text, "PB 0 rank 0, which serves the rendezvous, gave up: %.900s", l->text);
+        wio_text(m.text, sizeof m.text, "PB 0 rank 0, which serves the rendezvous, gave up: %.900s",
+                 l->text);
         if (l->j->service != NULL) /* it ends with us */
             ld_down_refuse(l, NULL, &m);
         else
@@ -84,13 +87,15 @@ static void one_round(struct leader *l)
     struct epoll_event ev[ROUND_EVENTS];
     struct wio_joiner *j = l->j;
     int64_t now = wio_os_now_ns();
-    int64_t times[] = {l->dialling ? (l->up_ready ? INT64_MAX : l->dial_deadline_ns) : l->next_dial_ns,
+    int64_t times[] = {l->dialling ? (l->up_ready ? INT64_MAX : l->dial_deadline_ns)
+                                   : l->next_dial_ns,
                        l->flush_ns,
                        l->query_ns,
                        l->final_ns != INT64_MAX ? l->final_ns : j->deadline_ns,
                        j->lost_ns != 0 ? j->lost_ns + WIO_JOIN_LOST_NS : INT64_MAX,
                        j->want_service && j->service == NULL ? now + EMBED_NS : INT64_MAX};
-    int n = wio_os_epoll_wait(l->epfd, ev, ROUND_EVENTS, wio_join_sleep(times, WIO_ARRAY_LEN(times)));
+    int n =
+        wio_os_epoll_wait(l->epfd, ev, ROUND_EVENTS, wio_join_sleep(times, WIO_ARRAY_LEN(times)));
     if (n < 0)
         ld_fail(l, WAITIO_ERR_SYSTEM, "epoll_wait: %s", strerror(-n));
     for (int i = 0; i < n && !l->have_table; i++) {
@@ -127,10 +132,14 @@ static int begin(struct leader *l, struct wio_joiner *j, int listener)
     l->epfd = wio_os_epoll_create();
     if (l->epfd < 0)
         return wio_fail_os(WAITIO_ERR_SYSTEM, l->epfd, "epoll_create");
-    int rc = listener >= 0 ? wio_os_epoll_ctl(l->epfd, EPOLL_CTL_ADD, listener, EPOLLIN, &l->listener_kind) : 0;
+    int rc = listener >= 0
+                 ? wio_os_epoll_ctl(l->epfd, EPOLL_CTL_ADD, listener, EPOLLIN, &l->listener_kind)
+                 : 0;
     if (rc != 0)
         return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
-    return ld_add_member(l, &j->reg, &j->host, NULL) != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "joining");
+    return ld_add_member(l, &j->reg, &j->host, NULL) != NULL
+               ? 0
+               : wio_fail(WAITIO_ERR_NOMEM, "joining");
 }
 
 /* Everybody has come: hand the table out, tell the service, keep a read-only view. */
@@ -141,7 +150,9 @@ static int take_table(struct leader *l)
     ld_up_ack(l);
     j->map = wio_os_map(l->memfd, l->map_bytes, false);
     j->map_bytes = l->map_bytes;
-    return j->map != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "cannot map the address table of %zu bytes", l->map_bytes);
+    return j->map != NULL ? 0
+                          : wio_fail(WAITIO_ERR_NOMEM, "cannot map the address table of %zu bytes",
+                                     l->map_bytes);
 }
 
 static void end(struct leader *l)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file leader.h  Inside of a host's leader: leader.c (life), upstream.c (towards the service), downstream.c (followers). */
+/** @file leader.h  Inside of a host's leader: leader.c (life), upstream.c (towards the service),
+ * downstream.c (followers). */
 #ifndef WIO_BOOT_LEADER_H
 #define WIO_BOOT_LEADER_H
 
@@ -20,24 +21,25 @@ struct ld_member {
 struct ld_follower {
     struct wio_bc bc; /* first */
     struct leader *l;
-    struct ld_member *m;      /* once registered */
+    struct ld_member *m; /* once registered */
     struct wio_tab_host host;
     bool have_host, dead;
     int64_t since_ns;
 };
 
 struct leader {
-    int listener_kind;        /* LD_LISTENER; epoll's pointer for the listener */
+    int listener_kind; /* LD_LISTENER; epoll's pointer for the listener */
     struct wio_joiner *j;
     int epfd, listener;
     /* upstream */
     struct wio_bc up;
-    bool dialling, up_ready;  /* up is in use; up was welcomed */
-    bool rest;                /* the service said: later */
+    bool dialling, up_ready; /* up is in use; up was welcomed */
+    bool rest;               /* the service said: later */
     int next_addr;
     int64_t next_dial_ns, dial_deadline_ns, backoff_ns;
     uint32_t hosts_sent;
-    int64_t flush_ns, query_ns; /* when to send what has gathered / to ask who is missing; INT64_MAX = not */
+    int64_t flush_ns,
+        query_ns; /* when to send what has gathered / to ask who is missing; INT64_MAX = not */
     bool asked;
     /* downstream */
     struct wio_list members, followers, dead;
@@ -45,20 +47,20 @@ struct leader {
     struct wio_tab_host *hosts;
     uint32_t nhosts, hosts_cap;
     /* the end */
-    int64_t final_ns;         /* after the deadline: last wait for the list of who is missing */
+    int64_t final_ns; /* after the deadline: last wait for the list of who is missing */
     int memfd;
     void *map;
     size_t map_bytes;
     bool have_table;
-    int result;               /* < 0: error, with text */
+    int result; /* < 0: error, with text */
     char text[WIO_BOOT_TEXT];
 };
 
 /** End with an error; the text is kept. */
 void ld_fail(struct leader *l, int code, const char *fmt, ...) WIO_PRINTF(3, 4);
 /** New registration: goes upstream within a few milliseconds. @return NULL when out of memory */
-struct ld_member *ld_add_member(struct leader *l, const struct wio_boot_reg *reg, const struct wio_tab_host *host,
-                                struct ld_follower *from);
+struct ld_member *ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
+                                const struct wio_tab_host *host, struct ld_follower *from);
 
 /* upstream.c */
 /** Dial, send, ask: whatever is due. */

@@ -34,7 +34,8 @@ static int probe_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t 
     if (type == WIO_BOOT_WELCOME && wio_boot_get_welcome(payload, n, &w) == 0) {
         p->found = (w.flags & WIO_BOOT_COMPLETE) != 0 ? WIO_FOUND_COMPLETE : WIO_FOUND_FORMING;
         wio_text(p->text, p->n, "a rendezvous of job id '%s' %s", w.job,
-                 p->found == WIO_FOUND_COMPLETE ? "whose universe is complete" : "that waits for its programs");
+                 p->found == WIO_FOUND_COMPLETE ? "whose universe is complete"
+                                                : "that waits for its programs");
     } else if (type == WIO_BOOT_REFUSE && wio_boot_get_refuse(payload, n, &r) == 0) {
         p->found = WIO_FOUND_OTHER_JOB;
         wio_text(p->text, p->n, "%s", r.text);
@@ -53,8 +54,8 @@ static void judge_failure(const struct wio_bc *c, struct probe *p, bool connecte
         p->found = WIO_FOUND_STRANGER;
 }
 
-static void try_address(const struct sockaddr_storage *sa, const struct wio_secret *secret, int64_t deadline,
-                        struct probe *p)
+static void try_address(const struct sockaddr_storage *sa, const struct wio_secret *secret,
+                        int64_t deadline, struct probe *p)
 {
     static const struct wio_bc_upcalls up = {.frame = probe_frame, .opened = probe_opened};
     struct wio_bc c;
@@ -63,7 +64,8 @@ static void try_address(const struct sockaddr_storage *sa, const struct wio_secr
     if (fd < 0)
         return;
     int rc = wio_os_connect(fd, (const struct sockaddr *)sa,
-                            sa->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+                            sa->ss_family == AF_INET ? sizeof(struct sockaddr_in)
+                                                     : sizeof(struct sockaddr_in6));
     if (rc != 0 && rc != -EINPROGRESS) {
         wio_text(p->text, p->n, "%s", strerror(-rc));
         wio_os_close(fd);
@@ -79,7 +81,8 @@ static void try_address(const struct sockaddr_storage *sa, const struct wio_secr
             break;
         if (wio_os_epoll_wait(epfd, &ev, 1, (int)(left / 1000000) + 1) > 0)
             alive = wio_bc_event(&c, ev.events);
-        connected |= c.state == WIO_BC_AUTH || c.state == WIO_BC_OPEN || c.rx_bytes + c.tx_bytes > 0;
+        connected |=
+            c.state == WIO_BC_AUTH || c.state == WIO_BC_OPEN || c.rx_bytes + c.tx_bytes > 0;
     }
     if (!p->answered)
         judge_failure(&c, p, connected);
@@ -87,8 +90,9 @@ static void try_address(const struct sockaddr_storage *sa, const struct wio_secr
     wio_os_close(epfd);
 }
 
-enum wio_service_found wio_service_probe(const char *host, uint16_t port, const struct wio_secret *secret,
-                                         const char *job_id, double timeout_s, char *text, size_t n)
+enum wio_service_found wio_service_probe(const char *host, uint16_t port,
+                                         const struct wio_secret *secret, const char *job_id,
+                                         double timeout_s, char *text, size_t n)
 {
     struct sockaddr_storage sa[8];
     const char *why = NULL;

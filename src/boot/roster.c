@@ -28,7 +28,8 @@ void wio_roster_free(struct wio_roster *r)
     memset(r, 0, sizeof *r);
 }
 
-/* Room for one more element; doubles. @return the array, NULL (old one stays valid) when out of memory */
+/* Room for one more element; doubles. @return the array, NULL (old one stays valid) when out of
+ * memory */
 static void *grow(struct wio_roster *r, void *array, uint32_t count, uint32_t *cap, size_t size)
 {
     if (count < *cap)
@@ -114,7 +115,8 @@ static const char *host_of(const struct wio_roster *r, uint32_t client)
     return client > 0 && client < r->nclients ? r->clients[client].host : "?";
 }
 
-static int refuse(struct wio_boot_refuse *why, int code, uint32_t flags, const char *fmt, ...) WIO_PRINTF(4, 5);
+static int refuse(struct wio_boot_refuse *why, int code, uint32_t flags, const char *fmt, ...)
+    WIO_PRINTF(4, 5);
 static int refuse(struct wio_boot_refuse *why, int code, uint32_t flags, const char *fmt, ...)
 {
     va_list ap;
@@ -126,24 +128,28 @@ static int refuse(struct wio_boot_refuse *why, int code, uint32_t flags, const c
     return code;
 }
 
-static int check_npb(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *g, struct wio_boot_refuse *why)
+static int check_npb(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *g,
+                     struct wio_boot_refuse *why)
 {
     if (g->npb == 0 || g->npb > WIO_BOOT_NPB_MAX)
         return refuse(why, WAITIO_ERR_JOIN, 0, "WAITIO_NPB=%u is out of range", g->npb);
     if (r->npb != 0 && g->npb != r->npb && r->npb_client == 0)
-        return refuse(why, WAITIO_ERR_JOIN, 0, "WAITIO_NPB=%u of PB %u rank %u (host %s, pid %u) disagrees with the "
-                      "rendezvous, which was started for %u blocks", g->npb, g->pbid, g->rank, host_of(r, client),
-                      g->pid, r->npb);
+        return refuse(why, WAITIO_ERR_JOIN, 0,
+                      "WAITIO_NPB=%u of PB %u rank %u (host %s, pid %u) disagrees with the "
+                      "rendezvous, which was started for %u blocks",
+                      g->npb, g->pbid, g->rank, host_of(r, client), g->pid, r->npb);
     if (r->npb != 0 && g->npb != r->npb)
-        return refuse(why, WAITIO_ERR_JOIN, 0, "WAITIO_NPB=%u of PB %u rank %u (host %s, pid %u) disagrees with "
-                      "WAITIO_NPB=%u given by PB %u rank %u (host %s, pid %u)", g->npb, g->pbid, g->rank,
-                      host_of(r, client), g->pid, r->npb, r->npb_pbid, r->npb_rank, host_of(r, r->npb_client),
-                      r->npb_pid);
+        return refuse(why, WAITIO_ERR_JOIN, 0,
+                      "WAITIO_NPB=%u of PB %u rank %u (host %s, pid %u) disagrees with "
+                      "WAITIO_NPB=%u given by PB %u rank %u (host %s, pid %u)",
+                      g->npb, g->pbid, g->rank, host_of(r, client), g->pid, r->npb, r->npb_pbid,
+                      r->npb_rank, host_of(r, r->npb_client), r->npb_pid);
     if (g->pbid >= g->npb)
-        return refuse(why, WAITIO_ERR_JOIN, 0, "WAITIO_PBID=%u must be less than WAITIO_NPB=%u", g->pbid, g->npb);
+        return refuse(why, WAITIO_ERR_JOIN, 0, "WAITIO_PBID=%u must be less than WAITIO_NPB=%u",
+                      g->pbid, g->npb);
     if (g->nprocs == 0 || g->nprocs > WIO_BOOT_NPROCS_MAX || g->rank >= g->nprocs)
-        return refuse(why, WAITIO_ERR_JOIN, 0, "rank %u of %u processes in PB %u is out of range", g->rank, g->nprocs,
-                      g->pbid);
+        return refuse(why, WAITIO_ERR_JOIN, 0, "rank %u of %u processes in PB %u is out of range",
+                      g->rank, g->nprocs, g->pbid);
     return 0;
 }
 
@@ -165,7 +171,8 @@ static int learn_npb(struct wio_roster *r, uint32_t client, const struct wio_boo
     return 0;
 }
 
-static struct wio_roster_pb *learn_pb(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *g)
+static struct wio_roster_pb *learn_pb(struct wio_roster *r, uint32_t client,
+                                      const struct wio_boot_reg *g)
 {
     struct wio_roster_pb *pb = wio_os_alloc(sizeof *pb);
     if (pb == NULL)
@@ -205,16 +212,19 @@ static int check_pb(const struct wio_roster *r, uint32_t client, const struct wi
 {
     const struct wio_roster_pb *pb = r->pb[g->pbid];
     if (pb->nprocs != g->nprocs)
-        return refuse(why, WAITIO_ERR_JOIN, 0, "PB %u has %u processes according to rank %u (host %s, pid %u), but %u "
-                      "according to rank %u (host %s, pid %u): two programs with one WAITIO_PBID?", g->pbid,
-                      pb->nprocs, pb->first_rank, host_of(r, pb->first_client), pb->first_pid, g->nprocs, g->rank,
-                      host_of(r, client), g->pid);
+        return refuse(why, WAITIO_ERR_JOIN, 0,
+                      "PB %u has %u processes according to rank %u (host %s, pid %u), but %u "
+                      "according to rank %u (host %s, pid %u): two programs with one WAITIO_PBID?",
+                      g->pbid, pb->nprocs, pb->first_rank, host_of(r, pb->first_client),
+                      pb->first_pid, g->nprocs, g->rank, host_of(r, client), g->pid);
     const struct wio_roster_slot *s = &pb->slot[g->rank];
     if (pb->state[g->rank] == WIO_SLOT_HERE && s->incarnation != g->incarnation)
-        return refuse(why, WAITIO_ERR_JOIN, 0, "PB %u rank %u is claimed by two processes: pid %u on host %s came "
-                      "first, then pid %u on host %s: two programs with one WAITIO_PBID, or a launcher whose "
-                      "variables are not known (set WAITIO_RANK and WAITIO_NPROCS)", g->pbid, g->rank, s->pid,
-                      host_of(r, s->client), g->pid, host_of(r, client));
+        return refuse(
+            why, WAITIO_ERR_JOIN, 0,
+            "PB %u rank %u is claimed by two processes: pid %u on host %s came "
+            "first, then pid %u on host %s: two programs with one WAITIO_PBID, or a launcher whose "
+            "variables are not known (set WAITIO_RANK and WAITIO_NPROCS)",
+            g->pbid, g->rank, s->pid, host_of(r, s->client), g->pid, host_of(r, client));
     return 0;
 }
 
@@ -225,9 +235,12 @@ static int register_late(struct wio_roster *r, uint32_t client, const struct wio
     struct wio_roster_pb *pb = g->pbid < r->npb ? r->pb[g->pbid] : NULL;
     if (pb == NULL || g->rank >= pb->nprocs || pb->slot[g->rank].incarnation != g->incarnation ||
         pb->state[g->rank] == WIO_SLOT_FREE)
-        return refuse(why, WAITIO_ERR_JOIN, WIO_BOOT_RETRY, "the universe of job id '%s' is already complete: another "
-                      "run with this job id is active on this port (give each run its own WAITIO_JOB_ID and "
-                      "WAITIO_MASTER_PORT)", r->job);
+        return refuse(
+            why, WAITIO_ERR_JOIN, WIO_BOOT_RETRY,
+            "the universe of job id '%s' is already complete: another "
+            "run with this job id is active on this port (give each run its own WAITIO_JOB_ID and "
+            "WAITIO_MASTER_PORT)",
+            r->job);
     if (!add_place(r, client, g))
         return refuse(why, WAITIO_ERR_NOMEM, 0, "rendezvous out of memory");
     pb->slot[g->rank].client = client;
@@ -235,8 +248,8 @@ static int register_late(struct wio_roster *r, uint32_t client, const struct wio
     return 0;
 }
 
-int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *g, uint32_t host,
-                        struct wio_boot_refuse *why)
+int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *g,
+                        uint32_t host, struct wio_boot_refuse *why)
 {
     why->pbid = g->pbid;
     why->rank = g->rank;
@@ -247,7 +260,8 @@ int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_
     if (rc != 0)
         return rc;
     if (learn_npb(r, client, g) != 0 || (r->pb[g->pbid] == NULL && learn_pb(r, client, g) == NULL))
-        return refuse(why, WAITIO_ERR_NOMEM, 0, "rendezvous out of memory for %u processes", g->nprocs);
+        return refuse(why, WAITIO_ERR_NOMEM, 0, "rendezvous out of memory for %u processes",
+                      g->nprocs);
     rc = check_pb(r, client, g, why);
     if (rc != 0)
         return rc;
@@ -259,7 +273,8 @@ int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_
         r->joined++;
     }
     pb->state[g->rank] = WIO_SLOT_HERE;
-    pb->slot[g->rank] = (struct wio_roster_slot){{host, g->port, g->caps, g->token}, client, g->pid, g->incarnation};
+    pb->slot[g->rank] = (struct wio_roster_slot){
+        {host, g->port, g->caps, g->token}, client, g->pid, g->incarnation};
     r->version++;
     return 0;
 }
@@ -282,9 +297,11 @@ static void gone(struct wio_roster *r, uint32_t client, struct wio_roster_place 
     p[r->ngone++] = (struct wio_roster_gone){at, now_ns, client};
 }
 
-void wio_roster_leave(struct wio_roster *r, uint32_t client, const struct wio_boot_leave *m, int64_t now_ns)
+void wio_roster_leave(struct wio_roster *r, uint32_t client, const struct wio_boot_leave *m,
+                      int64_t now_ns)
 {
-    if (r->pb == NULL || m->pbid >= r->npb || r->pb[m->pbid] == NULL || m->rank >= r->pb[m->pbid]->nprocs)
+    if (r->pb == NULL || m->pbid >= r->npb || r->pb[m->pbid] == NULL ||
+        m->rank >= r->pb[m->pbid]->nprocs)
         return;
     if (r->pb[m->pbid]->slot[m->rank].incarnation == m->incarnation)
         gone(r, client, (struct wio_roster_place){m->pbid, m->rank}, now_ns);
@@ -338,8 +355,8 @@ bool wio_roster_lost(struct wio_roster *r, int64_t now_ns, int64_t grace_ns, cha
             r->gone[kept++] = *g;
         } else if (!r->complete && !lost) {
             lost = true;
-            wio_text(text, n, "PB %u rank %u (host %s, pid %u) died or gave up while joining", g->at.pbid, g->at.rank,
-                     host_of(r, g->client), pb->slot[g->at.rank].pid);
+            wio_text(text, n, "PB %u rank %u (host %s, pid %u) died or gave up while joining",
+                     g->at.pbid, g->at.rank, host_of(r, g->client), pb->slot[g->at.rank].pid);
         }
     }
     r->ngone = kept;
@@ -429,10 +446,12 @@ void wio_roster_progress(const struct wio_roster *r, struct wio_boot_progress *m
 int wio_roster_image(struct wio_roster *r, void **image, size_t *bytes)
 {
     if (r->expected > UINT32_MAX)
-        return wio_fail(WAITIO_ERR_LIMIT, "%llu processes are too many", (unsigned long long)r->expected);
+        return wio_fail(WAITIO_ERR_LIMIT, "%llu processes are too many",
+                        (unsigned long long)r->expected);
     uint64_t n = wio_image_bytes(r->npb, r->nhosts, (uint32_t)r->expected);
     if (n > WIO_BOOT_IMAGE_MAX)
-        return wio_fail(WAITIO_ERR_LIMIT, "an address table of %llu bytes is too large", (unsigned long long)n);
+        return wio_fail(WAITIO_ERR_LIMIT, "an address table of %llu bytes is too large",
+                        (unsigned long long)n);
     void *base = wio_os_alloc((size_t)n);
     if (base == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "address table of %llu bytes", (unsigned long long)n);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file roster.h
- * Who has come: the service's book-keeping. Pure (no I/O, time is given): registrations per block and rank,
- * which connection ("client") answers for them, refusals, who is missing, and the finished table image.
+ * Who has come: the service's book-keeping. Pure (no I/O, time is given): registrations per block
+ * and rank, which connection ("client") answers for them, refusals, who is missing, and the
+ * finished table image.
  *
- * Memory: 28 bytes per registered process and 8 more until its table is delivered, one record of 208 bytes per
- * distinct address list, about 100 bytes per connection.
+ * Memory: 28 bytes per registered process and 8 more until its table is delivered, one record of
+ * 208 bytes per distinct address list, about 100 bytes per connection.
  */
 #ifndef WIO_ROSTER_H
 #define WIO_ROSTER_H
@@ -33,7 +34,8 @@ struct wio_roster_place {
 
 struct wio_roster_client {
     char host[WIO_BOOT_NAME];
-    struct wio_roster_place *places; /* what it registered; stale entries possible after a replacement */
+    struct wio_roster_place
+        *places; /* what it registered; stale entries possible after a replacement */
     uint32_t nplaces, cap;
     bool live, acked;
 };
@@ -46,21 +48,21 @@ struct wio_roster_gone {
 
 struct wio_roster {
     char job[WIO_BOOT_NAME];
-    uint32_t npb;                 /* 0 = not known yet */
+    uint32_t npb;                                     /* 0 = not known yet */
     uint32_t npb_pbid, npb_rank, npb_client, npb_pid; /* who told npb */
     uint32_t pbs_known, joined;
-    uint64_t expected;            /* sum of the known sizes */
-    struct wio_roster_pb **pb;    /* npb pointers, NULL = nobody came yet */
+    uint64_t expected;         /* sum of the known sizes */
+    struct wio_roster_pb **pb; /* npb pointers, NULL = nobody came yet */
     struct wio_tab_host *hosts;
     uint32_t nhosts, hosts_cap;
-    uint32_t *host_hash;          /* open addressing, index + 1 */
+    uint32_t *host_hash; /* open addressing, index + 1 */
     uint32_t hash_cap;
     struct wio_roster_client *clients; /* index 0 unused */
     uint32_t nclients, clients_cap;
     struct wio_roster_gone *gone;
     uint32_t ngone, gone_cap;
-    uint64_t version;             /* changes with every registration and departure */
-    size_t bytes;                 /* memory held */
+    uint64_t version; /* changes with every registration and departure */
+    size_t bytes;     /* memory held */
     bool complete;
 };
 
@@ -70,18 +72,21 @@ void wio_roster_free(struct wio_roster *r);
 
 /** New connection. @return its number (> 0), 0 when out of memory */
 uint32_t wio_roster_client(struct wio_roster *r, const char *host);
-/** Number of this address list, the same for equal ones. @return index, UINT32_MAX when out of memory */
+/** Number of this address list, the same for equal ones. @return index, UINT32_MAX when out of
+ * memory */
 uint32_t wio_roster_host(struct wio_roster *r, const struct wio_tab_host *h);
 /**
- * Register. A process (same incarnation) may register again through another connection: the new one counts.
+ * Register. A process (same incarnation) may register again through another connection: the new one
+ * counts.
  * @param host   index from wio_roster_host
  * @param[out] why  on error the fields code, pbid, rank, flags and text are filled
  * @return 0; JOIN, NOMEM
  */
-int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *reg, uint32_t host,
-                        struct wio_boot_refuse *why);
+int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *reg,
+                        uint32_t host, struct wio_boot_refuse *why);
 /** One process left (its leader saw it go). */
-void wio_roster_leave(struct wio_roster *r, uint32_t client, const struct wio_boot_leave *m, int64_t now_ns);
+void wio_roster_leave(struct wio_roster *r, uint32_t client, const struct wio_boot_leave *m,
+                      int64_t now_ns);
 /** The connection ended: everybody it answers for is gone, unless the table was acknowledged. */
 void wio_roster_client_gone(struct wio_roster *r, uint32_t client, int64_t now_ns);
 /** The table has reached everybody behind this connection. */
@@ -98,9 +103,11 @@ bool wio_roster_delivered(const struct wio_roster *r);
 bool wio_roster_lost(struct wio_roster *r, int64_t now_ns, int64_t grace_ns, char *text, size_t n);
 /** Monotonic time at which wio_roster_lost may say something new; INT64_MAX = never. */
 int64_t wio_roster_next_ns(const struct wio_roster *r, int64_t grace_ns);
-/** Counts, and who is missing as text: "PB 1: ranks 0-3,7 of 8; PB 2: nobody came (size unknown)". */
+/** Counts, and who is missing as text: "PB 1: ranks 0-3,7 of 8; PB 2: nobody came (size unknown)".
+ */
 void wio_roster_progress(const struct wio_roster *r, struct wio_boot_progress *m);
-/** Make the wire image; sets complete. @return 0; NOMEM, SYSTEM. @param[out] image  from wio_os_alloc */
+/** Make the wire image; sets complete. @return 0; NOMEM, SYSTEM. @param[out] image  from
+ * wio_os_alloc */
 int wio_roster_image(struct wio_roster *r, void **image, size_t *bytes);
 
 #endif

@@ -38,13 +38,17 @@ static int on_hello(struct svc_conn *c, const uint8_t *p, size_t n)
         return rc;
     c->pid = m.pid;
     if (strcmp(m.job, s->job) != 0) {
-        struct wio_boot_refuse no = {.code = WAITIO_ERR_JOIN, .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL,
+        struct wio_boot_refuse no = {.code = WAITIO_ERR_JOIN,
+                                     .pbid = WIO_BOOT_ALL,
+                                     .rank = WIO_BOOT_ALL,
                                      .flags = WIO_BOOT_RETRY};
         wio_text(no.text, sizeof no.text,
-                 "the rendezvous on port %u serves job id '%s', this program has job id '%s' (WAITIO_JOB_ID or "
-                 "COUPLER_JOB_ID)", s->port, s->job, m.job);
-        wio_warn(s->log, WIO_C_SERV, "refused host %s pid %u: it has job id '%s', ours is '%s'", m.host, m.pid, m.job,
-                 s->job);
+                 "the rendezvous on port %u serves job id '%s', this program has job id '%s' "
+                 "(WAITIO_JOB_ID or "
+                 "COUPLER_JOB_ID)",
+                 s->port, s->job, m.job);
+        wio_warn(s->log, WIO_C_SERV, "refused host %s pid %u: it has job id '%s', ours is '%s'",
+                 m.host, m.pid, m.job, s->job);
         wio_svc_dismiss(c, &no);
         return 0;
     }
@@ -52,9 +56,10 @@ static int on_hello(struct svc_conn *c, const uint8_t *p, size_t n)
     if (c->client == 0)
         return wio_fail(WAITIO_ERR_NOMEM, "one more client");
     s->stats.clients++;
-    c->bc.allowed = BIT(WIO_BOOT_HOSTS) | BIT(WIO_BOOT_REG) | BIT(WIO_BOOT_LEAVE) | BIT(WIO_BOOT_QUERY) |
-                    BIT(WIO_BOOT_ACK);
-    struct wio_boot_welcome w = {.npb = s->roster.npb, .flags = s->roster.complete ? WIO_BOOT_COMPLETE : 0};
+    c->bc.allowed = BIT(WIO_BOOT_HOSTS) | BIT(WIO_BOOT_REG) | BIT(WIO_BOOT_LEAVE) |
+                    BIT(WIO_BOOT_QUERY) | BIT(WIO_BOOT_ACK);
+    struct wio_boot_welcome w = {.npb = s->roster.npb,
+                                 .flags = s->roster.complete ? WIO_BOOT_COMPLETE : 0};
     wio_text(w.job, sizeof w.job, "%s", s->job);
     uint8_t out[WIO_BOOT_WELCOME_MAX];
     return wio_bc_send(&c->bc, WIO_BOOT_WELCOME, out, wio_boot_put_welcome(out, &w));
@@ -68,7 +73,8 @@ static int on_hosts(struct svc_conn *c, const uint8_t *p, size_t n)
     if (rc != 0)
         return rc;
     if (first != c->nhosts)
-        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: hosts from %u on, expected %u", first, c->nhosts);
+        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: hosts from %u on, expected %u", first,
+                        c->nhosts);
     if (c->nhosts + count > c->hosts_cap) {
         uint32_t cap = c->nhosts + count;
         uint32_t *h = wio_os_realloc(c->host, cap * sizeof *h);
@@ -91,7 +97,8 @@ static int register_one(struct svc_conn *c, const struct wio_boot_reg *g)
     struct wio_boot_refuse no = {0};
     struct wio_service *s = c->s;
     if (g->host >= c->nhosts)
-        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: registration names host %u of %u", g->host, c->nhosts);
+        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: registration names host %u of %u",
+                        g->host, c->nhosts);
     int rc = wio_roster_register(&s->roster, c->client, g, c->host[g->host], &no);
     if (rc == 0)
         return 0;
@@ -118,9 +125,10 @@ static int on_reg(struct svc_conn *c, const uint8_t *p, size_t n)
         return rc;
     if (s->roster.complete)
         return refused < count ? wio_bc_send_table(&c->bc, s->image, s->image_bytes) : 0;
-    wio_info(s->log, WIO_C_SERV, "%u process%s came from host %s (last: PB %u rank %u of %u); %u of %llu are here",
-             count - refused, count - refused == 1 ? "" : "es", s->roster.clients[c->client].host, g.pbid, g.rank,
-             g.nprocs, s->roster.joined, (unsigned long long)s->roster.expected);
+    wio_info(s->log, WIO_C_SERV,
+             "%u process%s came from host %s (last: PB %u rank %u of %u); %u of %llu are here",
+             count - refused, count - refused == 1 ? "" : "es", s->roster.clients[c->client].host,
+             g.pbid, g.rank, g.nprocs, s->roster.joined, (unsigned long long)s->roster.expected);
     return wio_svc_complete(s);
 }
 
@@ -132,9 +140,11 @@ int wio_svc_complete(struct wio_service *s)
     if (rc != 0)
         return rc;
     s->complete_ns = wio_os_now_ns();
-    wio_info(s->log, WIO_C_SERV, "universe complete: %u processes in %u blocks on %u address lists, table of %zu bytes",
+    wio_info(s->log, WIO_C_SERV,
+             "universe complete: %u processes in %u blocks on %u address lists, table of %zu bytes",
              s->roster.joined, s->roster.npb, s->roster.nhosts, s->image_bytes);
-    WIO_LIST_FOR_SAFE (it, next, &s->members) {
+    WIO_LIST_FOR_SAFE(it, next, &s->members)
+    {
         struct svc_conn *c = of(WIO_CONTAINER(it, struct wio_bc, node));
         if (c->client == 0 || s->roster.clients[c->client].nplaces == 0)
             continue;
@@ -195,7 +205,8 @@ static int on_frame(struct wio_bc *bc, enum wio_boot_type type, const uint8_t *p
     case WIO_BOOT_ACK:
         return on_ack(c);
     default:
-        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: message of type %d is for clients", (int)type);
+        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: message of type %d is for clients",
+                        (int)type);
     }
 }
 

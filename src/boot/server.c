@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file server.c
- * The rendezvous service: one thread, one epoll set, nothing blocks. Strangers - connections that have not proven
- * that they know the secret - have a fixed number of places and 10 s each, so that they can neither fill the memory
- * nor keep members out.
+ * The rendezvous service: one thread, one epoll set, nothing blocks. Strangers - connections that
+ * have not proven that they know the secret - have a fixed number of places and 10 s each, so that
+ * they can neither fill the memory nor keep members out.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -38,7 +38,8 @@ static int listen_on(const struct sockaddr *sa, socklen_t len, int *fd_out)
 
 static int listen_any(uint16_t port, int *fd)
 {
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any};
+    struct sockaddr_in6 six = {
+        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any};
     int rc = listen_on((const struct sockaddr *)&six, sizeof six, fd);
     if (rc == 0 || rc == -EADDRINUSE)
         return rc;
@@ -62,10 +63,14 @@ static int open_listener(struct wio_service *s, const char *bind_host, uint16_t 
             return wio_fail(WAITIO_ERR_CONFIG, "cannot resolve '%s' to listen there: %s", bind_host,
                             why != NULL ? why : "no address");
         rc = listen_on((struct sockaddr *)&sa,
-                       sa.ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6), &fd);
+                       sa.ss_family == AF_INET ? sizeof(struct sockaddr_in)
+                                               : sizeof(struct sockaddr_in6),
+                       &fd);
     }
     if (rc == -EADDRINUSE)
-        return wio_fail(WAITIO_ERR_JOIN, "port %u is taken by another program; choose another WAITIO_MASTER_PORT", port);
+        return wio_fail(WAITIO_ERR_JOIN,
+                        "port %u is taken by another program; choose another WAITIO_MASTER_PORT",
+                        port);
     if (rc != 0)
         return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "rendezvous cannot listen on %s port %u",
                            bind_host != NULL ? bind_host : "any address", port);
@@ -97,7 +102,8 @@ static int open_all(struct wio_service *s, const struct wio_service_params *p)
         s->stop = (struct svc_source){SVC_STOP, p->stop_fd};
         rc = wio_os_epoll_ctl(s->epfd, EPOLL_CTL_ADD, p->stop_fd, EPOLLIN, &s->stop);
         if (rc != 0)
-            return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "the rendezvous cannot watch descriptor %d", p->stop_fd);
+            return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "the rendezvous cannot watch descriptor %d",
+                               p->stop_fd);
     }
     return 0;
 }
@@ -118,7 +124,8 @@ int wio_service_start(const struct wio_service_params *p, struct wio_service **o
     wio_list_init(&s->dead);
     wio_roster_init(&s->roster, s->job, s->npb);
     int limit = wio_os_fd_limit();
-    s->max_strangers = limit > 0 && limit / 4 < WIO_BOOT_STRANGERS ? (uint32_t)limit / 4 : WIO_BOOT_STRANGERS;
+    s->max_strangers =
+        limit > 0 && limit / 4 < WIO_BOOT_STRANGERS ? (uint32_t)limit / 4 : WIO_BOOT_STRANGERS;
     if (s->max_strangers < 4)
         s->max_strangers = 4;
     int rc = open_all(s, p);
@@ -158,14 +165,15 @@ void wio_svc_drop(struct svc_conn *c)
     wio_list_push(&s->dead, &c->bc.node);
     if (c->client != 0) {
         if (!s->roster.complete || !s->roster.clients[c->client].acked)
-            wio_debug(s->log, WIO_C_SERV, "host %s pid %u: %s", s->roster.clients[c->client].host, c->pid,
-                      c->bc.text[0] != '\0' ? c->bc.text : "connection ended");
+            wio_debug(s->log, WIO_C_SERV, "host %s pid %u: %s", s->roster.clients[c->client].host,
+                      c->pid, c->bc.text[0] != '\0' ? c->bc.text : "connection ended");
         wio_roster_client_gone(&s->roster, c->client, wio_os_now_ns());
         c->client = 0;
     } else if (c->bc.error == WAITIO_ERR_AUTH || c->bc.error == WAITIO_ERR_VERSION) {
         wio_warn(s->log, WIO_C_SERV, "refused a connection: %s", c->bc.text);
     } else {
-        wio_debug(s->log, WIO_C_SERV, "a connection ended before it had proven itself: %s", c->bc.text);
+        wio_debug(s->log, WIO_C_SERV, "a connection ended before it had proven itself: %s",
+                  c->bc.text);
     }
     s->stats.rx_bytes += c->bc.rx_bytes;
     s->stats.tx_bytes += c->bc.tx_bytes;
@@ -187,8 +195,8 @@ static void drop_oldest_stranger(struct wio_service *s)
 {
     struct wio_list *it = wio_list_first(&s->strangers);
     struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
-    wio_text(c->bc.text, sizeof c->bc.text, "dropped for room: %u others had not proven themselves either",
-             s->nstrangers);
+    wio_text(c->bc.text, sizeof c->bc.text,
+             "dropped for room: %u others had not proven themselves either", s->nstrangers);
     s->dropped++;
     wio_svc_drop(c);
 }
@@ -197,7 +205,8 @@ static void admit(struct wio_service *s, int fd)
 {
     int one = 1;
     struct svc_conn *c = wio_os_alloc(sizeof *c);
-    if (c == NULL || wio_bc_start(&c->bc, fd, WIO_AUTH_ACCEPT, false, false, s->secret, &wio_svc_upcalls, s) != 0) {
+    if (c == NULL || wio_bc_start(&c->bc, fd, WIO_AUTH_ACCEPT, false, false, s->secret,
+                                  &wio_svc_upcalls, s) != 0) {
         if (c == NULL)
             wio_os_close(fd);
         wio_os_free(c);
@@ -231,8 +240,11 @@ static void on_accept(struct wio_service *s, int listener)
             drop_oldest_stranger(s);
             continue;
         }
-        wio_error(s->log, WIO_C_SERV, "cannot accept more connections with %u hosts connected: %s (descriptor limit %d; "
-                  "one is needed per host: raise ulimit -n)", s->nmembers, strerror(-fd), wio_os_fd_limit());
+        wio_error(
+            s->log, WIO_C_SERV,
+            "cannot accept more connections with %u hosts connected: %s (descriptor limit %d; "
+            "one is needed per host: raise ulimit -n)",
+            s->nmembers, strerror(-fd), wio_os_fd_limit());
         watch_listeners(s, EPOLL_CTL_DEL);
         s->accept_paused = true;
         s->resume_ns = wio_os_now_ns() + 1000 * (int64_t)NS_PER_MS;
@@ -260,17 +272,18 @@ static void dismiss_members(struct wio_service *s, int code, const char *text)
 {
     struct wio_boot_refuse no = {.code = code, .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL};
     wio_text(no.text, sizeof no.text, "%s", text);
-    WIO_LIST_FOR_SAFE (it, next, &s->members)
-        wio_svc_dismiss(WIO_CONTAINER(it, struct svc_conn, bc.node), &no);
+    WIO_LIST_FOR_SAFE(it, next, &s->members)
+    wio_svc_dismiss(WIO_CONTAINER(it, struct svc_conn, bc.node), &no);
 }
 
-/* Nobody on the way any more belongs to the roster: forget it, so that another attempt may begin. */
+/* Nobody on the way any more belongs to the roster: forget it, so that another attempt may begin.
+ */
 static void forget_all(struct wio_service *s)
 {
-    WIO_LIST_FOR_SAFE (it, next, &s->members)
-        WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
-    WIO_LIST_FOR_SAFE (it, next, &s->strangers)
-        WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
+    WIO_LIST_FOR_SAFE(it, next, &s->members)
+    WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
+    WIO_LIST_FOR_SAFE(it, next, &s->strangers)
+    WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
     wio_roster_free(&s->roster);
     wio_roster_init(&s->roster, s->job, s->npb);
     s->progress_version = 0;
@@ -292,12 +305,13 @@ static int check_lost(struct wio_service *s, int64_t now)
 
 static void end_delivery(struct wio_service *s)
 {
-    WIO_LIST_FOR_SAFE (it, next, &s->members) {
+    WIO_LIST_FOR_SAFE(it, next, &s->members)
+    {
         struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
         if (c->client == 0 || s->roster.clients[c->client].acked)
             continue;
-        wio_warn(s->log, WIO_C_SERV, "host %s did not take its table within %d s", s->roster.clients[c->client].host,
-                 (int)(WIO_BOOT_DELIVERY_NS / 1000000000));
+        wio_warn(s->log, WIO_C_SERV, "host %s did not take its table within %d s",
+                 s->roster.clients[c->client].host, (int)(WIO_BOOT_DELIVERY_NS / 1000000000));
         wio_svc_drop(c);
     }
 }
@@ -327,7 +341,8 @@ static int sleep_ms(const struct wio_service *s, int64_t now, int64_t deadline)
     struct wio_list *oldest = wio_list_first(&s->strangers);
     if (t < next)
         next = t;
-    if (oldest != NULL && (t = WIO_CONTAINER(oldest, struct svc_conn, bc.node)->since_ns + WIO_BOOT_STRANGER_NS) < next)
+    if (oldest != NULL && (t = WIO_CONTAINER(oldest, struct svc_conn, bc.node)->since_ns +
+                               WIO_BOOT_STRANGER_NS) < next)
         next = t;
     if (s->accept_paused && s->resume_ns < next)
         next = s->resume_ns;
@@ -390,9 +405,11 @@ void wio_service_stats(const struct wio_service *s, struct wio_service_stats *st
     st->bytes = sizeof *s + s->roster.bytes;
     const struct wio_list *lists[] = {&s->strangers, &s->members};
     for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++) {
-        WIO_LIST_FOR (it, lists[i]) {
+        WIO_LIST_FOR(it, lists[i])
+        {
             const struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
-            st->bytes += sizeof *c - sizeof c->bc + wio_bc_bytes(&c->bc) + c->hosts_cap * sizeof *c->host;
+            st->bytes +=
+                sizeof *c - sizeof c->bc + wio_bc_bytes(&c->bc) + c->hosts_cap * sizeof *c->host;
             st->rx_bytes += c->bc.rx_bytes;
             st->tx_bytes += c->bc.tx_bytes;
         }
@@ -412,8 +429,8 @@ static void wait_for_farewells(struct wio_service *s)
     bool somebody = true;
     for (; somebody && now < deadline; now = wio_os_now_ns()) {
         somebody = false;
-        WIO_LIST_FOR (it, &s->strangers)
-            somebody |= WIO_CONTAINER(it, struct svc_conn, bc.node)->going;
+        WIO_LIST_FOR(it, &s->strangers)
+        somebody |= WIO_CONTAINER(it, struct svc_conn, bc.node)->going;
         if (somebody && one_round(s, (int)((deadline - now) / NS_PER_MS) + 1) == WAITIO_ERR_SYSTEM)
             return;
     }
@@ -432,7 +449,8 @@ void wio_service_stop(struct wio_service *s)
         struct wio_boot_progress m;
         char text[WIO_BOOT_TEXT];
         wio_roster_progress(&s->roster, &m);
-        wio_text(text, sizeof text, "the rendezvous ended before everybody had come; missing: %.800s", m.missing);
+        wio_text(text, sizeof text,
+                 "the rendezvous ended before everybody had come; missing: %.800s", m.missing);
         dismiss_members(s, WAITIO_ERR_PEER, text);
     }
     wait_for_farewells(s);

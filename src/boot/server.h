@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file server.h  Inside of the rendezvous service: server.c (sockets, time) and serve.c (messages). */
+/** @file server.h  Inside of the rendezvous service: server.c (sockets, time) and serve.c
+ * (messages). */
 #ifndef WIO_BOOT_SERVER_H
 #define WIO_BOOT_SERVER_H
 
 #include "boot/boot_conn.h"
 #include "boot/roster.h"
 
-/** A member that is gone may come back through another leader for this long before the join fails. */
+/** A member that is gone may come back through another leader for this long before the join fails.
+ */
 #define WIO_BOOT_GRACE_NS INT64_C(1500000000)
 /** A stranger has to prove itself within this time. */
 #define WIO_BOOT_STRANGER_NS INT64_C(10000000000)
 /** After the universe is complete clients have this long to take and acknowledge their table. */
 #define WIO_BOOT_DELIVERY_NS INT64_C(30000000000)
-/** Connections that have not proven themselves (about 1.8 KB each); when full, the oldest is dropped. */
+/** Connections that have not proven themselves (about 1.8 KB each); when full, the oldest is
+ * dropped. */
 #define WIO_BOOT_STRANGERS 1024
 
 enum svc_kind { SVC_LISTENER = 1, SVC_STOP, SVC_CONN };
@@ -25,13 +28,13 @@ struct svc_source {
 struct svc_conn {
     struct wio_bc bc; /* first: its kind is what epoll events point to */
     struct wio_service *s;
-    uint32_t client;   /* of the roster, 0 = none yet */
+    uint32_t client; /* of the roster, 0 = none yet */
     uint32_t pid;
-    uint32_t *host;    /* roster index by index of this connection */
+    uint32_t *host; /* roster index by index of this connection */
     uint32_t nhosts, hosts_cap;
-    int64_t since_ns;  /* accepted, or told to go */
-    bool member;       /* in the members list */
-    bool going;        /* was told something final: only waits for the other side to close */
+    int64_t since_ns; /* accepted, or told to go */
+    bool member;      /* in the members list */
+    bool going;       /* was told something final: only waits for the other side to close */
 };
 
 struct wio_service {
@@ -53,8 +56,8 @@ struct wio_service {
     bool reported;
     struct wio_list strangers, members, dead; /* svc_conn.bc.node; strangers in order of since_ns */
     uint32_t nstrangers, nmembers, max_strangers;
-    uint64_t dropped;                        /* strangers dropped for room */
-    struct wio_boot_progress progress;       /* of progress_version */
+    uint64_t dropped;                  /* strangers dropped for room */
+    struct wio_boot_progress progress; /* of progress_version */
     uint64_t progress_version;
     struct wio_service_stats stats;
 };

@@ -10,7 +10,8 @@ static uint64_t blocks_bytes(uint32_t npb)
 
 uint64_t wio_image_bytes(uint32_t npb, uint32_t nhosts, uint32_t size)
 {
-    return sizeof(struct wio_image_head) + blocks_bytes(npb) + (uint64_t)nhosts * sizeof(struct wio_tab_host) +
+    return sizeof(struct wio_image_head) + blocks_bytes(npb) +
+           (uint64_t)nhosts * sizeof(struct wio_tab_host) +
            (uint64_t)size * sizeof(struct wio_tab_ep);
 }
 
@@ -27,8 +28,8 @@ void wio_image_layout(struct wio_image *im, void *base, uint32_t npb, uint32_t n
     im->ep = (struct wio_tab_ep *)(void *)p;
 }
 
-/* Reading a little-endian field and storing the native value is its own inverse, so that one walk serves both ways;
- * on little-endian machines it changes nothing. */
+/* Reading a little-endian field and storing the native value is its own inverse, so that one walk
+ * serves both ways; on little-endian machines it changes nothing. */
 static void turn16(uint16_t *p)
 {
     *p = wio_get16((const uint8_t *)p);
@@ -144,7 +145,8 @@ static int check_body(const struct wio_image *im, const struct wio_image_head *h
     return 0;
 }
 
-int wio_table_open(void *base, size_t bytes, bool shared, uint32_t pbid, uint32_t rank, struct wio_table **out)
+int wio_table_open(void *base, size_t bytes, bool shared, uint32_t pbid, uint32_t rank,
+                   struct wio_table **out)
 {
     if (bytes < sizeof(struct wio_image_head))
         return bad("shorter than its head");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file upstream.c  A leader's connection to the rendezvous service: dial, register, ask, take the table. */
+/** @file upstream.c  A leader's connection to the rendezvous service: dial, register, ask, take the
+ * table. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,7 +13,8 @@
 #define BACKOFF_MIN_NS INT64_C(10000000)
 #define BACKOFF_MAX_NS INT64_C(1000000000)
 #define QUERY_NS INT64_C(1000000000)
-#define QUERY_SOON_NS INT64_C(100000000) /* after a registration: everybody soon has a list to show */
+#define QUERY_SOON_NS                                                                              \
+    INT64_C(100000000) /* after a registration: everybody soon has a list to show */
 #define BIT(type) (uint16_t)(1u << (type))
 
 static struct leader *of(const struct wio_bc *c)
@@ -47,17 +49,20 @@ static int on_welcome(struct leader *l, const uint8_t *p, size_t n)
     l->asked = false;
     l->flush_ns = wio_os_now_ns();
     l->query_ns = l->flush_ns + QUERY_NS;
-    WIO_LIST_FOR (it, &l->members)
-        WIO_CONTAINER(it, struct ld_member, node)->sent = false;
-    wio_debug(l->j->log, WIO_C_BOOT, "the rendezvous welcomes us (%u blocks expected so far)", m.npb);
+    WIO_LIST_FOR(it, &l->members)
+    WIO_CONTAINER(it, struct ld_member, node)->sent = false;
+    wio_debug(l->j->log, WIO_C_BOOT, "the rendezvous welcomes us (%u blocks expected so far)",
+              m.npb);
     return 0;
 }
 
 static struct ld_member *find_member(struct leader *l, const struct wio_boot_refuse *r)
 {
-    WIO_LIST_FOR (it, &l->members) {
+    WIO_LIST_FOR(it, &l->members)
+    {
         struct ld_member *m = WIO_CONTAINER(it, struct ld_member, node);
-        if (m->reg.pbid == r->pbid && m->reg.rank == r->rank && m->reg.incarnation == r->incarnation)
+        if (m->reg.pbid == r->pbid && m->reg.rank == r->rank &&
+            m->reg.incarnation == r->incarnation)
             return m;
     }
     return NULL;
@@ -95,7 +100,8 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
         return rc;
     struct wio_joiner *j = l->j;
     l->asked = false;
-    bool changed = !j->have_progress || m.joined != j->progress.joined || m.expected != j->progress.expected ||
+    bool changed = !j->have_progress || m.joined != j->progress.joined ||
+                   m.expected != j->progress.expected ||
                    strcmp(m.missing, j->progress.missing) != 0;
     j->progress = m;
     j->have_progress = true;
@@ -138,11 +144,13 @@ static int up_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p,
         l->have_table = rc == 0;
         return rc;
     default:
-        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: message of type %d is for the service", (int)type);
+        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: message of type %d is for the service",
+                        (int)type);
     }
 }
 
-static const struct wio_bc_upcalls up_calls = {.frame = up_frame, .opened = up_opened, .table_room = table_room};
+static const struct wio_bc_upcalls up_calls = {
+    .frame = up_frame, .opened = up_opened, .table_room = table_room};
 
 /* ---- the connection ---- */
 
@@ -194,9 +202,11 @@ static void judge(struct leader *l)
     if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_VERSION)
         ld_fail(l, c->error, "rendezvous at %s port %u: %s", l->j->master, l->j->port, text);
     else if (l->up_ready)
-        wio_join_note(l->j, "the rendezvous at %s port %u went away: %s", l->j->master, l->j->port, text);
+        wio_join_note(l->j, "the rendezvous at %s port %u went away: %s", l->j->master, l->j->port,
+                      text);
     else
-        wio_join_note(l->j, "cannot reach the rendezvous at %s port %u: %s", l->j->master, l->j->port, text);
+        wio_join_note(l->j, "cannot reach the rendezvous at %s port %u: %s", l->j->master,
+                      l->j->port, text);
 }
 
 static void dial(struct leader *l, int64_t now)
@@ -207,16 +217,19 @@ static void dial(struct leader *l, int64_t now)
     if (fd < 0) {
         if (l->next_addr + 1 >= j->naddr && fd != -EAFNOSUPPORT)
             ld_fail(l, fd == -EMFILE || fd == -ENFILE ? WAITIO_ERR_LIMIT : WAITIO_ERR_SYSTEM,
-                    "no socket for the rendezvous: %s (descriptor limit %d)", strerror(-fd), wio_os_fd_limit());
+                    "no socket for the rendezvous: %s (descriptor limit %d)", strerror(-fd),
+                    wio_os_fd_limit());
         up_ended(l);
         return;
     }
     int rc = wio_os_connect(fd, (const struct sockaddr *)sa,
-                            sa->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+                            sa->ss_family == AF_INET ? sizeof(struct sockaddr_in)
+                                                     : sizeof(struct sockaddr_in6));
     if (rc != 0 && rc != -EINPROGRESS) {
         wio_os_close(fd);
         l->up.fd = -1;
-        wio_join_note(j, "cannot reach the rendezvous at %s port %u: %s", j->master, j->port, strerror(-rc));
+        wio_join_note(j, "cannot reach the rendezvous at %s port %u: %s", j->master, j->port,
+                      strerror(-rc));
         up_ended(l);
         return;
     }
@@ -272,7 +285,8 @@ static void flush(struct leader *l)
     if (out == NULL)
         return;
     send_hosts(l);
-    WIO_LIST_FOR (it, &l->members) {
+    WIO_LIST_FOR(it, &l->members)
+    {
         struct ld_member *m = WIO_CONTAINER(it, struct ld_member, node);
         if (m->sent || m->reg.host >= l->hosts_sent)
             continue;
@@ -315,15 +329,18 @@ static void check_lost(struct leader *l, int64_t now)
     struct wio_joiner *j = l->j;
     if (j->lost_ns == 0 || now - j->lost_ns < WIO_JOIN_LOST_NS)
         return;
-    ld_fail(l, WAITIO_ERR_PEER, "the rendezvous at %s port %u ended before everybody had come (did PB 0 rank 0 or "
-            "waitio-serv die?)%s%.600s", j->master, j->port, j->have_progress ? "; missing then: " : "",
+    ld_fail(l, WAITIO_ERR_PEER,
+            "the rendezvous at %s port %u ended before everybody had come (did PB 0 rank 0 or "
+            "waitio-serv die?)%s%.600s",
+            j->master, j->port, j->have_progress ? "; missing then: " : "",
             j->have_progress ? j->progress.missing : "");
 }
 
 void ld_up_work(struct leader *l, int64_t now)
 {
     if (l->dialling && !l->up_ready && now >= l->dial_deadline_ns) {
-        wio_join_note(l->j, "%s port %u takes connections but does not answer as a rendezvous", l->j->master, l->j->port);
+        wio_join_note(l->j, "%s port %u takes connections but does not answer as a rendezvous",
+                      l->j->master, l->j->port);
         up_ended(l);
     }
     check_lost(l, now);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file fuzz_boot.c
- * Rendezvous messages. The input is a stream of frames as a client or a service would send it; every frame that the
- * decoders take is used the way the service uses it (roster), and a table image is opened whole. What was decoded must
- * encode to something that decodes again.
+ * Rendezvous messages. The input is a stream of frames as a client or a service would send it;
+ * every frame that the decoders take is used the way the service uses it (roster), and a table
+ * image is opened whole. What was decoded must encode to something that decodes again.
  */
 #include <stdlib.h>
 
@@ -28,7 +28,8 @@ static void hosts(struct wio_roster *r, const uint8_t *p, size_t n)
         return;
     for (uint32_t i = 0; i < count; i++)
         must(wio_roster_host(r, &h[i]) < r->nhosts);
-    must(wio_boot_put_hosts(again, first, h, count) == n && wio_boot_get_hosts(again, n, &first, h, &count) == 0);
+    must(wio_boot_put_hosts(again, first, h, count) == n &&
+         wio_boot_get_hosts(again, n, &first, h, &count) == 0);
 }
 
 static void regs(struct wio_roster *r, uint32_t client, const uint8_t *p, size_t n)

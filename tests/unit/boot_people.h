@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file boot_people.h
- * Helpers of the join tests: processes that join ("people"), started by fork, whose results come back through shared
- * memory. Everything is bounded in time and cleaned up by pid.
+ * Helpers of the join tests: processes that join ("people"), started by fork, whose results come
+ * back through shared memory. Everything is bounded in time and cleaned up by pid.
  */
 #ifndef WT_BOOT_PEOPLE_H
 #define WT_BOOT_PEOPLE_H
@@ -65,7 +65,8 @@ static inline uint16_t wt_free_port(void)
 static inline void wt_crowd(struct crowd *c)
 {
     memset(c, 0, sizeof *c);
-    c->p = mmap(NULL, WT_PEOPLE * sizeof *c->p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    c->p = mmap(NULL, WT_PEOPLE * sizeof *c->p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                -1, 0);
     assert_true(c->p != MAP_FAILED);
     wio_config_defaults(&c->cfg);
     snprintf(c->cfg.master_host, sizeof c->cfg.master_host, "127.0.0.1");
@@ -78,8 +79,8 @@ static inline void wt_crowd(struct crowd *c)
 }
 
 /* In the calling process. */
-static inline void wt_join_here(struct crowd *c, struct person *me, int pbid, int npb, int rank, int nprocs,
-                                double timeout)
+static inline void wt_join_here(struct crowd *c, struct person *me, int pbid, int npb, int rank,
+                                int nprocs, double timeout)
 {
     struct wio_log lg;
     struct wio_table *t = NULL;
@@ -176,7 +177,8 @@ static inline void wt_kill(struct crowd *c, int i)
     c->p[i].pid = 0;
 }
 
-/* A rendezvous service in a process of its own, as waitio-serv runs it, for `seconds`; at the port of the crowd. */
+/* A rendezvous service in a process of its own, as waitio-serv runs it, for `seconds`; at the port
+ * of the crowd. */
 static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
 {
     int ready[2];
@@ -187,8 +189,12 @@ static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
     if (pid == 0) {
         struct wio_log lg;
         struct wio_service *s;
-        struct wio_service_params p = {.cfg = &c->cfg, .secret = &c->secret, .log = &lg, .bind_host = "127.0.0.1",
-                                       .port = (uint16_t)c->cfg.master_port, .npb = npb};
+        struct wio_service_params p = {.cfg = &c->cfg,
+                                       .secret = &c->secret,
+                                       .log = &lg,
+                                       .bind_host = "127.0.0.1",
+                                       .port = (uint16_t)c->cfg.master_port,
+                                       .npb = npb};
         snprintf(p.job_id, sizeof p.job_id, "%s", c->job);
         alarm(60);
         close(ready[0]);
@@ -240,7 +246,8 @@ static inline void wt_expect_ok(const struct crowd *c, int i, uint32_t me, uint3
 static inline void wt_expect_error(const struct crowd *c, int i, int code, const char *words)
 {
     if (c->p[i].rc != code || strstr(c->p[i].text, words) == NULL)
-        print_error("person %d: rc %d, expected %d with '%s' in: %s\n", i, c->p[i].rc, code, words, c->p[i].text);
+        print_error("person %d: rc %d, expected %d with '%s' in: %s\n", i, c->p[i].rc, code, words,
+                    c->p[i].text);
     assert_int_equal(c->p[i].rc, code);
     assert_non_null(strstr(c->p[i].text, words));
 }

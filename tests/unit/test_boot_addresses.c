@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which addresses are published. Uses the devices this machine has; the loopback device is always there. */
+/* Which addresses are published. Uses the devices this machine has; the loopback device is always
+ * there. */
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +42,8 @@ static void all_addresses(void **state)
             loopback = true;
             assert_int_equal(host.addr[i].loopback, 1);
         }
-        if (i > 0 && host.addr[i].loopback == 0 && host.addr[i].family == 4) /* those that others can use come first */
+        if (i > 0 && host.addr[i].loopback == 0 &&
+            host.addr[i].family == 4) /* those that others can use come first */
             assert_int_equal(host.addr[i - 1].loopback, 0);
     }
     assert_true(loopback);
@@ -73,7 +75,8 @@ static void advertised(void **state)
     assert_string_equal(text(1), "2001:db8::5");
     assert_int_equal(host.addr[1].family, 6);
     assert_int_equal(publish("", "no.such.host.invalid", ""), WAITIO_ERR_CONFIG);
-    assert_int_equal(publish("nodev0", "198.51.100.7", ""), WAITIO_ERR_CONFIG); /* a wrong device is never ignored */
+    assert_int_equal(publish("nodev0", "198.51.100.7", ""),
+                     WAITIO_ERR_CONFIG); /* a wrong device is never ignored */
 }
 
 static void mapped_addresses(void **state)

@@ -42,7 +42,8 @@ static void a_process_dies_and_nobody_replaces_it(void **state)
         wt_kill(&c, leader ? 0 : 1);
         wt_wait_all(&c, 12);
         assert_true(wio_os_now_ns() - t0 < 2000000000);
-        wt_expect_error(&c, leader ? 1 : 0, WAITIO_ERR_PEER, leader ? "PB 1 rank 0 (host" : "PB 1 rank 1 (host");
+        wt_expect_error(&c, leader ? 1 : 0, WAITIO_ERR_PEER,
+                        leader ? "PB 1 rank 0 (host" : "PB 1 rank 1 (host");
         wt_expect_error(&c, 2, WAITIO_ERR_PEER, "died or gave up while joining");
         /* The service goes on: the next attempt succeeds. */
         int all = wt_block(&c, 1, 2, 3, 8);
@@ -118,7 +119,8 @@ static uint32_t dice(uint32_t *s)
     return *s >> 16;
 }
 
-/* Any process may die at any moment: the others join, or fail in bounded time with a text; nobody hangs. */
+/* Any process may die at any moment: the others join, or fail in bounded time with a text; nobody
+ * hangs. */
 static void killed_at_any_moment(void **state)
 {
     (void)state;
@@ -147,8 +149,10 @@ static void killed_at_any_moment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_leader_of_a_host_dies),      cmocka_unit_test(a_process_dies_and_nobody_replaces_it),
-        cmocka_unit_test(the_service_dies),               cmocka_unit_test(stopped_processes_are_waited_for),
+        cmocka_unit_test(the_leader_of_a_host_dies),
+        cmocka_unit_test(a_process_dies_and_nobody_replaces_it),
+        cmocka_unit_test(the_service_dies),
+        cmocka_unit_test(stopped_processes_are_waited_for),
         cmocka_unit_test(killed_at_any_moment),
     };
     if (getenv("WT_ONLY"))

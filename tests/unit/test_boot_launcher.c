@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who am I: the launcher table. Values of Open MPI 4.1 and MPICH 4.0 are as seen; the others are simulated. */
+/* Who am I: the launcher table. Values of Open MPI 4.1 and MPICH 4.0 are as seen; the others are
+ * simulated. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,45 +51,63 @@ static void expect_refused(const char *const *env, const char *words)
     assert_non_null(strstr(wio_last_error(), words));
 }
 
-#define ENV(...) (const char *const[]){__VA_ARGS__, NULL}
+#define ENV(...)                                                                                   \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 static void launchers(void **state)
 {
     (void)state;
     expect(ENV(NULL), "alone", 0, 1);
-    expect(ENV("PMIX_RANK", "2", "OMPI_COMM_WORLD_RANK", "2", "OMPI_COMM_WORLD_SIZE", "4"), "PMIx", 2, 4); /* Open MPI */
+    expect(ENV("PMIX_RANK", "2", "OMPI_COMM_WORLD_RANK", "2", "OMPI_COMM_WORLD_SIZE", "4"), "PMIx",
+           2, 4); /* Open MPI */
     expect(ENV("OMPI_COMM_WORLD_RANK", "2", "OMPI_COMM_WORLD_SIZE", "4"), "Open MPI", 2, 4);
-    expect(ENV("PMI_RANK", "1", "PMI_SIZE", "3", "MPI_LOCALRANKID", "1"), "PMI", 1, 3); /* MPICH, Intel */
+    expect(ENV("PMI_RANK", "1", "PMI_SIZE", "3", "MPI_LOCALRANKID", "1"), "PMI", 1,
+           3); /* MPICH, Intel */
     expect(ENV("MV2_COMM_WORLD_RANK", "1", "MV2_COMM_WORLD_SIZE", "3"), "MVAPICH", 1, 3);
-    expect(ENV("PMI_RANK", "1", "PMI_SIZE", "3", "MV2_COMM_WORLD_RANK", "1", "MV2_COMM_WORLD_SIZE", "3"), "PMI", 1, 3);
+    expect(ENV("PMI_RANK", "1", "PMI_SIZE", "3", "MV2_COMM_WORLD_RANK", "1", "MV2_COMM_WORLD_SIZE",
+               "3"),
+           "PMI", 1, 3);
     expect(ENV("PMIX_RANK", "5", "PJM_MPI_PROC", "48"), "Fujitsu", 5, 48);
-    expect(ENV("PMIX_RANK", "5", "SLURM_PROCID", "5", "SLURM_NTASKS", "6", "SLURM_STEP_ID", "0"), "PMIx", 5, 6);
+    expect(ENV("PMIX_RANK", "5", "SLURM_PROCID", "5", "SLURM_NTASKS", "6", "SLURM_STEP_ID", "0"),
+           "PMIx", 5, 6);
 }
 
 static void slurm_only_in_a_real_step(void **state)
 {
     (void)state;
     expect(ENV("SLURM_PROCID", "1", "SLURM_NTASKS", "8", "SLURM_STEP_ID", "0"), "Slurm", 1, 8);
-    expect(ENV("SLURM_PROCID", "1", "SLURM_NTASKS", "8", "SLURM_STEP_NUM_TASKS", "2", "SLURM_STEP_ID", "3"), "Slurm", 1, 2);
-    expect(ENV("SLURM_PROCID", "0", "SLURM_NTASKS", "8"), "alone", 0, 1); /* a batch script's child */
-    expect(ENV("SLURM_PROCID", "0", "SLURM_NTASKS", "8", "SLURM_STEP_ID", "4294967291"), "alone", 0, 1);
+    expect(ENV("SLURM_PROCID", "1", "SLURM_NTASKS", "8", "SLURM_STEP_NUM_TASKS", "2",
+               "SLURM_STEP_ID", "3"),
+           "Slurm", 1, 2);
+    expect(ENV("SLURM_PROCID", "0", "SLURM_NTASKS", "8"), "alone", 0,
+           1); /* a batch script's child */
+    expect(ENV("SLURM_PROCID", "0", "SLURM_NTASKS", "8", "SLURM_STEP_ID", "4294967291"), "alone", 0,
+           1);
     expect(ENV("SLURM_PROCID", "0", "SLURM_NTASKS", "8", "SLURM_STEP_ID", "batch"), "alone", 0, 1);
     /* mpiexec of MPICH inside a step of one task per node */
-    expect(ENV("PMI_RANK", "5", "PMI_SIZE", "8", "SLURM_PROCID", "1", "SLURM_NTASKS", "2", "SLURM_STEP_ID", "0"), "PMI", 5, 8);
+    expect(ENV("PMI_RANK", "5", "PMI_SIZE", "8", "SLURM_PROCID", "1", "SLURM_NTASKS", "2",
+               "SLURM_STEP_ID", "0"),
+           "PMI", 5, 8);
 }
 
 static void halves_and_nonsense(void **state)
 {
     (void)state;
-    expect_refused(ENV("OMPI_COMM_WORLD_RANK", "2"), "OMPI_COMM_WORLD_RANK is set but OMPI_COMM_WORLD_SIZE is not");
+    expect_refused(ENV("OMPI_COMM_WORLD_RANK", "2"),
+                   "OMPI_COMM_WORLD_RANK is set but OMPI_COMM_WORLD_SIZE is not");
     expect_refused(ENV("PMI_SIZE", "2"), "PMI_SIZE is set but PMI_RANK is not");
     expect_refused(ENV("PMIX_RANK", "2"), "PMIX_RANK='2' is set, but no variable tells how many");
     expect_refused(ENV("PMI_RANK", "x1", "PMI_SIZE", "3"), "PMI_RANK='x1'");
-    expect_refused(ENV("PMI_RANK", "3", "PMI_SIZE", "3"), "PMI_RANK=3 must be less than PMI_SIZE=3");
+    expect_refused(ENV("PMI_RANK", "3", "PMI_SIZE", "3"),
+                   "PMI_RANK=3 must be less than PMI_SIZE=3");
     expect_refused(ENV("PMI_RANK", "0", "PMI_SIZE", "99999999999"), "PMI_SIZE='99999999999'");
 }
 
-/* One mpiexec inside another: the inner one counts where it can be told, otherwise nobody guesses. */
+/* One mpiexec inside another: the inner one counts where it can be told, otherwise nobody guesses.
+ */
 static void nested_launchers(void **state)
 {
     (void)state;
@@ -96,13 +115,14 @@ static void nested_launchers(void **state)
     char fd[16];
     assert_int_equal(pipe(ends), 0);
     snprintf(fd, sizeof fd, "%d", ends[0]);
-    const char *const *both = ENV("OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "1", "PMIX_RANK", "0", "PMI_RANK", "1",
-                                  "PMI_SIZE", "2", "PMI_FD", fd);
+    const char *const *both = ENV("OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "1",
+                                  "PMIX_RANK", "0", "PMI_RANK", "1", "PMI_SIZE", "2", "PMI_FD", fd);
     expect(both, "PMI", 1, 2);
     close(ends[0]);
     close(ends[1]);
     expect(both, "PMIx", 0, 1); /* the descriptor is gone: those of MPICH came down from outside */
-    expect_refused(ENV("OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "1", "PMI_RANK", "1", "PMI_SIZE", "2"),
+    expect_refused(ENV("OMPI_COMM_WORLD_RANK", "0", "OMPI_COMM_WORLD_SIZE", "1", "PMI_RANK", "1",
+                       "PMI_SIZE", "2"),
                    "two launchers disagree");
 }
 
@@ -140,7 +160,7 @@ static void own_variables_win(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launchers),        cmocka_unit_test(slurm_only_in_a_real_step),
+        cmocka_unit_test(launchers),           cmocka_unit_test(slurm_only_in_a_real_step),
         cmocka_unit_test(halves_and_nonsense), cmocka_unit_test(nested_launchers),
         cmocka_unit_test(own_variables_win),
     };

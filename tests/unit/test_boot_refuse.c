@@ -16,7 +16,8 @@ static void two_processes_with_one_rank(void **state)
     wt_wait_all(&c, 10);
     wt_expect_error(&c, second, WAITIO_ERR_JOIN, "PB 1 rank 0 is claimed by two processes");
     wt_expect_error(&c, second, WAITIO_ERR_JOIN, pids);
-    wt_expect_error(&c, first, WAITIO_ERR_TIMEOUT, "PB 0: nobody came (size unknown); PB 1: rank 1 of 2");
+    wt_expect_error(&c, first, WAITIO_ERR_TIMEOUT,
+                    "PB 0: nobody came (size unknown); PB 1: rank 1 of 2");
     assert_true(c.p[second].seconds < 1);
     wt_end_service(s);
     wt_end(&c);
@@ -36,7 +37,8 @@ static void blocks_that_disagree(void **state)
     wt_expect_error(&c, npb, WAITIO_ERR_JOIN, "disagrees with WAITIO_NPB=3 given by PB 1 rank 0");
     wt_expect_error(&c, size, WAITIO_ERR_JOIN, "PB 1 has 4 processes according to rank 0");
     wt_expect_error(&c, size, WAITIO_ERR_JOIN, "but 5 according to rank 2");
-    wt_expect_error(&c, 0, WAITIO_ERR_TIMEOUT, "PB 0: nobody came (size unknown); PB 1: ranks 1-3 of 4; PB 2: nobody");
+    wt_expect_error(&c, 0, WAITIO_ERR_TIMEOUT,
+                    "PB 0: nobody came (size unknown); PB 1: ranks 1-3 of 4; PB 2: nobody");
     wt_end_service(s);
     wt_end(&c);
 }
@@ -55,7 +57,8 @@ static void embedded_timeout_lists_who_is_missing(void **state)
     assert_true(c.p[2].rc == WAITIO_ERR_TIMEOUT || c.p[2].rc == WAITIO_ERR_PEER);
     for (int i = 0; i < 4; i++)
         wt_expect_error(&c, i, i == 2 ? c.p[2].rc : WAITIO_ERR_TIMEOUT,
-                        "PB 0: ranks 1-3,5-7 of 9; PB 1: nobody came (size unknown); PB 3: nobody came (size unknown)");
+                        "PB 0: ranks 1-3,5-7 of 9; PB 1: nobody came (size unknown); PB 3: nobody "
+                        "came (size unknown)");
     assert_true(c.p[0].seconds >= 1.2 && c.p[0].seconds < 2.5);
     wt_end(&c);
 }
@@ -101,7 +104,8 @@ static void a_complete_universe_takes_nobody(void **state)
         wt_expect_ok(&c, i, (uint32_t)i, 3);
     int late = wt_start(&c, 1, 2, 1, 2, 1); /* another run with this id */
     wt_wait_all(&c, 10);
-    wt_expect_error(&c, late, WAITIO_ERR_TIMEOUT, "is already complete: another run with this job id is active");
+    wt_expect_error(&c, late, WAITIO_ERR_TIMEOUT,
+                    "is already complete: another run with this job id is active");
     wt_end_service(s);
     wt_end(&c);
 }
@@ -149,7 +153,8 @@ static void wrong_secret_is_told_at_once(void **state)
 /* A program that is not ours sits on the port. `says` NULL: it only takes connections. */
 static pid_t stranger(uint16_t port, const char *says)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
+    struct sockaddr_in sa = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
     int one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
@@ -185,7 +190,8 @@ static void port_taken_by_a_stranger(void **state)
         wt_expect_error(&c, 0, WAITIO_ERR_JOIN, "is taken by a stranger");
         wt_expect_error(&c, 0, WAITIO_ERR_JOIN, "choose another WAITIO_MASTER_PORT");
         assert_true(c.p[0].seconds < 4);
-        wt_expect_error(&c, client, WAITIO_ERR_TIMEOUT, i == 0 ? "no WaitIO program" : "does not answer");
+        wt_expect_error(&c, client, WAITIO_ERR_TIMEOUT,
+                        i == 0 ? "no WaitIO program" : "does not answer");
         wt_end_service(s);
         wt_end(&c);
     }
@@ -202,7 +208,8 @@ static void bad_master_host(void **state)
     snprintf(c.cfg.master_host, sizeof c.cfg.master_host, "192.0.2.1");
     wt_start(&c, 1, 2, 0, 1, 0.5);
     wt_wait_all(&c, 5);
-    wt_expect_error(&c, 0, WAITIO_ERR_CONFIG, "cannot resolve WAITIO_MASTER_HOST='no such host.invalid'");
+    wt_expect_error(&c, 0, WAITIO_ERR_CONFIG,
+                    "cannot resolve WAITIO_MASTER_HOST='no such host.invalid'");
     wt_expect_error(&c, 1, WAITIO_ERR_CONFIG, "WAITIO_SECRET_NONE_REMOTE");
     wt_end(&c);
 }

@@ -12,13 +12,20 @@
 
 #define S INT64_C(1000000000)
 
-static struct wio_boot_reg reg(uint32_t pbid, uint32_t npb, uint32_t rank, uint32_t nprocs, uint32_t pid)
+static struct wio_boot_reg reg(uint32_t pbid, uint32_t npb, uint32_t rank, uint32_t nprocs,
+                               uint32_t pid)
 {
-    return (struct wio_boot_reg){.pbid = pbid, .npb = npb, .nprocs = nprocs, .rank = rank, .pid = pid,
-                                 .incarnation = pid * 7 + 1, .port = (uint16_t)(pbid * 100 + rank)};
+    return (struct wio_boot_reg){.pbid = pbid,
+                                 .npb = npb,
+                                 .nprocs = nprocs,
+                                 .rank = rank,
+                                 .pid = pid,
+                                 .incarnation = pid * 7 + 1,
+                                 .port = (uint16_t)(pbid * 100 + rank)};
 }
 
-static int put(struct wio_roster *r, uint32_t client, struct wio_boot_reg g, struct wio_boot_refuse *why)
+static int put(struct wio_roster *r, uint32_t client, struct wio_boot_reg g,
+               struct wio_boot_refuse *why)
 {
     memset(why, 0, sizeof *why);
     return wio_roster_register(r, client, &g, 0, why);
@@ -81,11 +88,15 @@ static void refusals(void **state)
     assert_int_equal(put(&r, b, reg(3, 3, 0, 4, 11), &why), WAITIO_ERR_JOIN);
     assert_string_equal(why.text, "WAITIO_PBID=3 must be less than WAITIO_NPB=3");
     assert_int_equal(put(&r, b, reg(0, 2, 0, 4, 11), &why), WAITIO_ERR_JOIN);
-    assert_string_equal(why.text, "WAITIO_NPB=2 of PB 0 rank 0 (host beta, pid 11) disagrees with WAITIO_NPB=3 given by "
-                                  "PB 1 rank 0 (host alpha, pid 10)");
+    assert_string_equal(
+        why.text,
+        "WAITIO_NPB=2 of PB 0 rank 0 (host beta, pid 11) disagrees with WAITIO_NPB=3 given by "
+        "PB 1 rank 0 (host alpha, pid 10)");
     assert_int_equal(put(&r, b, reg(1, 3, 1, 5, 11), &why), WAITIO_ERR_JOIN);
-    assert_non_null(strstr(why.text, "PB 1 has 4 processes according to rank 0 (host alpha, pid 10), but 5 according to "
-                                     "rank 1 (host beta, pid 11)"));
+    assert_non_null(
+        strstr(why.text,
+               "PB 1 has 4 processes according to rank 0 (host alpha, pid 10), but 5 according to "
+               "rank 1 (host beta, pid 11)"));
     assert_int_equal(put(&r, b, reg(1, 3, 0, 4, 11), &why), WAITIO_ERR_JOIN);
     assert_non_null(strstr(why.text, "pid 10 on host alpha came first, then pid 11 on host beta"));
     assert_int_equal(why.flags, 0);
@@ -120,8 +131,9 @@ static void going_and_coming_back(void **state)
     assert_int_equal(put(&r, b, reg(0, 1, 1, 2, 11), &why), 0); /* under a new leader */
     assert_true(wio_roster_lost(&r, 13 * S, 2 * S, text, sizeof text));
     assert_string_equal(text, "PB 0 rank 0 (host alpha, pid 10) died or gave up while joining");
-    assert_int_equal(put(&r, b, reg(0, 1, 0, 2, 99), &why), 0); /* another process may take the place */
-    wio_roster_client_gone(&r, a, 14 * S);                     /* twice does no harm */
+    assert_int_equal(put(&r, b, reg(0, 1, 0, 2, 99), &why),
+                     0);                   /* another process may take the place */
+    wio_roster_client_gone(&r, a, 14 * S); /* twice does no harm */
     assert_true(wio_roster_full(&r));
     struct wio_boot_leave l = {0, 0, 99 * 7 + 1}, not_its = {0, 1, 5}, nowhere = {7, 7, 7};
     wio_roster_leave(&r, b, &not_its, 20 * S);
@@ -181,8 +193,11 @@ static void long_lists_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fills_up), cmocka_unit_test(refusals),           cmocka_unit_test(going_and_coming_back),
-        cmocka_unit_test(delivery), cmocka_unit_test(long_lists_are_cut),
+        cmocka_unit_test(fills_up),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(going_and_coming_back),
+        cmocka_unit_test(delivery),
+        cmocka_unit_test(long_lists_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strangers at the rendezvous port, and connections that give bytes one by one: members join all the same. */
+/* Strangers at the rendezvous port, and connections that give bytes one by one: members join all
+ * the same. */
 #include "boot_people.h"
 #include "boot/server.h"
 
 static int knock(uint16_t port)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
+    struct sockaddr_in sa = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&sa, sizeof sa) != 0) {
         close(fd);
@@ -25,7 +27,9 @@ static pid_t watched_service(struct crowd *c, struct counts *k)
     pid_t pid = fork();
     if (pid == 0) {
         struct wio_service *s;
-        struct wio_service_params p = {.cfg = &c->cfg, .secret = &c->secret, .bind_host = "127.0.0.1",
+        struct wio_service_params p = {.cfg = &c->cfg,
+                                       .secret = &c->secret,
+                                       .bind_host = "127.0.0.1",
                                        .port = (uint16_t)c->cfg.master_port};
         snprintf(p.job_id, sizeof p.job_id, "%s", c->job);
         alarm(60);
@@ -47,7 +51,8 @@ static pid_t watched_service(struct crowd *c, struct counts *k)
 
 static struct counts *shared_counts(void)
 {
-    struct counts *k = mmap(NULL, sizeof *k, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct counts *k =
+        mmap(NULL, sizeof *k, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(k != MAP_FAILED);
     return k;
 }
@@ -95,7 +100,8 @@ static void ten_thousand_idle_strangers(void **state)
     wt_end(&c);
 }
 
-/* One byte of a right beginning now and then: dropped after the deadline, although it never pauses for long. */
+/* One byte of a right beginning now and then: dropped after the deadline, although it never pauses
+ * for long. */
 static void slow_loris_is_dropped(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of the rendezvous as bytes, and the table image: what is written is read back; nothing else is taken. */
+/* Messages of the rendezvous as bytes, and the table image: what is written is read back; nothing
+ * else is taken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,8 +72,8 @@ static void small_messages(void **state)
     struct wio_boot_refuse r = {WAITIO_ERR_JOIN, 1, 2, 77, WIO_BOOT_RETRY, "because"}, r2;
     n = wio_boot_put_refuse(buf, &r);
     assert_int_equal(wio_boot_get_refuse(buf, n, &r2), 0);
-    assert_true(r2.code == WAITIO_ERR_JOIN && r2.pbid == 1 && r2.rank == 2 && r2.incarnation == 77 &&
-                r2.flags == WIO_BOOT_RETRY);
+    assert_true(r2.code == WAITIO_ERR_JOIN && r2.pbid == 1 && r2.rank == 2 &&
+                r2.incarnation == 77 && r2.flags == WIO_BOOT_RETRY);
     assert_string_equal(r2.text, "because");
     r.code = 0; /* a refusal that says success */
     n = wio_boot_put_refuse(buf, &r);
@@ -87,7 +88,8 @@ static void small_messages(void **state)
 static void hosts(void **state)
 {
     (void)state;
-    struct wio_tab_host h[2] = {{.identity = 5, .naddr = 2}, {.identity = 6}}, out[WIO_BOOT_HOSTS_PER_MSG];
+    struct wio_tab_host h[2] = {{.identity = 5, .naddr = 2}, {.identity = 6}},
+                        out[WIO_BOOT_HOSTS_PER_MSG];
     h[0].addr[0] = (struct wio_tab_addr){4, 0, 24, 0, 0, {10, 0, 0, 1}};
     h[0].addr[1] = (struct wio_tab_addr){6, 0, 64, 0, 3, {0xfe, 0x80}};
     uint32_t first, count;
@@ -131,7 +133,11 @@ static void *image(size_t *bytes)
     *bytes = (size_t)wio_image_bytes(2, 2, 3);
     void *p = calloc(1, *bytes);
     wio_image_layout(&im, p, 2, 2);
-    *im.head = (struct wio_image_head){.magic = WIO_IMAGE_MAGIC, .bytes = *bytes, .universe = "u", .npb = 2, .nhosts = 2,
+    *im.head = (struct wio_image_head){.magic = WIO_IMAGE_MAGIC,
+                                       .bytes = *bytes,
+                                       .universe = "u",
+                                       .npb = 2,
+                                       .nhosts = 2,
                                        .size = 3};
     im.pb_size[0] = 1;
     im.pb_size[1] = 2;
@@ -150,8 +156,10 @@ static void images(void **state)
     void *p = image(&n);
     assert_int_equal(wio_image_from_wire(p, n), 0);
     assert_int_equal(wio_table_open(p, n, false, 1, 1, &t), 0);
-    assert_true(t->me == 2 && t->size == 3 && t->npb == 2 && t->ep[2].port == 99 && t->universe[0] == 'u');
-    assert_true(wio_table_pb_of(t, 0) == 0 && wio_table_pb_of(t, 1) == 1 && wio_table_pb_of(t, 2) == 1);
+    assert_true(t->me == 2 && t->size == 3 && t->npb == 2 && t->ep[2].port == 99 &&
+                t->universe[0] == 'u');
+    assert_true(wio_table_pb_of(t, 0) == 0 && wio_table_pb_of(t, 1) == 1 &&
+                wio_table_pb_of(t, 2) == 1);
     wio_table_free(t);
     p = image(&n);
     ((uint8_t *)p)[n - 3] ^= 1; /* damaged on the way */
@@ -210,9 +218,9 @@ static void hostile_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers), cmocka_unit_test(texts_are_made_printable),
+        cmocka_unit_test(headers),        cmocka_unit_test(texts_are_made_printable),
         cmocka_unit_test(small_messages), cmocka_unit_test(hosts),
-        cmocka_unit_test(registrations), cmocka_unit_test(images),
+        cmocka_unit_test(registrations),  cmocka_unit_test(images),
         cmocka_unit_test(hostile_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
