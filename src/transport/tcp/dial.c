@@ -101,9 +101,10 @@ static void exhausted(struct tcp_link *l)
     struct tcp_iface *f = tcp_of(l);
     struct tcp_dial *d = l->dial;
     bool in_time = wio_os_now_ns() - d->began < f->connect_timeout || d->drops < DROPS_MIN;
-    bool again = d->dropped && in_time && d->err == 0;
-    d->addr = 0;
-    d->dropped = false; /* refused everywhere in the next round: dead */
+    bool again = (d->silent || (d->dropped && in_time)) && d->err == 0;
+    d->addr = d->silent ? d->silent_addr : 0;
+    d->patient = d->silent;
+    d->dropped = d->silent = false; /* refused everywhere in the next round: dead */
     if (again)
         wio_tcp_dial_later(l, backoff(d->drops));
     else

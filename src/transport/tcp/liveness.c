@@ -112,8 +112,8 @@ static int expire_strangers(struct tcp_iface *f, int64_t now)
     return n;
 }
 
-/* connect() unanswered: next address. Connected but silent: only when there is another address to
- * try. */
+/* connect() unanswered: next address. Connected but silent: the peer is stopped or computing, or this is
+ * not its address; the others are tried once, and then we wait where somebody accepted. */
 static int expire_dial(struct tcp_conn *c, int64_t now)
 {
     union tcp_addr a[2];
@@ -121,11 +121,17 @@ static int expire_dial(struct tcp_conn *c, int64_t now)
         wio_tcp_timer_at(c->iface, c->deadline);
         return 0;
     }
-    if (!c->connecting && wio_tcp_peer_addrs(c->iface, c->link->ep.peer, a, 2) < 2) {
+    struct tcp_dial *d = c->link->dial;
+    if (!c->connecting &&
+        (d->patient || wio_tcp_peer_addrs(c->iface, c->link->ep.peer, a, 2) < 2)) {
         c->deadline = INT64_MAX;
         return 0;
     }
     c->dropped = !c->connecting;
+    if (!c->connecting && !d->silent) {
+        d->silent = true;
+        d->silent_addr = d->addr;
+    }
     wio_tcp_dial_failed(c, WAITIO_ERR_PEER,
                         c->connecting ? "timed out" : "no answer to the handshake");
     return 1;

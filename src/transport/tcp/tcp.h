@@ -107,6 +107,9 @@ struct tcp_dial {
     uint32_t addr;           /* next address of the peer's list */
     uint32_t drops;          /* times the peer hung up inside a handshake */
     bool dropped;            /* ... in this round over the addresses */
+    bool silent;             /* an address accepted in this round and said nothing */
+    bool patient;            /* every address was tried: wait at the silent one, however long */
+    uint32_t silent_addr;
     uint32_t busy;           /* times it said: busy, later */
     int err;                 /* most telling error so far */
     struct wio_strbuf tried; /* "10.0.0.2:4433 connection refused; ..." */

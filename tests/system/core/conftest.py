@@ -303,8 +303,11 @@ class Universe:
         for p in self.processes:
             p.child.wait(10)
             p.reader.join(5)
-            p.child.stdin.close()
-            p.child.stdout.close()
+            for stream in (p.child.stdin, p.child.stdout):
+                try:
+                    stream.close()
+                except OSError:  # a command that nobody read any more
+                    pass
 
 
 @pytest.fixture(scope="session")

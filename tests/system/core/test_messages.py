@@ -98,10 +98,11 @@ def test_send_pool_is_bounded(universe):
     universe(WAITIO_SEND_BUFFER_MAX=MIB, WAITIO_UNEXPECTED_MAX=MIB).go([1, 1], "flood", "pool")
 
 
+@pytest.mark.parametrize("size", [3000, 30000])
 @pytest.mark.parametrize("blocks", [[1, 1], [1, 4]])
-def test_unexpected_memory_is_bounded(universe, blocks):
+def test_unexpected_memory_is_bounded(universe, blocks, size):
     """Guard: a receiver that gives credit without a budget exceeds WAITIO_UNEXPECTED_MAX."""
-    universe(WAITIO_UNEXPECTED_MAX=MIB).go(blocks, "flood", "credit")
+    universe(WAITIO_UNEXPECTED_MAX=MIB).go(blocks, "flood", "credit", size)
 
 
 @pytest.mark.parametrize("progress", ["service", "poll"])

@@ -7,7 +7,8 @@
  *   init T | finalize | initialized | rank | group NAME gid | pbgroup NAME gid pbid
  *   isend R G dst bytes tag seed | irecv R G src bytes tag | wait R seed | test R seed | cancel R
  *   probe G src tag | iprobe G src tag | psend/precv (like isend/irecv) | start R | release R
- *   counter NAME | dump | sleep S | fork | abort N | exit N | quit N (_exit) | pid | echo TEXT
+ *   fork: a child calls this and that; there must be a request in slot 1
+ *   counter NAME | dump | sleep S | abort N | exit N | quit N (_exit) | pid | echo TEXT
  *   suicide NAME VALUE: a thread sends SIGKILL to this process once the counter is above the value
  * R and G are small numbers (slots). seed 0: contents are not checked. src and tag -1: any.
  */
@@ -181,7 +182,7 @@ static void do_fork(void)
         bool all = waitio_isend(groups[0], 0, buf, 8, 1, &req) == WAITIO_ERR_FORK &&
                    waitio_irecv(groups[0], 0, buf, 8, 1, &req) == WAITIO_ERR_FORK &&
                    waitio_universe_rank(&rank) == WAITIO_ERR_FORK &&
-                   waitio_wait(&slots[0].req) == WAITIO_ERR_FORK &&
+                   waitio_wait(&slots[1].req) == WAITIO_ERR_FORK &&
                    waitio_init(1) == WAITIO_ERR_FORK && waitio_finalize() == WAITIO_ERR_FORK;
         if (!all)
             fprintf(stderr, "actor: a call in the child did not give WAITIO_ERR_FORK\n");
