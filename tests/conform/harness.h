@@ -35,7 +35,7 @@ struct parcel {
     uint32_t to, id;
     int state; /* 0 new, 1 queued, 2 done */
     int err;
-    uint8_t data[];
+    uint8_t *data; /* page-aligned for some: transports may care */
 };
 
 /* What one node knows of one peer. */
@@ -95,6 +95,21 @@ static inline uint32_t rnd(struct world *w, uint32_t n)
 static inline uint8_t pattern(uint32_t from, uint32_t to, uint32_t id, size_t i)
 {
     return (uint8_t)(from * 17 + to * 31 + id * 131 + i * 7 + (i >> 8));
+}
+
+static inline void parcel_free(struct parcel *p)
+{
+    free(p->data);
+    free(p);
+}
+
+static inline struct parcel *parcel_new(uint32_t bytes, bool aligned)
+{
+    struct parcel *p = malloc(sizeof *p);
+    assert_non_null(p);
+    p->data = aligned ? aligned_alloc(4096, (bytes + 4096) / 4096 * 4096) : malloc(bytes + 1);
+    assert_non_null(p->data);
+    return p;
 }
 
 /* ---- upper layer ---- */
@@ -303,7 +318,7 @@ static inline void node_kill(struct node *nd)
     nd->iface = NULL;
     struct wio_list *it;
     while ((it = wio_list_pop(&nd->parcels)) != NULL)
-        free(WIO_CONTAINER(it, struct parcel, owned));
+        parcel_free(WIO_CONTAINER(it, struct parcel, owned));
     while ((it = wio_list_pop(&nd->gots)) != NULL)
         free(WIO_CONTAINER(it, struct got, owned));
 }
@@ -406,7 +421,7 @@ static inline void parcel_done(struct wio_tx *tx, int err)
     p->from->ndone++;
     wio_list_remove(&p->owned);
     memset(p->data, 0xee, p->tx.bytes); /* ours again: the transport may not look any more */
-    free(p);
+    parcel_free(p);
 }
 
 /* @return result of send(); negative only when @p may_fail */
@@ -416,8 +431,7 @@ static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_
     struct view *v = &nd->peer[to];
     struct wio_ep *ep =
         v->ep != NULL && v->ep->state < WIO_EP_CLOSING ? v->ep : node_connect(nd, to);
-    struct parcel *p = malloc(sizeof *p + bytes);
-    assert_non_null(p);
+    struct parcel *p = parcel_new(bytes, v->next_out % 2 != 0);
     memset(&p->tx, 0, sizeof p->tx);
     p->from = nd;
     p->to = to;
@@ -442,7 +456,7 @@ static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_
         if (rc < 0)
             assert_true(may_fail);
         memset(p->data, 0xdd, bytes); /* DONE: the buffer is ours again */
-        free(p);
+        parcel_free(p);
     }
     if (rc >= 0)
         v->next_out++;
