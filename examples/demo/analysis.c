@@ -140,7 +140,7 @@ int main(int argc, char **argv)
         must(waitio_isend(s.w.group, 0, &total, sizeof total, TAG_REPORT, &req));
         must(waitio_wait(&req));
     }
-    must(waitio_finalize());
+    leave(&s.w);
     MPI_Finalize();
     return wrong;
 }

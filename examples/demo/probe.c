@@ -52,6 +52,6 @@ int main(int argc, char **argv)
     }
     must(waitio_isend(w.group, 0, &r, sizeof r, TAG_REPORT, &req));
     must(waitio_wait(&req));
-    must(waitio_finalize());
+    leave(&w);
     return r.failures != 0;
 }
