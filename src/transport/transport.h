@@ -170,7 +170,8 @@ struct wio_transport {
     /**
      * Send one message after all earlier ones (see WIO_TX_SMALL). Tries to write at once (header and payload in one system
      * call). Never blocks, never a partial result to the caller, no allocation for READY links on the fast path.
-     * @return enum wio_tx_result or < 0
+     * @return enum wio_tx_result; < 0, nothing taken: BUSY on a CLOSING link (connect() makes a new one), on a CLOSED one
+     *         BUSY or the error that closed it
      */
     int (*send)(struct wio_ep *ep, struct wio_tx *tx);
     /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks queued). */
@@ -202,7 +203,8 @@ struct wio_transport {
      *  watched or closing links, unanswered peers)? O(1). */
     bool (*needs_service)(struct wio_iface *iface);
     /** When progress(SERVICE) must run next for timers (handshake deadlines, liveness by TCP_INFO of links with unacknowledged
-     *  data, retries of dials), monotonic ns; INT64_MAX = never. */
+     *  data, retries of dials), monotonic ns; INT64_MAX = never. Whoever sleeps on event_fd() sleeps no longer than this;
+     *  the next progress() of either kind then runs what is due. */
     int64_t (*next_timer_ns)(struct wio_iface *iface);
     /**
      * Start an orderly close: everything queued is sent first, then GOODBYE(reason), half-close, read (and deliver) until the
@@ -237,6 +239,8 @@ void wio_tr_no_after_fork(struct wio_iface *iface);
 
 /** The built transports by id; NULL entry = not built (registry.c). */
 const struct wio_transport *wio_transport_get(enum wio_transport_id id);
+/** The same as WAITIO_WRAP wants it (wrap/): with its contract checked, and (whole process) socket calls torn by a seed. */
+const struct wio_transport *wio_transport_wrapped(enum wio_transport_id id, const struct wio_config *cfg, struct wio_log *lg);
 extern const struct wio_transport wio_transport_self;
 extern const struct wio_transport wio_transport_tcp;
 

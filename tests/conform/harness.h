@@ -493,9 +493,19 @@ static inline int reset_faults(void **state)
 
 /** The transports that connect several interfaces; later ones register here. */
 static const enum wio_transport_id conform_transports[] = {WIO_TR_TCP};
+/* With the contract checked from both sides (WAITIO_WRAP=check). */
+static inline const struct wio_transport *checked(enum wio_transport_id id)
+{
+    struct wio_config cfg;
+    wio_config_defaults(&cfg);
+    wio_text(cfg.wrap, sizeof cfg.wrap, "check");
+    const struct wio_transport *tr = wio_transport_wrapped(id, &cfg, NULL);
+    assert_ptr_not_equal(tr, wio_transport_get(id));
+    return tr;
+}
 #define EACH_TRANSPORT(tr)                                                                         \
     for (size_t each_ = 0; each_ < WIO_ARRAY_LEN(conform_transports); each_++)                     \
-        for (const struct wio_transport *tr = wio_transport_get(conform_transports[each_]);        \
-             tr != NULL; tr = NULL)
+        for (const struct wio_transport *tr = checked(conform_transports[each_]); tr != NULL;      \
+             tr = NULL)
 
 #endif

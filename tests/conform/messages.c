@@ -226,7 +226,7 @@ static void test_random_traffic(void **state)
 static void test_self(void **state)
 {
     (void)state;
-    struct world *w = world_open(world_new(&wio_transport_self, 1));
+    struct world *w = world_open(world_new(checked(WIO_TR_SELF), 1));
     struct node *nd = &w->node[0];
     node_connect(nd, 0);
     for (size_t i = 0; i < WIO_ARRAY_LEN(sizes); i++)

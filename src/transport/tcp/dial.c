@@ -67,6 +67,7 @@ void wio_tcp_dial_later(struct tcp_link *l, int64_t ns)
     if (l->state != TCP_WAIT)
         wio_tcp_set_state(l, TCP_WAIT);
     l->timer = wio_os_now_ns() + ns;
+    tcp_of(l)->timer_asked |= ns == 0;
     wio_tcp_timer_at(tcp_of(l), l->timer);
 }
 

@@ -35,8 +35,17 @@ static void release(struct tcp_iface *f)
     wio_os_free(f);
 }
 
+/* With fewer nothing works, and the messages would be about the descriptor that happened to be the
+ * last. */
+enum { DESCRIPTORS_MIN = 24 };
+
 static int tcp_open(const struct wio_iface_params *p, struct wio_iface **iface)
 {
+    int limit = wio_os_fd_limit();
+    if (limit > 0 && limit < DESCRIPTORS_MIN)
+        return wio_fail(WAITIO_ERR_LIMIT,
+                        "this process may open %d descriptors, at least %d are needed", limit,
+                        DESCRIPTORS_MIN);
     struct tcp_iface *f = wio_os_alloc(sizeof *f);
     if (f == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for the TCP transport");
@@ -140,7 +149,14 @@ static int tcp_connect(struct wio_iface *iface, uint32_t peer, struct wio_ep **e
         if (l == NULL)
             return wio_fail(WAITIO_ERR_NOMEM, "no memory for a link");
         l->known = true;
+        f->in_connect = true;
         wio_tcp_dial(l);
+        f->in_connect = false;
+        if (l->state == TCP_CLOSED) { /* never told to p2p */
+            int err = wio_fail(l->err, "%s", l->text != NULL ? l->text : "cannot connect");
+            wio_tcp_link_free(l);
+            return err;
+        }
     }
     l->known = true;
     *ep = &l->ep;

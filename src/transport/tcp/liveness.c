@@ -112,8 +112,8 @@ static int expire_strangers(struct tcp_iface *f, int64_t now)
     return n;
 }
 
-/* connect() unanswered: next address. Connected but silent: the peer is stopped or computing, or this is
- * not its address; the others are tried once, and then we wait where somebody accepted. */
+/* connect() unanswered: next address. Connected but silent: the peer is stopped or computing, or
+ * this is not its address; the others are tried once, and then we wait where somebody accepted. */
 static int expire_dial(struct tcp_conn *c, int64_t now)
 {
     union tcp_addr a[2];

@@ -104,11 +104,11 @@ struct tcp_conn {
 struct tcp_dial {
     struct tcp_conn *conn;
     int64_t began;
-    uint32_t addr;           /* next address of the peer's list */
-    uint32_t drops;          /* times the peer hung up inside a handshake */
-    bool dropped;            /* ... in this round over the addresses */
-    bool silent;             /* an address accepted in this round and said nothing */
-    bool patient;            /* every address was tried: wait at the silent one, however long */
+    uint32_t addr;  /* next address of the peer's list */
+    uint32_t drops; /* times the peer hung up inside a handshake */
+    bool dropped;   /* ... in this round over the addresses */
+    bool silent;    /* an address accepted in this round and said nothing */
+    bool patient;   /* every address was tried: wait at the silent one, however long */
     uint32_t silent_addr;
     uint32_t busy;           /* times it said: busy, later */
     int err;                 /* most telling error so far */
@@ -185,6 +185,7 @@ struct tcp_iface {
     bool in_progress, stop;
     bool warned_fds, warned_cc, warned_cap;
     bool crc;
+    bool in_connect;  /* connect() is running: the end of a dial waits for progress() */
     bool timer_asked; /* somebody slept on next_timer_ns(): look at the clock */
     uint32_t ticks;
     int64_t resume_at;       /* paused listeners */

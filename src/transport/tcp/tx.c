@@ -12,7 +12,7 @@
 
 /* One system call's worth of output. */
 struct gather {
-    struct iovec iov[2 + 1 + 3 * TCP_GATHER];
+    struct iovec iov[3 + 1 + 3 * TCP_GATHER]; /* cur, batch, messages that begin */
     int niov;
     size_t total;
     int ntx;

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file check.c
+ * The contract of transport.h, checked at run time from both sides: what p2p asks and what the
+ * transport answers. The wrapped interface is the inner one with another operations table; the
+ * context hides behind the upcalls' user pointer.
+ */
+#include <stdlib.h>
+
+#include "os/os.h"
+#include "transport/wrap/wrap.h"
+
+struct check {
+    const struct wio_transport *inner;
+    const struct wio_upcalls *up; /* p2p's */
+    void *user;
+    struct wio_log *log;
+    bool inside; /* progress() is running: upcalls are allowed */
+    uint64_t queued, done;
+};
+
+static struct check *check_of(const struct wio_iface *iface)
+{
+    return iface->p.user;
+}
+
+static void breach(const struct check *c, const char *what, const char *how)
+{
+    wio_error(c->log, WIO_C_TCP, "contract of transport %s broken: %s: %s", c->inner->name, what,
+              how);
+    abort();
+}
+#define DEMAND(c, cond, what)                                                                      \
+    do {                                                                                           \
+        if (WIO_UNLIKELY(!(cond)))                                                                 \
+            breach(c, what, #cond);                                                                \
+    } while (0)
+
+/* ---- upcalls ---- */
+
+static int up_message(void *user, struct wio_ep *ep, uint32_t peer,
+                      const uint8_t msg[WIO_MSG_BYTES], uint32_t bytes, struct wio_sink *sink)
+{
+    struct check *c = user;
+    DEMAND(c, c->inside, "on_message outside progress");
+    DEMAND(c, ep->peer == peer, "on_message names another peer");
+    DEMAND(c, ep->state == WIO_EP_READY || ep->state == WIO_EP_CLOSING,
+           "on_message on a dead link");
+    DEMAND(c, bytes <= WIO_PAYLOAD_MAX, "payload too large");
+    int rc = c->up->on_message(c->user, ep, peer, msg, bytes, sink);
+    if (rc == 0)
+        DEMAND(c, sink->len == 0 || sink->buf != NULL, "p2p gave a sink without a buffer");
+    return rc;
+}
+
+static int up_payload(void *user, struct wio_ep *ep, uint32_t peer, struct wio_sink *sink)
+{
+    struct check *c = user;
+    DEMAND(c, c->inside, "on_payload outside progress");
+    DEMAND(c, ep->state != WIO_EP_CLOSED, "on_payload on a closed link");
+    return c->up->on_payload(c->user, ep, peer, sink);
+}
+
+static void up_abandon(void *user, uint32_t peer, struct wio_sink *sink)
+{
+    struct check *c = user;
+    DEMAND(c, c->inside, "on_abandon outside progress");
+    c->up->on_abandon(c->user, peer, sink);
+}
+
+static void up_state(void *user, struct wio_ep *ep, uint32_t peer, enum wio_ep_state state, int err,
+                     enum wio_bye_reason reason, const char *text)
+{
+    struct check *c = user;
+    DEMAND(c, c->inside, "on_state outside progress");
+    DEMAND(c, text != NULL, "on_state without a text");
+    DEMAND(c, state == WIO_EP_CLOSED || err == 0, "an error on a link that lives");
+    DEMAND(c, ep->state == state, "ep->state differs from the state told");
+    c->up->on_state(c->user, ep, peer, state, err, reason, text);
+}
+
+static bool up_may_close(void *user, struct wio_ep *ep, uint32_t peer)
+{
+    struct check *c = user;
+    return c->up->on_may_close(c->user, ep, peer);
+}
+
+static const struct wio_upcalls check_upcalls = {
+    .on_message = up_message,
+    .on_payload = up_payload,
+    .on_abandon = up_abandon,
+    .on_state = up_state,
+    .on_may_close = up_may_close,
+};
+
+/* ---- calls with something to check ---- */
+
+static int check_open(const struct wio_transport *self, const struct wio_transport *inner,
+                      const struct wio_iface_params *p, struct wio_iface **iface)
+{
+    struct check *c = wio_os_alloc(sizeof *c);
+    if (c == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for WAITIO_WRAP=check");
+    c->inner = inner;
+    c->up = p->up;
+    c->user = p->user;
+    c->log = p->log;
+    struct wio_iface_params mine = *p;
+    mine.up = &check_upcalls;
+    mine.user = c;
+    int rc = inner->open(&mine, iface);
+    if (rc < 0) {
+        wio_os_free(c);
+        return rc;
+    }
+    (*iface)->tr = self;
+    return 0;
+}
+
+static int check_start(struct wio_iface *iface, const struct wio_table *table)
+{
+    struct check *c = check_of(iface);
+    DEMAND(c, iface->table == NULL, "start() twice");
+    return c->inner->start(iface, table);
+}
+
+static int check_connect(struct wio_iface *iface, uint32_t peer, struct wio_ep **ep)
+{
+    struct check *c = check_of(iface);
+    DEMAND(c, iface->table != NULL, "connect() before start()");
+    int rc = c->inner->connect(iface, peer, ep);
+    if (rc == 0) {
+        DEMAND(c, *ep != NULL && (*ep)->peer == peer, "connect() gave another peer's link");
+        DEMAND(c, (*ep)->state < WIO_EP_CLOSING, "connect() gave a dying link");
+    }
+    return rc;
+}
+
+static int check_send(struct wio_ep *ep, struct wio_tx *tx)
+{
+    struct check *c = check_of(ep->iface);
+    DEMAND(c, tx->bytes <= WIO_PAYLOAD_MAX, "payload too large");
+    DEMAND(c, tx->bytes == 0 || tx->payload != NULL, "payload missing");
+    DEMAND(c, tx->done != NULL, "done() missing");
+    DEMAND(c, !wio_list_linked(&tx->node), "tx is queued already");
+    int rc = c->inner->send(ep, tx);
+    DEMAND(c, rc <= WIO_TX_QUEUED, "unknown result");
+    DEMAND(c, rc != WIO_TX_DONE || !wio_list_linked(&tx->node), "DONE, but kept");
+    return rc;
+}
+
+static int check_progress(struct wio_iface *iface, enum wio_progress_how how)
+{
+    struct check *c = check_of(iface);
+    DEMAND(c, !c->inside, "progress() from an upcall");
+    c->inside = true;
+    int rc = c->inner->progress(iface, how);
+    c->inside = false;
+    return rc;
+}
+
+static int check_progress_ep(struct wio_ep *ep)
+{
+    struct check *c = check_of(ep->iface);
+    DEMAND(c, !c->inside, "progress_ep() from an upcall");
+    DEMAND(c, ep->state != WIO_EP_CLOSED, "progress_ep() on a closed link");
+    c->inside = true;
+    int rc = c->inner->progress_ep(ep);
+    c->inside = false;
+    return rc;
+}
+
+static void check_close(struct wio_ep *ep, enum wio_bye_reason reason)
+{
+    struct check *c = check_of(ep->iface);
+    DEMAND(c, !c->inside, "close() from an upcall");
+    DEMAND(c, reason != WIO_BYE_NONE, "close() without a reason");
+    c->inner->close(ep, reason);
+    DEMAND(c, ep->state >= WIO_EP_CLOSING, "the link stays open after close()");
+}
+
+static void check_free_ep(struct wio_ep *ep)
+{
+    struct check *c = check_of(ep->iface);
+    DEMAND(c, !c->inside, "free_ep() from an upcall");
+    c->inner->free_ep(ep);
+}
+
+static void check_close_iface(struct wio_iface *iface)
+{
+    struct check *c = check_of(iface);
+    DEMAND(c, !c->inside, "close_iface() from an upcall");
+    c->inner->close_iface(iface);
+    wio_os_free(c);
+}
+
+/* ---- calls passed through ---- */
+
+static int check_address(struct wio_iface *iface, struct wio_boot_offer *offer)
+{
+    return check_of(iface)->inner->address(iface, offer);
+}
+
+static bool check_reachable(struct wio_iface *iface, uint32_t peer, char *why, size_t nwhy)
+{
+    return check_of(iface)->inner->reachable(iface, peer, why, nwhy);
+}
+
+static size_t check_queued(const struct wio_ep *ep)
+{
+    return check_of(ep->iface)->inner->queued(ep);
+}
+
+static void check_flush(struct wio_iface *iface)
+{
+    check_of(iface)->inner->flush(iface);
+}
+
+static void check_watch(struct wio_ep *ep, bool on)
+{
+    check_of(ep->iface)->inner->watch(ep, on);
+}
+
+static int check_event_fd(struct wio_iface *iface, enum wio_progress_how how)
+{
+    return check_of(iface)->inner->event_fd(iface, how);
+}
+
+static int check_arm(struct wio_iface *iface, enum wio_progress_how how)
+{
+    return check_of(iface)->inner->arm(iface, how);
+}
+
+static bool check_needs_service(struct wio_iface *iface)
+{
+    return check_of(iface)->inner->needs_service(iface);
+}
+
+static int64_t check_next_timer_ns(struct wio_iface *iface)
+{
+    return check_of(iface)->inner->next_timer_ns(iface);
+}
+
+static void check_ping(struct wio_ep *ep)
+{
+    check_of(ep->iface)->inner->ping(ep);
+}
+
+static int64_t check_heard_ns(const struct wio_ep *ep)
+{
+    return check_of(ep->iface)->inner->heard_ns(ep);
+}
+
+static void check_after_fork(struct wio_iface *iface)
+{
+    check_of(iface)->inner->after_fork(iface);
+}
+
+static void check_dump(struct wio_iface *iface, struct wio_ep *ep, struct wio_strbuf *out)
+{
+    check_of(iface)->inner->dump(iface, ep, out);
+}
+
+/* ---- one table per transport: open() and query() have nothing to find the inner one by ---- */
+
+#define SLOTS                                                                                      \
+    .start = check_start, .connect = check_connect, .send = check_send,                            \
+    .progress = check_progress, .progress_ep = check_progress_ep, .close = check_close,            \
+    .free_ep = check_free_ep, .close_iface = check_close_iface, .address = check_address,          \
+    .reachable = check_reachable, .queued = check_queued, .flush = check_flush,                    \
+    .watch = check_watch, .event_fd = check_event_fd, .arm = check_arm,                            \
+    .needs_service = check_needs_service, .next_timer_ns = check_next_timer_ns,                    \
+    .ping = check_ping, .heard_ns = check_heard_ns, .after_fork = check_after_fork,                \
+    .dump = check_dump
+
+static int open_self(const struct wio_iface_params *p, struct wio_iface **iface);
+static int query_self(const struct wio_config *cfg, struct wio_tr_attr *attr)
+{
+    return wio_transport_self.query(cfg, attr);
+}
+
+static const struct wio_transport check_self = {
+    .size = sizeof(struct wio_transport),
+    .id = WIO_TR_SELF,
+    .name = "self",
+    .query = query_self,
+    .open = open_self,
+    SLOTS,
+};
+
+static int open_self(const struct wio_iface_params *p, struct wio_iface **iface)
+{
+    return check_open(&check_self, &wio_transport_self, p, iface);
+}
+
+static int open_tcp(const struct wio_iface_params *p, struct wio_iface **iface);
+static int query_tcp(const struct wio_config *cfg, struct wio_tr_attr *attr)
+{
+    return wio_transport_tcp.query(cfg, attr);
+}
+
+static const struct wio_transport check_tcp = {
+    .size = sizeof(struct wio_transport),
+    .id = WIO_TR_TCP,
+    .name = "tcp",
+    .query = query_tcp,
+    .open = open_tcp,
+    SLOTS,
+};
+
+static int open_tcp(const struct wio_iface_params *p, struct wio_iface **iface)
+{
+    return check_open(&check_tcp, &wio_transport_tcp, p, iface);
+}
+
+const struct wio_transport *wio_wrap_check(enum wio_transport_id id)
+{
+    switch (id) {
+    case WIO_TR_SELF:
+        return &check_self;
+    case WIO_TR_TCP:
+        return &check_tcp;
+    default:
+        return NULL;
+    }
+}
