@@ -93,16 +93,12 @@ WIO_FORTRAN(waitio_create_pbgroup_f_, (void *comm, const fint *pbid, fint *ierr)
 WIO_FORTRAN(waitio_mpi_comm_free_, (void *comm, fint *ierr))
 {
     WAITIO_MPI_Comm c = NULL;
-    int32_t handle;
     int rc = wio_fortran_comm("WAITIO_MPI_COMM_FREE", comm, &c);
 
     if (rc == 0)
         rc = WAITIO_MPI_Comm_free(&c);
-    if (rc == 0) {
-        memcpy(&handle, comm, sizeof handle);
-        wio_mpi_handle_free(handle);
-        memset(comm, 0, sizeof handle);
-    }
+    if (rc == 0)
+        memset(comm, 0, sizeof(int32_t));
     wio_fortran_result("WAITIO_MPI_COMM_FREE", rc, ierr);
 }
 

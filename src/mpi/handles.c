@@ -10,18 +10,24 @@ enum {
     GENERATIONS = 32767
 };
 
+/* The slot that holds @p comm, 0 when none does (indices below FIRST are never used). */
+static size_t slot_of(const struct wio_mpi_state *st, WAITIO_MPI_Comm comm)
+{
+    for (size_t i = FIRST; i < st->nslots; i++)
+        if (st->slot[i].comm == comm)
+            return i;
+    return 0;
+}
+
 /* First free slot at or above FIRST; the table doubles. */
 static int slot_get(struct wio_mpi_state *st, size_t *index)
 {
     size_t n = st->nslots == 0 ? 64 : 2 * st->nslots;
     struct wio_mpi_slot *slot;
 
-    for (size_t i = FIRST; i < st->nslots; i++) {
-        if (st->slot[i].comm == NULL) {
-            *index = i;
-            return 0;
-        }
-    }
+    *index = slot_of(st, NULL);
+    if (*index != 0)
+        return 0;
     if (n > MOST)
         return wio_fail(WAITIO_ERR_LIMIT, "%d communicators have Fortran handles; free some", MOST);
     slot = wio_os_realloc(st->slot, n * sizeof *slot);
@@ -34,27 +40,41 @@ static int slot_get(struct wio_mpi_state *st, size_t *index)
     return 0;
 }
 
+static int32_t handle_at(const struct wio_mpi_state *st, size_t i)
+{
+    return (int32_t)((uint32_t)st->slot[i].generation << 16 | (uint32_t)i);
+}
+
+static int slot_fill(struct wio_mpi_state *st, WAITIO_MPI_Comm comm, int32_t *handle)
+{
+    size_t i = 0;
+    int rc = slot_get(st, &i);
+
+    if (rc == 0) {
+        st->slot[i].comm = comm;
+        st->slot[i].generation = (uint16_t)(st->slot[i].generation % GENERATIONS + 1);
+        *handle = handle_at(st, i);
+    }
+    return rc;
+}
+
 int wio_mpi_handle_new(WAITIO_MPI_Comm comm, int32_t *handle)
 {
     struct wio_mpi_state *st = &wio_mpi_state;
-    size_t i = 0;
+    size_t known;
     int rc = 0;
 
     *handle = 0;
     if (comm == NULL)
         return 0;
     pthread_mutex_lock(&st->lock);
-    if (comm == st->world) {
+    known = slot_of(st, comm);
+    if (comm == st->world)
         *handle = WORLD;
-    } else {
-        rc = slot_get(st, &i);
-        if (rc == 0) {
-            struct wio_mpi_slot *slot = &st->slot[i];
-            slot->comm = comm;
-            slot->generation = (uint16_t)(slot->generation % GENERATIONS + 1);
-            *handle = (int32_t)((uint32_t)slot->generation << 16 | (uint32_t)i);
-        }
-    }
+    else if (known != 0)
+        *handle = handle_at(st, known);
+    else
+        rc = slot_fill(st, comm, handle);
     pthread_mutex_unlock(&st->lock);
     return rc;
 }
@@ -79,13 +99,14 @@ int wio_mpi_handle_get(int32_t handle, WAITIO_MPI_Comm *comm)
                     (int)handle);
 }
 
-void wio_mpi_handle_free(int32_t handle)
+void wio_mpi_handle_drop(WAITIO_MPI_Comm comm)
 {
     struct wio_mpi_state *st = &wio_mpi_state;
-    uint32_t index = (uint32_t)handle & 0xffff, generation = (uint32_t)handle >> 16;
+    size_t known;
 
     pthread_mutex_lock(&st->lock);
-    if (index >= FIRST && index < st->nslots && st->slot[index].generation == generation)
-        st->slot[index].comm = NULL;
+    known = slot_of(st, comm);
+    if (known != 0)
+        st->slot[known].comm = NULL;
     pthread_mutex_unlock(&st->lock);
 }

@@ -80,12 +80,12 @@ struct wio_mpi_context {
 /** Context for the next collective on @p comm. Made on first use and kept with the communicator.
  *  @return 0; GROUP, RANK when the caller is no member, NOMEM */
 int wio_mpi_context_get(WAITIO_MPI_Comm comm, struct wio_mpi_context *ctx);
-/** New Fortran handle for @p comm. @return 0; LIMIT, NOMEM */
+/** Fortran handle of @p comm, made on first use, 0 for NULL. @return 0; LIMIT, NOMEM */
 int wio_mpi_handle_new(WAITIO_MPI_Comm comm, int32_t *handle);
 /** Communicator of a Fortran handle. @return 0; GROUP when the handle is null, stale or foreign */
 int wio_mpi_handle_get(int32_t handle, WAITIO_MPI_Comm *comm);
-/** Forget a handle. */
-void wio_mpi_handle_free(int32_t handle);
+/** Forget the handle of @p comm: it becomes stale. Nothing when there is none. */
+void wio_mpi_handle_drop(WAITIO_MPI_Comm comm);
 
 /** Forget every communicator: the universe has ended. */
 void wio_mpi_state_reset(void);

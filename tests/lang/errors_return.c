@@ -65,7 +65,9 @@ static void handles(WAITIO_MPI_Comm comm)
     waitio_create_universe(&other);
     again = WAITIO_MPI_Comm_c2f(other);
     expect(again == h, 0, "two handles", NULL);
+    expect(WAITIO_MPI_Comm_c2f(other) != again, 0, "the same handle again", NULL);
     expect(WAITIO_MPI_Comm_free(&other), 0, "free", NULL);
+    expect(WAITIO_MPI_Comm_f2c(again) != NULL, 0, "handle of a freed communicator", NULL);
     expect(WAITIO_MPI_Comm_free(&other), WAITIO_ERR_GROUP, "second free", NULL);
 }
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Several threads, each with communicators of its own: collectives, messages, Fortran handles. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <waitio_mpi.h>
+
+enum { THREADS = 4, ROUNDS = 60 };
+
+static atomic_int failures;
+
+static void expect(int ok, const char *what)
+{
+    if (!ok && atomic_fetch_add(&failures, 1) < 5)
+        fprintf(stderr, "threads: %s is wrong\n", what);
+}
+
+static void *work(void *arg)
+{
+    int t = (int)(intptr_t)arg, me, n;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        WAITIO_MPI_Comm comm;
+        int sum = -1, mine = 0, theirs = -1, handle;
+        waitio_group_universe(100 * t + i % 3, &comm);
+        WAITIO_MPI_Comm_rank(comm, &me);
+        WAITIO_MPI_Comm_size(comm, &n);
+        handle = WAITIO_MPI_Comm_c2f(comm);
+        expect(handle != 0 && WAITIO_MPI_Comm_f2c(handle) == comm, "handle");
+        mine = 1000 * t + me + i;
+        WAITIO_MPI_Allreduce(&mine, &sum, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM, comm);
+        expect(sum == n * (1000 * t + i) + n * (n - 1) / 2, "sum");
+        waitio_mpi_sendrecv(&mine, 1, WAITIO_MPI_INT, (me + 1) % n, i, &theirs, 1, WAITIO_MPI_INT,
+                            (me + n - 1) % n, i, comm, NULL);
+        expect(theirs == 1000 * t + (me + n - 1) % n + i, "neighbour's number");
+        expect(WAITIO_MPI_COMM_WORLD != NULL, "world");
+        WAITIO_MPI_Comm_free(&comm);
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t thread[THREADS];
+
+    if (waitio_init(60) != 0)
+        return 1;
+    for (intptr_t t = 0; t < THREADS; t++)
+        if (pthread_create(&thread[t], NULL, work, (void *)t) != 0)
+            return 1;
+    for (int t = 0; t < THREADS; t++)
+        pthread_join(thread[t], NULL);
+    WAITIO_MPI_Finalize();
+    if (failures == 0)
+        printf("ok\n");
+    return failures != 0;
+}
