@@ -94,18 +94,18 @@ int WAITIO_MPI_Comm_size(WAITIO_MPI_Comm comm, int *size)
 
 int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
 {
-    WAITIO_MPI_Comm freed;
-    int rc;
+    int size, rc;
 
     if (comm == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the communicator argument is NULL");
     if (wio_mpi_is_world(*comm))
         return wio_fail(WAITIO_ERR_GROUP, "WAITIO_MPI_COMM_WORLD cannot be freed");
-    freed = *comm;
-    rc = waitio_group_free(comm);
-    if (rc == 0)
-        wio_mpi_handle_drop(freed);
-    return rc;
+    rc = waitio_group_size(*comm, &size); /* is it one at all? */
+    if (rc != 0)
+        return rc;
+    /* First the handle: once freed, the address may be another thread's new group. */
+    wio_mpi_handle_drop(*comm);
+    return waitio_group_free(comm);
 }
 
 int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm)
