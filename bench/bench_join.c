@@ -117,8 +117,8 @@ static int send_registrations(struct leader *l)
         uint32_t n = 0;
         for (; n < WIO_BOOT_REGS_PER_MSG && k < (uint32_t)c->per_host; n++, k++) {
             uint32_t e = (uint32_t)(l->index * c->per_host) + k;
-            struct wio_boot_reg g = {
-                e % 2, 2, (total + 1 - e % 2) / 2, e / 2, 0, e, e ^ 0x5a5a, (uint16_t)e, 3, e};
+            struct wio_boot_reg g = {e % 2, 2,          (total + 1 - e % 2) / 2, e / 2, 0,
+                                     e,     e ^ 0x5a5a, (uint16_t)(e * 7919),    3,     0};
             wio_boot_put_regs(out + n * WIO_BOOT_REG_BYTES, &g, 1);
         }
         rc = wio_bc_send(&l->bc, WIO_BOOT_REG, out, n * (size_t)WIO_BOOT_REG_BYTES);
@@ -126,17 +126,23 @@ static int send_registrations(struct leader *l)
     return rc;
 }
 
+/* Like a leader: unpack, validate. */
 static int take_table(struct leader *l, size_t n)
 {
-    struct wio_table *t;
-    int rc = wio_image_from_wire(l->table, n);
+    struct wio_table *t = NULL;
+    struct wio_image_head h;
+    void *image = NULL;
+    int rc = wio_unpack_head(l->table, n, &h);
+    if (rc == 0 && (image = wio_os_alloc((size_t)h.bytes)) == NULL)
+        rc = wio_fail(WAITIO_ERR_NOMEM, "table");
     if (rc == 0)
-        rc = wio_table_open(l->table, n, false, 0, 0, &t);
-    if (rc != 0)
-        return rc;
-    if (t->size != (uint32_t)(l->c->hosts * l->c->per_host))
+        rc = wio_unpack(l->table, n, &h, image);
+    if (rc == 0)
+        rc = wio_table_open(image, (size_t)h.bytes, false, 0, 0, &t);
+    if (rc == 0 && t->size != (uint32_t)(l->c->hosts * l->c->per_host))
         rc = wio_fail(WAITIO_ERR_PROTOCOL, "a table of %u", t->size);
     wio_table_free(t);
+    wio_os_free(l->table);
     l->table = NULL;
     return rc == 0 ? wio_bc_send(&l->bc, WIO_BOOT_ACK, NULL, 0) : rc;
 }

@@ -1,25 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file boot_table.h
- * The image of the address table: one position-independent block of bytes that the service makes,
- * leaders receive, and all processes of a host map read-only. On the wire it is little-endian; the
- * leader turns it into native order once (a no-op on little-endian machines).
+ * The address table in its two forms.
  *
- *   0  magic, bytes, universe id, npb, nhosts, size, crc32c of everything behind the head (wire
- * order) 48  u32 pb_size[npb], u32 pb_base[npb]; padded to 8 bytes struct wio_tab_host host[nhosts]
- *      struct wio_tab_ep ep[size]
+ * Image: one position-independent block of bytes in native order that all processes of a host map
+ * read-only: head, u32 pb_size[npb], u32 pb_base[npb] (padded to 8 bytes), hosts, endpoints.
+ *
+ * Packed: what travels, since every host needs the whole table. Little-endian:
+ *     48  head: magic, bytes, universe id, npb, nhosts, size, crc32c of everything behind the head
+ *      4  per block: its size
+ *   9...  per host: identity, number of addresses; per address family, loopback, prefix, then 4
+ * bytes (IPv4) or 4 of scope and 16 (IPv6) 1...  per endpoint: a byte of WIO_PACK_* that says which
+ * fields follow because they differ from the endpoint before: host index (4), port (2), caps (2),
+ * token (8). Mostly 3 bytes.
  */
 #ifndef WIO_BOOT_TABLE_H
 #define WIO_BOOT_TABLE_H
 
 #include "boot/boot.h"
 
-#define WIO_IMAGE_MAGIC UINT64_C(0x314c4254424f4957) /* "WIOBTBL1" */
+#define WIO_IMAGE_MAGIC UINT64_C(0x314c4254424f4957)  /* "WIOBTBL1" */
+#define WIO_PACKED_MAGIC UINT64_C(0x314b4350424f4957) /* "WIOBPCK1" */
+#define WIO_PACK_HOST 1u                              /* host index follows */
+#define WIO_PACK_NEXT 2u                              /* host index is the one before plus 1 */
+#define WIO_PACK_PORT 4u
+#define WIO_PACK_CAPS 8u
+#define WIO_PACK_TOKEN 16u
 
 struct wio_image_head {
     uint64_t magic, bytes;
     uint8_t universe[WIO_UNIVERSE_ID];
-    uint32_t npb, nhosts, size, crc;
+    uint32_t npb, nhosts, size;
+    uint32_t crc; /* packed form only */
 };
 _Static_assert(sizeof(struct wio_image_head) == 48, "on the wire");
 
@@ -34,13 +46,29 @@ struct wio_image {
 uint64_t wio_image_bytes(uint32_t npb, uint32_t nhosts, uint32_t size);
 /** Compute the pointers; nothing is read or checked. */
 void wio_image_layout(struct wio_image *im, void *base, uint32_t npb, uint32_t nhosts);
-/** Turn a filled native image into wire order and seal it with its checksum. */
-void wio_image_to_wire(struct wio_image *im);
-/**
- * Check a received image in wire order (size, checksum) and turn it into native order in place.
- * @return 0; PROTOCOL
+
+/** Writer of a packed table: begin, then npb sizes, nhosts hosts, size endpoints, then end. */
+struct wio_pack {
+    uint8_t *base, *at;
+    struct wio_tab_ep last;
+};
+/** @param base  room for wio_pack_bound() bytes. @param head  universe and counts are taken from it
  */
-int wio_image_from_wire(void *base, size_t bytes);
+void wio_pack_begin(struct wio_pack *k, void *base, const struct wio_image_head *head);
+void wio_pack_block(struct wio_pack *k, uint32_t nprocs);
+void wio_pack_host(struct wio_pack *k, const struct wio_tab_host *h);
+void wio_pack_ep(struct wio_pack *k, const struct wio_tab_ep *e);
+/** Fill in length and checksum. @return bytes */
+size_t wio_pack_end(struct wio_pack *k);
+size_t wio_pack_bound(uint32_t npb, uint32_t nhosts, uint32_t size);
+
+/** Check length, checksum and counts of a packed table; h->bytes becomes the size of its image. The
+ *  counts are bounded by the length, so that a few bytes cannot ask for much memory.
+ *  @return 0; PROTOCOL */
+int wio_unpack_head(const void *packed, size_t n, struct wio_image_head *h);
+/** Make the native image. @param image  zeroed room of h->bytes. @return 0; PROTOCOL */
+int wio_unpack(const void *packed, size_t n, const struct wio_image_head *h, void *image);
+
 /**
  * Validate a native image completely - every count, offset and index - and make the view of process
  * (@p pbid, @p rank) on it. Every process does so before use, whoever gave it the image.

@@ -9,7 +9,7 @@
  *   HELLO   job id, pid, host name                   WELCOME   blocks expected, complete or not
  *   HOSTS   distinct address lists                   REFUSE    one registration, or the connection
  *   REG     batch of registrations                   PROGRESS  how many came, who is missing
- *   LEAVE   a registration is withdrawn              TABLE     image of the address table
+ *   LEAVE   a registration is withdrawn              TABLE     the packed address table
  *   QUERY   asks for PROGRESS                        TABLE_FD  (leader only) the image as a
  * descriptor ACK     the table has reached everybody behind this connection
  *

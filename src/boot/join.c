@@ -16,9 +16,12 @@ int wio_join_timeout(struct wio_joiner *j)
 {
     double s = (double)(wio_os_now_ns() - j->start_ns) / 1e9;
     const char *and = j->note[0] != '\0' ? "; " : "";
+    const char *unset = j->p->cfg->master_host[0] == '\0'
+                            ? " (WAITIO_MASTER_HOST is not set: it was looked for on this host)"
+                            : "";
     if (!j->have_progress)
-        return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s", s,
-                        j->note[0] != '\0' ? j->note : "no answer from the rendezvous");
+        return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s%s", s,
+                        j->note[0] != '\0' ? j->note : "no answer from the rendezvous", unset);
     return wio_fail(
         WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %u process%s came; missing: %s%s%s", s,
         j->progress.joined, j->progress.joined == 1 ? "" : "es",

@@ -167,6 +167,7 @@ static void end(struct leader *l)
     wio_os_close(l->epfd);
     wio_os_close(l->listener);
     wio_os_free(l->hosts);
+    wio_os_free(l->packed);
     wio_os_free(l);
 }
 

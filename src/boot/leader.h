@@ -48,6 +48,7 @@ struct leader {
     uint32_t nhosts, hosts_cap;
     /* the end */
     int64_t final_ns; /* after the deadline: last wait for the list of who is missing */
+    void *packed;     /* table as it comes */
     int memfd;
     void *map;
     size_t map_bytes;

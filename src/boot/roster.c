@@ -443,43 +443,38 @@ void wio_roster_progress(const struct wio_roster *r, struct wio_boot_progress *m
     }
 }
 
-int wio_roster_image(struct wio_roster *r, void **image, size_t *bytes)
+int wio_roster_pack(struct wio_roster *r, void **packed, size_t *bytes)
 {
     if (r->expected > UINT32_MAX)
         return wio_fail(WAITIO_ERR_LIMIT, "%llu processes are too many",
                         (unsigned long long)r->expected);
-    uint64_t n = wio_image_bytes(r->npb, r->nhosts, (uint32_t)r->expected);
-    if (n > WIO_BOOT_IMAGE_MAX)
-        return wio_fail(WAITIO_ERR_LIMIT, "an address table of %llu bytes is too large",
-                        (unsigned long long)n);
-    void *base = wio_os_alloc((size_t)n);
-    if (base == NULL)
-        return wio_fail(WAITIO_ERR_NOMEM, "address table of %llu bytes", (unsigned long long)n);
-    struct wio_image im;
-    wio_image_layout(&im, base, r->npb, r->nhosts);
-    im.head->magic = WIO_IMAGE_MAGIC;
-    im.head->bytes = n;
-    im.head->npb = r->npb;
-    im.head->nhosts = r->nhosts;
-    im.head->size = (uint32_t)r->expected;
-    int rc = wio_os_random(im.head->universe, sizeof im.head->universe);
-    if (rc < 0) {
-        wio_os_free(base);
+    struct wio_image_head head = {
+        .npb = r->npb, .nhosts = r->nhosts, .size = (uint32_t)r->expected};
+    size_t bound = wio_pack_bound(head.npb, head.nhosts, head.size);
+    int rc = wio_os_random(head.universe, sizeof head.universe);
+    if (rc < 0)
         return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "random universe id");
+    void *base = wio_os_alloc(bound);
+    if (base == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "address table of %u processes", head.size);
+    struct wio_pack k;
+    wio_pack_begin(&k, base, &head);
+    for (uint32_t p = 0; p < r->npb; p++)
+        wio_pack_block(&k, r->pb[p]->nprocs);
+    for (uint32_t i = 0; i < r->nhosts; i++)
+        wio_pack_host(&k, &r->hosts[i]);
+    for (uint32_t p = 0; p < r->npb; p++)
+        for (uint32_t i = 0; i < r->pb[p]->nprocs; i++)
+            wio_pack_ep(&k, &r->pb[p]->slot[i].ep);
+    size_t n = wio_pack_end(&k);
+    if (n > WIO_BOOT_IMAGE_MAX) {
+        wio_os_free(base);
+        return wio_fail(WAITIO_ERR_LIMIT, "an address table of %zu bytes is too large", n);
     }
-    uint32_t at = 0;
-    for (uint32_t p = 0; p < r->npb; p++) {
-        const struct wio_roster_pb *pb = r->pb[p];
-        im.pb_size[p] = pb->nprocs;
-        im.pb_base[p] = at;
-        for (uint32_t k = 0; k < pb->nprocs; k++)
-            im.ep[at++] = pb->slot[k].ep;
-    }
-    memcpy(im.host, r->hosts, r->nhosts * sizeof *r->hosts);
-    wio_image_to_wire(&im);
+    void *less = wio_os_realloc(base, n);
     r->complete = true;
-    r->bytes += (size_t)n;
-    *image = base;
-    *bytes = (size_t)n;
+    r->bytes += n;
+    *packed = less != NULL ? less : base;
+    *bytes = n;
     return 0;
 }

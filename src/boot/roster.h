@@ -106,8 +106,8 @@ int64_t wio_roster_next_ns(const struct wio_roster *r, int64_t grace_ns);
 /** Counts, and who is missing as text: "PB 1: ranks 0-3,7 of 8; PB 2: nobody came (size unknown)".
  */
 void wio_roster_progress(const struct wio_roster *r, struct wio_boot_progress *m);
-/** Make the wire image; sets complete. @return 0; NOMEM, SYSTEM. @param[out] image  from
+/** Make the packed table; sets complete. @return 0; NOMEM, SYSTEM, LIMIT. @param[out] packed  from
  * wio_os_alloc */
-int wio_roster_image(struct wio_roster *r, void **image, size_t *bytes);
+int wio_roster_pack(struct wio_roster *r, void **packed, size_t *bytes);
 
 #endif

@@ -124,7 +124,7 @@ static int on_reg(struct svc_conn *c, const uint8_t *p, size_t n)
     if (rc != 0)
         return rc;
     if (s->roster.complete)
-        return refused < count ? wio_bc_send_table(&c->bc, s->image, s->image_bytes) : 0;
+        return refused < count ? wio_bc_send_table(&c->bc, s->packed, s->packed_bytes) : 0;
     wio_info(s->log, WIO_C_SERV,
              "%u process%s came from host %s (last: PB %u rank %u of %u); %u of %llu are here",
              count - refused, count - refused == 1 ? "" : "es", s->roster.clients[c->client].host,
@@ -136,19 +136,19 @@ int wio_svc_complete(struct wio_service *s)
 {
     if (s->roster.complete || !wio_roster_full(&s->roster))
         return 0;
-    int rc = wio_roster_image(&s->roster, &s->image, &s->image_bytes);
+    int rc = wio_roster_pack(&s->roster, &s->packed, &s->packed_bytes);
     if (rc != 0)
         return rc;
     s->complete_ns = wio_os_now_ns();
     wio_info(s->log, WIO_C_SERV,
              "universe complete: %u processes in %u blocks on %u address lists, table of %zu bytes",
-             s->roster.joined, s->roster.npb, s->roster.nhosts, s->image_bytes);
+             s->roster.joined, s->roster.npb, s->roster.nhosts, s->packed_bytes);
     WIO_LIST_FOR_SAFE(it, next, &s->members)
     {
         struct svc_conn *c = of(WIO_CONTAINER(it, struct wio_bc, node));
         if (c->client == 0 || s->roster.clients[c->client].nplaces == 0)
             continue;
-        wio_bc_send_table(&c->bc, s->image, s->image_bytes);
+        wio_bc_send_table(&c->bc, s->packed, s->packed_bytes);
         wio_bc_arm(&c->bc, s->epfd);
     }
     return 0;

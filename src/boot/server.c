@@ -460,7 +460,7 @@ void wio_service_stop(struct wio_service *s)
             wio_svc_drop(WIO_CONTAINER(it, struct svc_conn, bc.node));
     bury(s);
     wio_roster_free(&s->roster);
-    wio_os_free(s->image);
+    wio_os_free(s->packed);
     wio_os_close(s->epfd);
     wio_os_free(s);
 }

@@ -50,8 +50,8 @@ struct wio_service {
     bool accept_paused;
     int64_t resume_ns;
     struct wio_roster roster;
-    void *image;
-    size_t image_bytes;
+    void *packed; /* the finished table */
+    size_t packed_bytes;
     int64_t complete_ns;
     bool reported;
     struct wio_list strangers, members, dead; /* svc_conn.bc.node; strangers in order of since_ns */

@@ -28,68 +28,6 @@ void wio_image_layout(struct wio_image *im, void *base, uint32_t npb, uint32_t n
     im->ep = (struct wio_tab_ep *)(void *)p;
 }
 
-/* Reading a little-endian field and storing the native value is its own inverse, so that one walk
- * serves both ways; on little-endian machines it changes nothing. */
-static void turn16(uint16_t *p)
-{
-    *p = wio_get16((const uint8_t *)p);
-}
-static void turn32(uint32_t *p)
-{
-    *p = wio_get32((const uint8_t *)p);
-}
-static void turn64(uint64_t *p)
-{
-    *p = wio_get64((const uint8_t *)p);
-}
-
-static void turn_head(struct wio_image_head *h)
-{
-    turn64(&h->magic);
-    turn64(&h->bytes);
-    turn32(&h->npb);
-    turn32(&h->nhosts);
-    turn32(&h->size);
-    turn32(&h->crc);
-}
-
-static void turn_body(struct wio_image *im, uint32_t npb, uint32_t nhosts, uint32_t size)
-{
-    const uint16_t one = 1;
-    if (*(const uint8_t *)&one == 1)
-        return;
-    for (uint32_t i = 0; i < npb; i++) {
-        turn32(&im->pb_size[i]);
-        turn32(&im->pb_base[i]);
-    }
-    for (uint32_t i = 0; i < nhosts; i++) {
-        turn64(&im->host[i].identity);
-        turn32(&im->host[i].naddr);
-        for (int k = 0; k < WIO_HOST_ADDRS; k++)
-            turn32(&im->host[i].addr[k].scope);
-    }
-    for (uint32_t i = 0; i < size; i++) {
-        turn32(&im->ep[i].host);
-        turn16(&im->ep[i].port);
-        turn16(&im->ep[i].caps);
-        turn64(&im->ep[i].token);
-    }
-}
-
-static uint32_t body_crc(const void *base, size_t bytes)
-{
-    return wio_crc32c(0, (const uint8_t *)base + sizeof(struct wio_image_head),
-                      bytes - sizeof(struct wio_image_head));
-}
-
-void wio_image_to_wire(struct wio_image *im)
-{
-    struct wio_image_head *h = im->head;
-    turn_body(im, h->npb, h->nhosts, h->size);
-    h->crc = body_crc(h, (size_t)h->bytes);
-    turn_head(h);
-}
-
 static int bad(const char *what)
 {
     return wio_fail(WAITIO_ERR_PROTOCOL, "malformed address table: %s", what);
@@ -104,23 +42,6 @@ static int check_head(const struct wio_image_head *h, size_t bytes)
         return bad("counts out of range");
     if (h->bytes != bytes || wio_image_bytes(h->npb, h->nhosts, h->size) != bytes)
         return bad("counts do not fit its length");
-    return 0;
-}
-
-int wio_image_from_wire(void *base, size_t bytes)
-{
-    struct wio_image_head *h = base;
-    if (bytes < sizeof *h)
-        return bad("shorter than its head");
-    turn_head(h);
-    int rc = check_head(h, bytes);
-    if (rc != 0)
-        return rc;
-    if (h->crc != body_crc(base, bytes))
-        return bad("wrong checksum");
-    struct wio_image im;
-    wio_image_layout(&im, base, h->npb, h->nhosts);
-    turn_body(&im, h->npb, h->nhosts, h->size);
     return 0;
 }
 

@@ -118,20 +118,34 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
 static void *table_room(struct wio_bc *c, size_t n)
 {
     struct leader *l = of(c);
-    if (l->map != NULL)
-        return NULL;
-    l->memfd = wio_os_memfd("waitio-table", n, true);
-    if (l->memfd < 0)
-        return NULL;
-    l->map = wio_os_map(l->memfd, n, true);
-    l->map_bytes = n;
-    return l->map;
+    wio_os_free(l->packed);
+    l->packed = wio_os_alloc(n);
+    return l->packed;
+}
+
+/* Unpack into memory that all processes of the host will share. */
+static int on_table(struct leader *l, size_t n)
+{
+    struct wio_image_head h;
+    int rc = wio_unpack_head(l->packed, n, &h);
+    if (rc != 0)
+        return rc;
+    l->map_bytes = (size_t)h.bytes;
+    l->memfd = wio_os_memfd("waitio-table", l->map_bytes, true);
+    l->map = l->memfd >= 0 ? wio_os_map(l->memfd, l->map_bytes, true) : NULL;
+    if (l->map == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for the address table of %zu bytes",
+                        l->map_bytes);
+    rc = wio_unpack(l->packed, n, &h, l->map);
+    l->have_table = rc == 0;
+    wio_os_free(l->packed);
+    l->packed = NULL;
+    return rc;
 }
 
 static int up_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p, size_t n)
 {
     struct leader *l = of(c);
-    int rc;
     switch (type) {
     case WIO_BOOT_WELCOME:
         return on_welcome(l, p, n);
@@ -140,9 +154,7 @@ static int up_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p,
     case WIO_BOOT_PROGRESS:
         return on_progress(l, p, n);
     case WIO_BOOT_TABLE:
-        rc = wio_image_from_wire(l->map, n);
-        l->have_table = rc == 0;
-        return rc;
+        return on_table(l, n);
     default:
         return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: message of type %d is for the service",
                         (int)type);
@@ -174,7 +186,9 @@ static void drop_table(struct leader *l)
         wio_os_unmap(l->map, l->map_bytes);
     if (l->memfd >= 0)
         wio_os_close(l->memfd);
+    wio_os_free(l->packed);
     l->map = NULL;
+    l->packed = NULL;
     l->memfd = -1;
 }
 
