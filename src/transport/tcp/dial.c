@@ -101,6 +101,11 @@ static void exhausted(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
     struct tcp_dial *d = l->dial;
+    if (f->in_connect) { /* refused at once: once more, where upcalls may run */
+        d->addr = 0;
+        wio_tcp_dial_later(l, 0);
+        return;
+    }
     bool in_time = wio_os_now_ns() - d->began < f->connect_timeout || d->drops < DROPS_MIN;
     bool again = (d->silent || (d->dropped && in_time)) && d->err == 0;
     d->addr = d->silent ? d->silent_addr : 0;
