@@ -555,7 +555,7 @@ def test_descriptor_limit_too_low(universe):
     a = u.process(0, 0, 1, 2, "actor", before=limit)
     line = a.do("init 5", timeout=15)
     assert line.split()[:2] == ["error", "-15"], line
-    assert "8" in line and "ulimit" in line
+    assert "8 descriptors" in line and "24 are needed" in line and "ulimit" in line
 
 
 def test_descriptor_limit_low_but_enough(universe):
