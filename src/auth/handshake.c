@@ -234,9 +234,9 @@ static void send_challenge(struct wio_auth *a)
     uint8_t msg[HL_CHALLENGE];
     put_prefix(msg, HS_CHALLENGE, sizeof msg);
     put_greeting(a, msg);
-    if (hs_absorb(a, a->in, HL_HELLO) != 0 || hs_absorb(a, msg, HG_END) != 0 ||
-        hs_prove(a, WIO_AUTH_ACCEPT, msg + HG_END) != 0 ||
-        hs_absorb(a, msg + HG_END, HS_PROOF) != 0) {
+    if (wio_hs_absorb(a, a->in, HL_HELLO) != 0 || wio_hs_absorb(a, msg, HG_END) != 0 ||
+        wio_hs_prove(a, WIO_AUTH_ACCEPT, msg + HG_END) != 0 ||
+        wio_hs_absorb(a, msg + HG_END, HS_PROOF) != 0) {
         fail_crypto(a);
         return;
     }
@@ -274,7 +274,7 @@ static void send_proof(struct wio_auth *a)
 {
     uint8_t msg[HL_PROOF];
     put_prefix(msg, HS_PROOF_MSG, sizeof msg);
-    if (hs_prove(a, WIO_AUTH_DIAL, msg + HP_END) != 0) {
+    if (wio_hs_prove(a, WIO_AUTH_DIAL, msg + HP_END) != 0) {
         fail_crypto(a);
         return;
     }
@@ -307,12 +307,12 @@ static void on_challenge(struct wio_auth *a)
     const uint8_t *in = a->in;
     if (!check_flags(a) || !take_nonce(a))
         return;
-    if (hs_absorb(a, in, HG_END) != 0 || hs_prove(a, WIO_AUTH_ACCEPT, expected) != 0 ||
-        hs_absorb(a, in + HG_END, HS_PROOF) != 0) {
+    if (wio_hs_absorb(a, in, HG_END) != 0 || wio_hs_prove(a, WIO_AUTH_ACCEPT, expected) != 0 ||
+        wio_hs_absorb(a, in + HG_END, HS_PROOF) != 0) {
         fail_crypto(a);
         return;
     }
-    bool same = hs_proof_equal(expected, in + HG_END);
+    bool same = wio_hs_proof_equal(expected, in + HG_END);
     OPENSSL_cleanse(expected, sizeof expected);
     if (!same) {
         fail_secret(a);
@@ -326,11 +326,11 @@ static void on_challenge(struct wio_auth *a)
 static void on_proof(struct wio_auth *a)
 {
     uint8_t expected[HS_PROOF], msg[HL_READY];
-    if (hs_prove(a, WIO_AUTH_DIAL, expected) != 0) {
+    if (wio_hs_prove(a, WIO_AUTH_DIAL, expected) != 0) {
         fail_crypto(a);
         return;
     }
-    bool same = hs_proof_equal(expected, a->in + HP_END);
+    bool same = wio_hs_proof_equal(expected, a->in + HP_END);
     OPENSSL_cleanse(expected, sizeof expected);
     if (!same) {
         fail_secret(a);
@@ -514,7 +514,7 @@ static int send_hello(struct wio_auth *a)
     uint8_t msg[HL_HELLO];
     put_prefix(msg, HS_HELLO, sizeof msg);
     put_greeting(a, msg);
-    if (hs_absorb(a, msg, sizeof msg) != 0)
+    if (wio_hs_absorb(a, msg, sizeof msg) != 0)
         return wio_fail(WAITIO_ERR_SYSTEM, "libcrypto cannot compute SHA-256");
     emit(a, msg, sizeof msg);
     return 0;

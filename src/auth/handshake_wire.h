@@ -59,11 +59,11 @@ enum hs_length {
 enum hs_refuse { HR_CODE = 8, HR_LENGTH = 10, HR_TEXT = 12, HR_MAX = HR_TEXT + WIO_AUTH_TEXT_MAX };
 
 /** Take a message, or a part of one, into the running hash. @return 0 or SYSTEM */
-int hs_absorb(struct wio_auth *a, const uint8_t *bytes, size_t n);
+int wio_hs_absorb(struct wio_auth *a, const uint8_t *bytes, size_t n);
 /** What the side with @p role has to send to prove itself: HMAC-SHA256 under the secret of the
  * role's name and the transcript so far. @return 0 or SYSTEM */
-int hs_prove(const struct wio_auth *a, enum wio_auth_role role, uint8_t proof[HS_PROOF]);
+int wio_hs_prove(const struct wio_auth *a, enum wio_auth_role role, uint8_t proof[HS_PROOF]);
 /** Constant time. */
-bool hs_proof_equal(const uint8_t a[HS_PROOF], const uint8_t b[HS_PROOF]);
+bool wio_hs_proof_equal(const uint8_t a[HS_PROOF], const uint8_t b[HS_PROOF]);
 
 #endif

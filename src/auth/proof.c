@@ -13,7 +13,7 @@ static_assert(sizeof(((struct wio_auth *)0)->transcript) == HS_HASH,
               "a SHA-256 fits the transcript");
 static_assert(sizeof(((struct wio_auth *)0)->nonce_mine) == HS_NONCE, "nonces are 16 bytes");
 
-int hs_absorb(struct wio_auth *a, const uint8_t *bytes, size_t n)
+int wio_hs_absorb(struct wio_auth *a, const uint8_t *bytes, size_t n)
 {
     uint8_t all[HS_HASH + WIO_AUTH_MESSAGE_MAX];
     unsigned len = 0;
@@ -25,7 +25,7 @@ int hs_absorb(struct wio_auth *a, const uint8_t *bytes, size_t n)
     return ok == 1 && len == HS_HASH ? 0 : WAITIO_ERR_SYSTEM;
 }
 
-int hs_prove(const struct wio_auth *a, enum wio_auth_role role, uint8_t proof[HS_PROOF])
+int wio_hs_prove(const struct wio_auth *a, enum wio_auth_role role, uint8_t proof[HS_PROOF])
 {
     /* The role is part of what is authenticated, so that a proof sent back is no proof. */
     static const char names[2][ROLE_TEXT] = {[WIO_AUTH_DIAL] = "WaitIO handshake dialer",
@@ -43,7 +43,7 @@ int hs_prove(const struct wio_auth *a, enum wio_auth_role role, uint8_t proof[HS
     return done != NULL && len == HS_PROOF ? 0 : WAITIO_ERR_SYSTEM;
 }
 
-bool hs_proof_equal(const uint8_t a[HS_PROOF], const uint8_t b[HS_PROOF])
+bool wio_hs_proof_equal(const uint8_t a[HS_PROOF], const uint8_t b[HS_PROOF])
 {
     return CRYPTO_memcmp(a, b, HS_PROOF) == 0;
 }

@@ -41,7 +41,8 @@ static int open_transports(struct wio_universe *u, struct wio_boot_offer *offer)
     bool alone = u->who.npb == 1 && u->who.nprocs == 1;
     u->allowed = allowed_transports(u);
     for (int t = 0; t < WIO_TR_COUNT; t++) {
-        const struct wio_transport *tr = wio_transport_get((enum wio_transport_id)t);
+        const struct wio_transport *tr =
+            wio_transport_wrapped((enum wio_transport_id)t, &u->cfg, &u->log);
         if (tr == NULL || (t != WIO_TR_SELF && (alone || (u->allowed & (1u << t)) == 0)))
             continue;
         int rc = tr->query(&u->cfg, &u->attr[t]);

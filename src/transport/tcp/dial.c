@@ -13,6 +13,24 @@
 
 #define DROPS_MIN 8u
 
+static bool addr_of(const struct wio_tab_addr *a, uint16_t port, union tcp_addr *o)
+{
+    memset(o, 0, sizeof *o);
+    if (a->family == 4) {
+        o->in4.sin_family = AF_INET;
+        o->in4.sin_port = htons(port);
+        memcpy(&o->in4.sin_addr, a->ip, 4);
+        return true;
+    }
+    if (a->family != 6)
+        return false;
+    o->in6.sin6_family = AF_INET6;
+    o->in6.sin6_port = htons(port);
+    o->in6.sin6_scope_id = a->scope;
+    memcpy(&o->in6.sin6_addr, a->ip, 16);
+    return true;
+}
+
 int wio_tcp_peer_addrs(const struct tcp_iface *f, uint32_t peer, union tcp_addr *out, int max)
 {
     const struct wio_table *t = f->base.table;
@@ -22,26 +40,11 @@ int wio_tcp_peer_addrs(const struct tcp_iface *f, uint32_t peer, union tcp_addr 
     const struct wio_tab_host *h = &t->host[ep->host];
     bool same = h->identity == t->host[t->ep[t->me].host].identity;
     int n = 0;
-    for (uint32_t i = 0; i < h->naddr && i < WIO_HOST_ADDRS && n < max; i++) {
-        const struct wio_tab_addr *a = &h->addr[i];
-        if (a->loopback && !same)
-            continue;
-        union tcp_addr *o = &out[n];
-        memset(o, 0, sizeof *o);
-        if (a->family == 4) {
-            o->in4.sin_family = AF_INET;
-            o->in4.sin_port = htons(ep->port);
-            memcpy(&o->in4.sin_addr, a->ip, 4);
-        } else if (a->family == 6) {
-            o->in6.sin6_family = AF_INET6;
-            o->in6.sin6_port = htons(ep->port);
-            o->in6.sin6_scope_id = a->scope;
-            memcpy(&o->in6.sin6_addr, a->ip, 16);
-        } else {
-            continue;
-        }
-        n++;
-    }
+    /* On one host loopback goes first: no firewall of a device stands in between. */
+    for (int loopback = same; loopback >= 0; loopback--)
+        for (uint32_t i = 0; i < h->naddr && i < WIO_HOST_ADDRS && n < max; i++)
+            if (h->addr[i].loopback == loopback)
+                n += addr_of(&h->addr[i], ep->port, &out[n]);
     return n;
 }
 
