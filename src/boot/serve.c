@@ -25,7 +25,7 @@ void wio_svc_dismiss(struct svc_conn *c, const struct wio_boot_refuse *m)
         wio_os_shutdown_send(c->bc.fd);
     c->going = true;
     c->since_ns = wio_os_now_ns();
-    wio_svc_enlist(c, false);
+    wio_svc_enlist(c, SVC_TALKING);
     wio_bc_arm(&c->bc, c->s->epfd);
 }
 
@@ -143,7 +143,7 @@ int wio_svc_complete(struct wio_service *s)
     wio_info(s->log, WIO_C_SERV,
              "universe complete: %u processes in %u blocks on %u address lists, table of %zu bytes",
              s->roster.joined, s->roster.npb, s->roster.nhosts, s->packed_bytes);
-    WIO_LIST_FOR_SAFE(it, next, &s->members)
+    WIO_LIST_FOR_SAFE(it, next, &s->list[SVC_MEMBER])
     {
         struct svc_conn *c = of(WIO_CONTAINER(it, struct wio_bc, node));
         if (c->client == 0 || s->roster.clients[c->client].nplaces == 0)
@@ -214,7 +214,7 @@ static int on_opened(struct wio_bc *bc)
 {
     struct svc_conn *c = of(bc);
     bc->allowed = BIT(WIO_BOOT_HELLO);
-    wio_svc_enlist(c, true);
+    wio_svc_enlist(c, SVC_MEMBER);
     return 0;
 }
 

@@ -119,8 +119,8 @@ int wio_service_start(const struct wio_service_params *p, struct wio_service **o
     s->npb = p->npb > 0 ? (uint32_t)p->npb : 0;
     s->epfd = -1;
     wio_text(s->job, sizeof s->job, "%s", p->job_id);
-    wio_list_init(&s->strangers);
-    wio_list_init(&s->members);
+    for (int i = 0; i < SVC_LISTS; i++)
+        wio_list_init(&s->list[i]);
     wio_list_init(&s->dead);
     wio_roster_init(&s->roster, s->job, s->npb);
     int limit = wio_os_fd_limit();
@@ -145,23 +145,28 @@ uint16_t wio_service_port(const struct wio_service *s)
 
 /* ---- connections ---- */
 
-void wio_svc_enlist(struct svc_conn *c, bool member)
+static void unlist(struct svc_conn *c)
 {
     struct wio_service *s = c->s;
-    if (wio_list_linked(&c->bc.node)) {
-        wio_list_remove(&c->bc.node);
-        *(c->member ? &s->nmembers : &s->nstrangers) -= 1;
-    }
-    wio_list_push(member ? &s->members : &s->strangers, &c->bc.node);
-    *(member ? &s->nmembers : &s->nstrangers) += 1;
-    c->member = member;
+    wio_list_remove(&c->bc.node);
+    s->count[c->list]--;
+    if (s->accept_paused && c->list != SVC_MEMBER)
+        s->resume_ns = 0; /* there is room again */
+}
+
+void wio_svc_enlist(struct svc_conn *c, enum svc_list list)
+{
+    if (wio_list_linked(&c->bc.node))
+        unlist(c);
+    wio_list_push(&c->s->list[list], &c->bc.node);
+    c->s->count[list]++;
+    c->list = (uint8_t)list;
 }
 
 void wio_svc_drop(struct svc_conn *c)
 {
     struct wio_service *s = c->s;
-    wio_list_remove(&c->bc.node);
-    *(c->member ? &s->nmembers : &s->nstrangers) -= 1;
+    unlist(c);
     wio_list_push(&s->dead, &c->bc.node);
     if (c->client != 0) {
         if (!s->roster.complete || !s->roster.clients[c->client].acked)
@@ -178,8 +183,6 @@ void wio_svc_drop(struct svc_conn *c)
     s->stats.rx_bytes += c->bc.rx_bytes;
     s->stats.tx_bytes += c->bc.tx_bytes;
     wio_bc_close(&c->bc);
-    if (s->accept_paused)
-        s->resume_ns = 0;
 }
 
 static void bury(struct wio_service *s)
@@ -191,14 +194,50 @@ static void bury(struct wio_service *s)
     }
 }
 
-static void drop_oldest_stranger(struct wio_service *s)
+static void pause_accepting(struct wio_service *s, int64_t ns)
 {
-    struct wio_list *it = wio_list_first(&s->strangers);
-    struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
+    watch_listeners(s, EPOLL_CTL_DEL);
+    s->accept_paused = true;
+    s->resume_ns = wio_os_now_ns() + ns;
+}
+
+static struct svc_conn *first_of(const struct wio_service *s, enum svc_list list)
+{
+    struct wio_list *it = wio_list_first(&s->list[list]);
+    return it == NULL ? NULL : WIO_CONTAINER(it, struct svc_conn, bc.node);
+}
+
+/* Drop the stranger with the least claim to its place. @return false: all of them may keep it for
+ * now */
+static bool make_room(struct wio_service *s)
+{
+    struct svc_conn *c = first_of(s, SVC_SILENT);
+    if (c == NULL)
+        c = first_of(s, SVC_TALKING);
+    if (c == NULL || (c->list == SVC_TALKING && wio_os_now_ns() - c->since_ns < WIO_BOOT_TALK_NS))
+        return false;
     wio_text(c->bc.text, sizeof c->bc.text,
-             "dropped for room: %u others had not proven themselves either", s->nstrangers);
+             "dropped for room: %u others had not proven themselves either",
+             s->count[SVC_SILENT] + s->count[SVC_TALKING] - 1);
     s->dropped++;
     wio_svc_drop(c);
+    return true;
+}
+
+static void on_conn(struct svc_conn *c, uint32_t events)
+{
+    if (c->bc.state == WIO_BC_CLOSED)
+        return;
+    if (!wio_bc_event(&c->bc, events)) {
+        wio_svc_drop(c);
+        return;
+    }
+    if (c->list == SVC_SILENT && c->bc.rx_bytes > 0)
+        wio_svc_enlist(c, SVC_TALKING);
+    if (c->going && wio_bc_flushed(&c->bc))
+        wio_os_shutdown_send(c->bc.fd);
+    if (wio_bc_arm(&c->bc, c->s->epfd) != 0)
+        wio_svc_drop(c);
 }
 
 static void admit(struct wio_service *s, int fd)
@@ -217,11 +256,8 @@ static void admit(struct wio_service *s, int fd)
     c->bc.kind = SVC_CONN;
     c->s = s;
     c->since_ns = wio_os_now_ns();
-    if (s->nstrangers >= s->max_strangers)
-        drop_oldest_stranger(s);
-    wio_svc_enlist(c, false);
-    if (wio_bc_arm(&c->bc, s->epfd) != 0)
-        wio_svc_drop(c);
+    wio_svc_enlist(c, SVC_SILENT);
+    on_conn(c, EPOLLIN); /* what a member has to say is mostly there already */
 }
 
 static void on_accept(struct wio_service *s, int listener)
@@ -229,6 +265,10 @@ static void on_accept(struct wio_service *s, int listener)
     for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
         struct sockaddr_storage sa;
         socklen_t len = sizeof sa;
+        if (s->count[SVC_SILENT] + s->count[SVC_TALKING] >= s->max_strangers && !make_room(s)) {
+            pause_accepting(s, 20 * (int64_t)NS_PER_MS);
+            return;
+        }
         int fd = wio_os_accept(listener, &sa, &len);
         if (fd >= 0) {
             admit(s, fd);
@@ -236,34 +276,16 @@ static void on_accept(struct wio_service *s, int listener)
         }
         if (fd != -EMFILE && fd != -ENFILE && fd != -ENOBUFS && fd != -ENOMEM)
             return;
-        if (s->nstrangers > 0) {
-            drop_oldest_stranger(s);
+        if (make_room(s))
             continue;
-        }
         wio_error(
             s->log, WIO_C_SERV,
             "cannot accept more connections with %u hosts connected: %s (descriptor limit %d; "
             "one is needed per host: raise ulimit -n)",
-            s->nmembers, strerror(-fd), wio_os_fd_limit());
-        watch_listeners(s, EPOLL_CTL_DEL);
-        s->accept_paused = true;
-        s->resume_ns = wio_os_now_ns() + 1000 * (int64_t)NS_PER_MS;
+            s->count[SVC_MEMBER], strerror(-fd), wio_os_fd_limit());
+        pause_accepting(s, 1000 * (int64_t)NS_PER_MS);
         return;
     }
-}
-
-static void on_conn(struct svc_conn *c, uint32_t events)
-{
-    if (c->bc.state == WIO_BC_CLOSED)
-        return;
-    if (!wio_bc_event(&c->bc, events)) {
-        wio_svc_drop(c);
-        return;
-    }
-    if (c->going && wio_bc_flushed(&c->bc))
-        wio_os_shutdown_send(c->bc.fd);
-    if (wio_bc_arm(&c->bc, c->s->epfd) != 0)
-        wio_svc_drop(c);
 }
 
 /* ---- time ---- */
@@ -272,18 +294,19 @@ static void dismiss_members(struct wio_service *s, int code, const char *text)
 {
     struct wio_boot_refuse no = {.code = code, .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL};
     wio_text(no.text, sizeof no.text, "%s", text);
-    WIO_LIST_FOR_SAFE(it, next, &s->members)
-    wio_svc_dismiss(WIO_CONTAINER(it, struct svc_conn, bc.node), &no);
+    WIO_LIST_FOR_SAFE(it, next, &s->list[SVC_MEMBER])
+    {
+        wio_svc_dismiss(WIO_CONTAINER(it, struct svc_conn, bc.node), &no);
+    }
 }
 
 /* Nobody on the way any more belongs to the roster: forget it, so that another attempt may begin.
  */
 static void forget_all(struct wio_service *s)
 {
-    WIO_LIST_FOR_SAFE(it, next, &s->members)
-    WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
-    WIO_LIST_FOR_SAFE(it, next, &s->strangers)
-    WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
+    for (int i = 0; i < SVC_LISTS; i++)
+        for (struct wio_list *it = s->list[i].next; it != &s->list[i]; it = it->next)
+            WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
     wio_roster_free(&s->roster);
     wio_roster_init(&s->roster, s->job, s->npb);
     s->progress_version = 0;
@@ -305,7 +328,7 @@ static int check_lost(struct wio_service *s, int64_t now)
 
 static void end_delivery(struct wio_service *s)
 {
-    WIO_LIST_FOR_SAFE(it, next, &s->members)
+    WIO_LIST_FOR_SAFE(it, next, &s->list[SVC_MEMBER])
     {
         struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
         if (c->client == 0 || s->roster.clients[c->client].acked)
@@ -319,12 +342,12 @@ static void end_delivery(struct wio_service *s)
 /* Everything that time brings. @return 0, or PEER when the join has failed */
 static int housekeeping(struct wio_service *s, int64_t now)
 {
-    for (struct wio_list *it; (it = wio_list_first(&s->strangers)) != NULL;) {
-        struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
-        if (now - c->since_ns < WIO_BOOT_STRANGER_NS)
-            break;
-        wio_text(c->bc.text, sizeof c->bc.text, "it took too long");
-        wio_svc_drop(c);
+    for (enum svc_list k = SVC_SILENT; k <= SVC_TALKING; k++) {
+        for (struct svc_conn *c;
+             (c = first_of(s, k)) != NULL && now - c->since_ns >= WIO_BOOT_STRANGER_NS;) {
+            wio_text(c->bc.text, sizeof c->bc.text, "it took too long");
+            wio_svc_drop(c);
+        }
     }
     if (s->accept_paused && now >= s->resume_ns) {
         s->accept_paused = false;
@@ -338,12 +361,13 @@ static int housekeeping(struct wio_service *s, int64_t now)
 static int sleep_ms(const struct wio_service *s, int64_t now, int64_t deadline)
 {
     int64_t next = deadline, t = wio_roster_next_ns(&s->roster, WIO_BOOT_GRACE_NS);
-    struct wio_list *oldest = wio_list_first(&s->strangers);
     if (t < next)
         next = t;
-    if (oldest != NULL && (t = WIO_CONTAINER(oldest, struct svc_conn, bc.node)->since_ns +
-                               WIO_BOOT_STRANGER_NS) < next)
-        next = t;
+    for (enum svc_list k = SVC_SILENT; k <= SVC_TALKING; k++) {
+        const struct svc_conn *oldest = first_of(s, k);
+        if (oldest != NULL && oldest->since_ns + WIO_BOOT_STRANGER_NS < next)
+            next = oldest->since_ns + WIO_BOOT_STRANGER_NS;
+    }
     if (s->accept_paused && s->resume_ns < next)
         next = s->resume_ns;
     if (s->roster.complete && !s->reported && s->complete_ns + WIO_BOOT_DELIVERY_NS < next)
@@ -403,9 +427,8 @@ void wio_service_stats(const struct wio_service *s, struct wio_service_stats *st
     st->joined = s->roster.joined;
     st->expected = s->roster.expected > UINT32_MAX ? UINT32_MAX : (uint32_t)s->roster.expected;
     st->bytes = sizeof *s + s->roster.bytes;
-    const struct wio_list *lists[] = {&s->strangers, &s->members};
-    for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++) {
-        WIO_LIST_FOR(it, lists[i])
+    for (int i = 0; i < SVC_LISTS; i++) {
+        WIO_LIST_FOR(it, &s->list[i])
         {
             const struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
             st->bytes +=
@@ -429,8 +452,10 @@ static void wait_for_farewells(struct wio_service *s)
     bool somebody = true;
     for (; somebody && now < deadline; now = wio_os_now_ns()) {
         somebody = false;
-        WIO_LIST_FOR(it, &s->strangers)
-        somebody |= WIO_CONTAINER(it, struct svc_conn, bc.node)->going;
+        WIO_LIST_FOR(it, &s->list[SVC_TALKING])
+        {
+            somebody |= WIO_CONTAINER(it, struct svc_conn, bc.node)->going;
+        }
         if (somebody && one_round(s, (int)((deadline - now) / NS_PER_MS) + 1) == WAITIO_ERR_SYSTEM)
             return;
     }
@@ -445,7 +470,7 @@ void wio_service_stop(struct wio_service *s)
     watch_listeners(s, EPOLL_CTL_DEL);
     for (int i = 0; i < s->nlisteners; i++)
         wio_os_close(s->listener[i].fd);
-    if (!s->roster.complete && s->nmembers > 0) {
+    if (!s->roster.complete && s->count[SVC_MEMBER] > 0) {
         struct wio_boot_progress m;
         char text[WIO_BOOT_TEXT];
         wio_roster_progress(&s->roster, &m);
@@ -454,10 +479,9 @@ void wio_service_stop(struct wio_service *s)
         dismiss_members(s, WAITIO_ERR_PEER, text);
     }
     wait_for_farewells(s);
-    struct wio_list *lists[] = {&s->strangers, &s->members};
-    for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++)
-        for (struct wio_list *it; (it = wio_list_first(lists[i])) != NULL;)
-            wio_svc_drop(WIO_CONTAINER(it, struct svc_conn, bc.node));
+    for (int i = 0; i < SVC_LISTS; i++)
+        for (struct svc_conn *c; (c = first_of(s, (enum svc_list)i)) != NULL;)
+            wio_svc_drop(c);
     bury(s);
     wio_roster_free(&s->roster);
     wio_os_free(s->packed);

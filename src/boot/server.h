@@ -12,11 +12,17 @@
 #define WIO_BOOT_GRACE_NS INT64_C(1500000000)
 /** A stranger has to prove itself within this time. */
 #define WIO_BOOT_STRANGER_NS INT64_C(10000000000)
+/** A stranger that talks is not dropped for room before this time. */
+#define WIO_BOOT_TALK_NS INT64_C(1000000000)
 /** After the universe is complete clients have this long to take and acknowledge their table. */
 #define WIO_BOOT_DELIVERY_NS INT64_C(30000000000)
 /** Connections that have not proven themselves (about 1.8 KB each); when full, the oldest is
  * dropped. */
 #define WIO_BOOT_STRANGERS 1024
+
+/** Where a connection stands. Silent strangers make room for new ones first; those that talk are
+ * given WIO_BOOT_TALK_NS at least, and meanwhile newcomers wait in the listener's queue. */
+enum svc_list { SVC_SILENT, SVC_TALKING, SVC_MEMBER, SVC_LISTS };
 
 enum svc_kind { SVC_LISTENER = 1, SVC_STOP, SVC_CONN };
 
@@ -33,7 +39,7 @@ struct svc_conn {
     uint32_t *host; /* roster index by index of this connection */
     uint32_t nhosts, hosts_cap;
     int64_t since_ns; /* accepted, or told to go */
-    bool member;      /* in the members list */
+    uint8_t list;     /* svc_list */
     bool going;       /* was told something final: only waits for the other side to close */
 };
 
@@ -54,8 +60,9 @@ struct wio_service {
     size_t packed_bytes;
     int64_t complete_ns;
     bool reported;
-    struct wio_list strangers, members, dead; /* svc_conn.bc.node; strangers in order of since_ns */
-    uint32_t nstrangers, nmembers, max_strangers;
+    struct wio_list list[SVC_LISTS], dead; /* svc_conn.bc.node, in order of arrival there */
+    uint32_t count[SVC_LISTS];
+    uint32_t max_strangers;            /* silent and talking ones together */
     uint64_t dropped;                  /* strangers dropped for room */
     struct wio_boot_progress progress; /* of progress_version */
     uint64_t progress_version;
@@ -67,8 +74,8 @@ extern const struct wio_bc_upcalls wio_svc_upcalls;
 void wio_svc_drop(struct svc_conn *c);
 /** Final word to a client; it is expected to close. */
 void wio_svc_dismiss(struct svc_conn *c, const struct wio_boot_refuse *m);
-/** Move to the strangers' list (@p member false) or to the members'. */
-void wio_svc_enlist(struct svc_conn *c, bool member);
+/** Put into another list. */
+void wio_svc_enlist(struct svc_conn *c, enum svc_list list);
 /** When everybody is there: make the table and send it. @return 0 or an error */
 int wio_svc_complete(struct wio_service *s);
 

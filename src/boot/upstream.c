@@ -50,7 +50,9 @@ static int on_welcome(struct leader *l, const uint8_t *p, size_t n)
     l->flush_ns = wio_os_now_ns();
     l->query_ns = l->flush_ns + QUERY_NS;
     WIO_LIST_FOR(it, &l->members)
-    WIO_CONTAINER(it, struct ld_member, node)->sent = false;
+    {
+        WIO_CONTAINER(it, struct ld_member, node)->sent = false;
+    }
     wio_debug(l->j->log, WIO_C_BOOT, "the rendezvous welcomes us (%u blocks expected so far)",
               m.npb);
     return 0;
