@@ -22,7 +22,6 @@ static int look_who(struct wio_joiner *j)
     char text[300];
     if (j->probed)
         return 0;
-    j->probed = true;
     enum wio_service_found f = wio_service_probe(j->master, j->port, j->p->secret, j->p->me->job_id,
                                                  3.0, text, sizeof text);
     if (f == WIO_FOUND_STRANGER)
@@ -37,6 +36,7 @@ static int look_who(struct wio_joiner *j)
             "port %u of %s is taken by a rendezvous with another secret (%s); if it is another "
             "user's, choose another WAITIO_MASTER_PORT for all programs of the run",
             j->port, j->master, text);
+    j->probed = f != WIO_FOUND_NOBODY;
     wio_info(j->log, WIO_C_BOOT, "port %u is taken (%s): joining as its client", j->port, text);
     return 0;
 }

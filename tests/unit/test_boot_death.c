@@ -146,6 +146,45 @@ static void killed_at_any_moment(void **state)
     }
 }
 
+static int breaks_left = 3;
+static uint32_t break_seed;
+
+/* A few calls per process find their connection reset. */
+static int break_some(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)fd;
+    (void)bytes;
+    if (call != WIO_OS_SEND && call != WIO_OS_RECV)
+        return 0;
+    if (break_seed == 0)
+        break_seed = (uint32_t)getpid();
+    if (breaks_left == 0 || dice(&break_seed) % 12 != 0)
+        return 0;
+    breaks_left--;
+    return -ECONNRESET;
+}
+
+/* Connections break at any point, leaders' and followers', and everybody still joins. */
+static void connections_break_at_random(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        struct crowd c;
+        wt_crowd(&c);
+        pid_t s = wt_service(&c, 20, 0);
+        wio_os_fault = break_some;
+        wt_block(&c, 0, 2, 4, 10);
+        c.identity = 6;
+        wt_block(&c, 1, 2, 4, 10);
+        wio_os_fault = NULL;
+        wt_wait_all(&c, 12);
+        for (int i = 0; i < 8; i++)
+            wt_expect_ok(&c, i, (uint32_t)i, 8);
+        wt_end_service(s);
+        wt_end(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +193,7 @@ int main(void)
         cmocka_unit_test(the_service_dies),
         cmocka_unit_test(stopped_processes_are_waited_for),
         cmocka_unit_test(killed_at_any_moment),
+        cmocka_unit_test(connections_break_at_random),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));

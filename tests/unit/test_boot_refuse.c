@@ -2,6 +2,8 @@
 /* Every way to be refused, or to wait in vain, and what is said about it. */
 #include "boot_people.h"
 
+#include <sys/resource.h>
+
 static void two_processes_with_one_rank(void **state)
 {
     (void)state;
@@ -214,6 +216,32 @@ static void bad_master_host(void **state)
     wt_end(&c);
 }
 
+/* The leader of many processes needs a descriptor for each. */
+static void too_few_descriptors(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    int leader = c.n++;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct rlimit few = {16, 16};
+        alarm(30);
+        setrlimit(RLIMIT_NOFILE, &few);
+        wt_join_here(&c, &c.p[leader], 1, 2, 0, 40, 3);
+        _exit(0);
+    }
+    c.p[leader].pid = pid;
+    wt_settle(0.2);
+    for (int r = 1; r < 20; r++)
+        wt_start(&c, 1, 2, r, 40, 3);
+    wt_wait_all(&c, 8);
+    wt_expect_error(&c, leader, WAITIO_ERR_LIMIT, "descriptor limit of 16 is too low");
+    wt_expect_error(&c, leader, WAITIO_ERR_LIMIT, "raise ulimit -n");
+    wt_expect_error(&c, 5, WAITIO_ERR_TIMEOUT, "cannot reach the rendezvous");
+    wt_end(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +255,7 @@ int main(void)
         cmocka_unit_test(wrong_secret_is_told_at_once),
         cmocka_unit_test(port_taken_by_a_stranger),
         cmocka_unit_test(bad_master_host),
+        cmocka_unit_test(too_few_descriptors),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));
