@@ -265,7 +265,10 @@ void ld_up_event(struct leader *l, uint32_t events)
 {
     if (!l->dialling)
         return;
-    if (!wio_bc_event(&l->up, events)) {
+    bool alive = wio_bc_event(&l->up, events);
+    if (l->have_table) /* what happens to the connection no longer matters */
+        return;
+    if (!alive) {
         if (!l->rest)
             judge(l);
         up_ended(l);
@@ -378,7 +381,7 @@ void ld_up_ack(struct leader *l)
     int64_t deadline = wio_os_now_ns() + INT64_C(1000000000);
     wio_bc_send(&l->up, WIO_BOOT_ACK, NULL, 0);
     l->up.allowed = BIT(WIO_BOOT_PROGRESS);
-    for (bool alive = true; alive && wio_bc_arm(&l->up, l->epfd) == 0;) {
+    for (bool alive = l->up.state == WIO_BC_OPEN; alive && wio_bc_arm(&l->up, l->epfd) == 0;) {
         int64_t left = deadline - wio_os_now_ns();
         if (left <= 0)
             return;
