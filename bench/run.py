@@ -31,8 +31,9 @@ def free_port(host):
 class Place:
     """Where the two ranks run: processors, and network namespaces when wanted."""
 
-    def __init__(self, one_core, netns):
+    def __init__(self, one_core, netns, fifo):
         self.cpus = (0, 0) if one_core else (0, 1)
+        self.prefix = ["chrt", "-f", "1"] if fifo else []
         self.netns = netns
         self.names = []
         self.host = "127.0.0.1"
@@ -57,7 +58,8 @@ class Place:
             subprocess.run(["ip", "netns", "del", n], check=False)
 
     def wrap(self, rank, command):
-        return ["ip", "netns", "exec", self.names[rank], *command] if self.names else command
+        netns = ["ip", "netns", "exec", self.names[rank]] if self.names else []
+        return netns + self.prefix + command
 
     def floor_host(self):
         return "10.77.0.2" if self.names else self.host
@@ -184,7 +186,8 @@ def table(rounds, floor):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", type=Path, default=HERE.parent / "build" / "release")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--scale", type=int, default=1, help="divide the number of messages")
@@ -193,11 +196,13 @@ def main():
     p.add_argument("--one-core", action="store_true", help="both ranks on one core")
     p.add_argument("--netns", action="store_true", help="two network namespaces over a veth pair (root)")
     p.add_argument("--peers", action="store_true", help="also Open MPI and MPICH over TCP, one job")
+    p.add_argument("--fifo", action="store_true",
+                   help="real-time scheduling (root): shuts out other load; short runs only")
     p.add_argument("--json", type=Path, help="write all values there")
     args = p.parse_args()
     if args.one_core and args.scale == 1:
         args.scale = 4
-    place = Place(args.one_core, args.netns)
+    place = Place(args.one_core, args.netns, args.fifo)
     try:
         with tempfile.TemporaryDirectory() as folder:
             peers = build_peers(args, folder) if args.peers else {}

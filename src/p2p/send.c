@@ -10,7 +10,7 @@
  */
 #include "p2p/universe.h"
 
-enum { PUMP_PIECES = 8 };
+enum { PUMP_PIECES = 8, SHORT_MAX = 4096 };
 #define BURST_NS 5000
 
 static size_t limit_of(const struct wio_request *r)
@@ -34,10 +34,14 @@ static void own(struct wio_request *r)
  * second and later ones of a burst are kept back until somebody flushes. */
 static unsigned burst_flag(struct wio_universe *u)
 {
+    if (u->burst++ == 0) {
+        u->last_send_ns = 0; /* not looked at: a clock costs more than it tells here */
+        return 0;
+    }
     int64_t now = wio_os_now_ns();
-    int64_t gap = now - u->last_send_ns;
+    int64_t gap = u->last_send_ns == 0 ? 0 : now - u->last_send_ns;
     u->last_send_ns = now;
-    if (u->burst++ == 0 || gap > BURST_NS)
+    if (gap > BURST_NS)
         return 0;
     u->batched = true;
     return WIO_TX_BATCH;
@@ -70,9 +74,13 @@ static void to_bulk(struct wio_request *r)
 /* The piece in r->tx has left. */
 static void piece_left(struct wio_request *r)
 {
-    if (r->state == WIO_RS_ASKED)
+    if (r->state == WIO_RS_ASKED && !r->refused)
         return; /* that was the RTS */
-    if (r->moved < limit_of(r))
+    if (r->refused)
+        wio_req_finish(r, WAITIO_ERR_PEER);
+    else if (r->remote != 0 && r->granted == 0)
+        wio_req_finish(r, 0); /* the grant of nothing is the end */
+    else if (r->moved < limit_of(r))
         to_bulk(r);
     else
         written(r);
@@ -151,8 +159,11 @@ static bool try_send(struct wio_request *r)
     uint32_t cost = wio_credit_cost(r->bytes, false);
     bool eager = r->bytes <= u->cfg.eager_max && cost <= room;
     if (!eager) {
+        /* A short message rather waits than asks, if the receiver is sure to tell of so much room. */
+        bool rather_wait = r->bytes <= SHORT_MAX && r->bytes <= u->cfg.eager_max &&
+                           cost <= p->credit.span / 2;
         cost = wio_credit_cost(r->bytes, true);
-        if (cost > room || (r->bytes <= 4096 && r->bytes <= u->cfg.eager_max)) {
+        if (cost > room || rather_wait) {
             u->ctr.credit_waits++;
             return false;
         }
@@ -210,10 +221,10 @@ void wio_send_start(struct wio_request *r)
     struct wio_peer *p = r->peer;
     u->ctr.send_msgs++;
     u->ctr.send_bytes += r->bytes;
-    if (p->dead || (p->ep == NULL && wio_peer_connect(u, p) != 0)) {
-        int rc = p->dead ? WAITIO_ERR_PEER : wio_last_code();
+    int rc = p->dead ? WAITIO_ERR_PEER : p->ep == NULL ? wio_peer_connect(u, p) : 0;
+    if (rc != 0) {
         if (!p->dead)
-            wio_peer_fail(u, p, rc, false, wio_last_error());
+            wio_peer_fail(u, p, rc, false, wio_last_detail());
         wio_req_finish(r, rc);
         return;
     }
@@ -266,8 +277,9 @@ static void pump_without_link(struct wio_universe *u, struct wio_peer *p)
 {
     if (nothing_to_send(p) && !p->doomed)
         return;
-    if (wio_peer_connect(u, p) != 0)
-        wio_peer_fail(u, p, wio_last_code(), false, wio_last_error());
+    int rc = wio_peer_connect(u, p);
+    if (rc != 0)
+        wio_peer_fail(u, p, rc, false, wio_last_detail());
 }
 
 /* Envelopes that waited for link or credit, in their order. */
@@ -322,19 +334,19 @@ void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote)
     r->remote = remote;
     r->moved = 0;
     r->state = WIO_RS_MOVING;
-    if (granted == 0) {
-        wio_req_finish(r, 0);
-        return;
-    }
-    to_bulk(r);
+    if (!r->tx_busy) /* else the answer was faster than the transport's word that the RTS is out */
+        piece_left(r);
 }
 
-void wio_send_acked(struct wio_request *r)
+void wio_send_acked(struct wio_request *r, bool refused)
 {
-    if (r->state == WIO_RS_ACK)
-        wio_req_finish(r, 0);
-    else
-        r->acked = true; /* the transport has not told us yet that it let go */
+    struct wio_peer *p = r->peer;
+    r->acked = true;
+    r->refused = refused;
+    if (!r->tx_busy && (refused || r->state == WIO_RS_ACK))
+        wio_req_finish(r, refused ? WAITIO_ERR_PEER : 0);
+    /* else the transport has not told us yet that it let go */
+    watch(p);
 }
 
 /* ---- control messages ---- */
@@ -391,6 +403,8 @@ void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p)
 
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags)
 {
+    if (p->dead)
+        return 0; /* nobody is left to hear it */
     struct ctl *c = wio_pool_get(&u->ctl_pool);
     if (c == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a control message");
@@ -405,5 +419,8 @@ int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg
         return 0;
     }
     wio_list_push(&p->ctlq, &c->node);
-    return p->ep == NULL ? wio_peer_connect(u, p) : 0;
+    int rc = p->ep == NULL ? wio_peer_connect(u, p) : 0;
+    if (rc != 0)
+        wio_peer_doom(u, p);
+    return rc;
 }

@@ -26,7 +26,7 @@ struct poll_turn {
     struct wio_request *hint;
     const char *what;
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
-    uint32_t polls;
+    uint32_t polls, empty;
 };
 
 static int poll_once(struct wio_universe *u, struct poll_turn *t)
@@ -34,7 +34,7 @@ static int poll_once(struct wio_universe *u, struct poll_turn *t)
     struct wio_peer *p = t->hint != NULL ? t->hint->peer : NULL;
     if (p == NULL && t->hint != NULL && t->hint->src >= 0)
         p = u->peer[t->hint->src];
-    if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && (++t->polls & 7u) != 0 &&
+    if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && (++t->polls & 15u) != 0 &&
         wio_list_empty(&u->active))
         return p->iface->tr->progress_ep(p->ep);
     return wio_progress(u, WIO_PROGRESS_FULL);
@@ -132,12 +132,15 @@ static bool in_transit(const struct wio_request *r)
 /* An idle poll: spin, yield or sleep. */
 static void idle(struct wio_universe *u, struct poll_turn *t)
 {
+    if ((++t->empty & 3u) != 1 && u->spin.contended == 0)
+        return; /* the first empty polls come too fast for a clock */
     int64_t now = wio_os_now_ns();
     if (t->begun_ns == 0)
         t->begun_ns = t->tick_ns = t->warn_ns = now;
     if (t->quiet_ns == 0)
         t->quiet_ns = now;
-    if (now - t->tick_ns >= TICK_NS || now - t->warn_ns > (int64_t)(u->cfg.warn_wait * 1e9))
+    if (now - t->tick_ns >= TICK_NS ||
+        (u->cfg.warn_wait > 0 && now - t->warn_ns > (int64_t)(u->cfg.warn_wait * 1e9)))
         tick(u, t, now);
     int64_t quiet = now - t->quiet_ns;
     bool shared = u->spin.contended >= 8;
@@ -147,8 +150,10 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
     int64_t limit = shared ? YIELD_CROWDED_NS : in_transit(t->hint) ? YIELD_MOVING_NS : YIELD_NS;
     if (u->cfg.spin_us >= 0)
         pure = limit = u->cfg.spin_us * 1000;
-    if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0)
-        give_way(u);
+    if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0) {
+        give_way(u); /* what we wait for may have happened meanwhile: never sleep without looking */
+        return;
+    }
     if (quiet < pure)
         return;
     if (quiet < limit && u->spin.hogged == 0) {
@@ -174,11 +179,11 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
             }
             if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0)
                 give_way(u);
-            continue;
+        } else {
+            if (t->done(t->arg))
+                break;
+            idle(u, t);
         }
-        if (t->done(t->arg))
-            break;
-        idle(u, t);
         if (t->deadline_ns != INT64_MAX && wio_os_now_ns() >= t->deadline_ns)
             return WAITIO_ERR_TIMEOUT;
     }

@@ -27,7 +27,7 @@
 #define TCP_BULK_FIRST 1024u           /* ... and this much when the last payload was bulk */
 #define TCP_DIRECT_MIN 2048u           /* payload rest from which it is read into the sink */
 #define TCP_INLINE 512u                /* payloads up to here are copied behind the header */
-#define TCP_SHIFT_MIN 8192u      /* payloads from which a well placed copy pays for an ACK frame */
+#define TCP_SHIFT_MIN 131072u      /* payloads from which a well placed copy pays for an ACK frame */
 #define TCP_GATHER 16            /* queued messages per system call */
 #define TCP_BATCHES_MAX 64       /* batch buffers in use at once; beyond: write at once */
 #define TCP_ACK_FRAMES 64u       /* acknowledge at the latest after so many frames ... */
