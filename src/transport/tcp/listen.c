@@ -74,10 +74,12 @@ static int bind_list(struct tcp_iface *f, union tcp_addr *a)
         a[1].in6.sin6_addr = in6addr_loopback;
         return 2;
     }
-    if (cfg->netdev[0] == '\0' || cfg->advertise[0] != '\0')
+    if (cfg->netdev[0] == '\0')
         return 2;
     struct wio_tab_host h = {0};
-    int rc = wio_boot_addresses(cfg, f->base.p.log, &h);
+    struct wio_config own = *cfg;
+    own.advertise[0] = '\0'; /* what is published instead need not be an address of ours */
+    int rc = wio_boot_addresses(&own, f->base.p.log, &h);
     if (rc < 0)
         return rc;
     int n = 0;

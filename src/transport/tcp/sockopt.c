@@ -83,14 +83,23 @@ static void set_int(int fd, int level, int name, int value)
     (void)wio_os_setsockopt(fd, level, name, &value, sizeof value);
 }
 
+/* Silence of a host while nothing is outstanding: the kernel asks it, so that a receive that waits on a quiet
+ * link learns within WAITIO_CONNECT_TIMEOUT, too, that nobody is there any more. */
+static void keepalive(const struct tcp_iface *f, int fd)
+{
+    int64_t s = f->connect_timeout / 1000000000LL;
+    int idle = s > 32767 * 3 ? 32767 : s < 3 ? 1 : (int)(s / 3);
+    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, idle > 1 ? idle / 2 : 1);
+    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
 void wio_tcp_sockopt(struct tcp_iface *f, int fd, const union tcp_addr *peer)
 {
     const struct wio_config *cfg = f->base.p.cfg;
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    keepalive(f, fd);
     if (cfg->tcp_sndbuf > 0)
         set_int(fd, SOL_SOCKET, SO_SNDBUF,
                 cfg->tcp_sndbuf > INT32_MAX ? INT32_MAX : (int)cfg->tcp_sndbuf);

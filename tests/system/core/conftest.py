@@ -145,6 +145,24 @@ class Process:
         self.child.wait()
         return time.monotonic()
 
+    def ports(self):
+        """TCP ports it listens on."""
+        inodes, found = set(), set()
+        for fd in os.listdir(f"/proc/{self.pid}/fd"):
+            try:
+                target = os.readlink(f"/proc/{self.pid}/fd/{fd}")
+            except OSError:
+                continue
+            if target.startswith("socket:["):
+                inodes.add(target[8:-1])
+        for table in ("tcp", "tcp6"):
+            with open(f"/proc/{self.pid}/net/{table}") as lines:
+                for line in list(lines)[1:]:
+                    word = line.split()
+                    if word[3] == "0A" and word[9] in inodes:
+                        found.add(int(word[1].rpartition(":")[2], 16))
+        return found
+
     def ended(self, status=0, timeout=60.0):
         """Wait for the end; the status must be this one (None: any)."""
         try:

@@ -3,7 +3,6 @@
 what is wrong on the side that has to act (the `texts` of fails); without the check named in each test
 the process would join, hang until its timeout, or fail with another code."""
 
-import os
 import resource
 import signal
 import socket
@@ -246,26 +245,6 @@ def memory_kib(pid):
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
-def listening_ports(pid):
-    """TCP ports this process listens on."""
-    inodes = set()
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            target = os.readlink(f"/proc/{pid}/fd/{fd}")
-        except OSError:
-            continue
-        if target.startswith("socket:["):
-            inodes.add(target[8:-1])
-    ports = set()
-    for table in ("tcp", "tcp6"):
-        with open(f"/proc/{pid}/net/{table}") as lines:
-            for line in list(lines)[1:]:
-                word = line.split()
-                if word[3] == "0A" and word[9] in inodes:
-                    ports.add(int(word[1].rpartition(":")[2], 16))
-    return ports
-
-
 GARBAGE = [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     b"\x00" * 400,
@@ -335,7 +314,7 @@ def test_garbage_at_a_members_port(universe):
     """The same at the listening port of a process that has joined."""
     u = universe()
     a, b = u.actors([1, 1])
-    ports = listening_ports(a.pid)
+    ports = a.ports()
     assert ports, "no listening port found"
     stop, seen = threading.Event(), []
     crowd = [threading.Thread(target=annoy, args=(p, stop, seen)) for p in ports]
@@ -407,7 +386,7 @@ def test_ten_thousand_idle_strangers_at_a_member(universe, many_descriptors):
     a, b = u.actors([1, 1])
     before = memory_kib(a.pid)
     held = []
-    for port in listening_ports(a.pid):
+    for port in a.ports():
         held += idle_strangers(port, min(10000, many_descriptors))
     try:
         assert len(held) >= 500

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two network namespaces joined by a veth pair: separate hosts as far as the library can tell. IPv4,
+IPv6, device choice, and a cable that is pulled."""
+
+import itertools
+import os
+import subprocess
+import time
+
+import pytest
+
+numbers = itertools.count()
+
+
+def ip(*words, check=True):
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, timeout=10, check=False)
+    if check and done.returncode != 0:
+        pytest.skip(f"cannot make network namespaces here: ip {' '.join(words)}: {done.stderr}")
+
+
+class Net:
+    """Namespaces a and b; inside each the device w to the other, and lo."""
+
+    def __init__(self):
+        tag = f"wt{os.getpid() % 100000}x{next(numbers)}"
+        self.name = {"a": tag + "a", "b": tag + "b"}
+        for n in self.name.values():
+            ip("netns", "add", n)
+        ip("link", "add", tag + "0", "type", "veth", "peer", "name", tag + "1")
+        for side, dev, n in (("a", tag + "0", 1), ("b", tag + "1", 2)):
+            ns = self.name[side]
+            ip("link", "set", dev, "netns", ns, "name", "w")
+            self.ip(side, "addr", "add", f"10.99.7.{n}/24", "dev", "w")
+            self.ip(side, "addr", "add", f"fd99:7::{n}/64", "dev", "w", "nodad")
+            self.ip(side, "link", "set", "lo", "up")
+            self.ip(side, "link", "set", "w", "up")
+
+    def ip(self, side, *words):
+        ip("-n", self.name[side], *words)
+
+    def inside(self, side):
+        return ["ip", "netns", "exec", self.name[side]]
+
+    def pull(self, side="b"):
+        self.ip(side, "link", "set", "w", "down")
+
+    def plug(self, side="b"):
+        self.ip(side, "link", "set", "w", "up")
+        n = 1 if side == "a" else 2  # addresses of IPv6 are lost with the link
+        self.ip(side, "addr", "replace", f"fd99:7::{n}/64", "dev", "w", "nodad")
+
+    def close(self):
+        for n in self.name.values():
+            ip("netns", "del", n, check=False)
+
+
+@pytest.fixture
+def net(root_only):
+    made = Net()
+    yield made
+    made.close()
+
+
+def couple(u, net, program, *args, sides="ab", env=None):
+    return [
+        u.process(pb, 0, 1, len(sides), program, *args, before=net.inside(side), env=(env or {}).get(pb))
+        for pb, side in enumerate(sides)
+    ]
+
+
+def joined(u, cast):
+    for a in cast:
+        a.begin("init 30")
+    for a in cast:
+        a.was_ok(a.answer(40), "init")
+        a.ok("group 0 0")
+    return cast
+
+
+@pytest.mark.parametrize("master", ["10.99.7.1", "fd99:7::1"])
+def test_two_hosts(universe, net, master):
+    """The address a process publishes first is that of its route to the rendezvous."""
+    u = universe(WAITIO_MASTER_HOST=master)
+    u.all_end(couple(u, net, "sizes", "order"), 60)
+    u = universe(WAITIO_MASTER_HOST=master)
+    u.all_end(couple(u, net, "traffic", 3, 3, 300, 1 << 20, sides="aab"), 60)
+
+
+@pytest.mark.parametrize("netdev", ["w", "10.99.7.0/24", "fd99:7::/64"])
+def test_device_choice(universe, net, netdev):
+    """By name, by subnet. The link of the second process is where the choice says."""
+    u = universe(WAITIO_MASTER_HOST="10.99.7.1", WAITIO_NETDEV=netdev)
+    a, b = joined(u, couple(u, net, "actor"))
+    a.ok("isend 1 0 1 1000 1 5")
+    b.ok("irecv 1 0 0 1000 1")
+    assert b.ok("wait 1 5")[-1] == "-1"
+    a.ok("dump")
+    assert ("fd99:7::2" if ":" in netdev else "10.99.7.2") in a.err()
+    u.leave(a, b)
+
+
+def test_no_route_to_another_host(universe, net):
+    """One that publishes its loopback only cannot be reached from elsewhere: the error says how to
+    correct that."""
+    u = universe(WAITIO_MASTER_HOST="10.99.7.1")
+    a, b = joined(u, couple(u, net, "actor", env={1: dict(WAITIO_NETDEV="lo")}))
+    line = a.do("isend 1 0 1 100 1 5")
+    if line.startswith("ok"):
+        line = a.do("wait 1 0")
+    assert line.split()[:2] == ["error", "-14"] and "WAITIO_NETDEV" in line, line
+    u.leave(a, b)
+
+
+@pytest.mark.parametrize("pending", ["isend 1 0 2 30000000 1 5", "irecv 1 0 2 100 1"])
+def test_unreachable(universe, net, pending):
+    """The cable is pulled: no acknowledgement from the host for WAITIO_CONNECT_TIMEOUT (default 30 s,
+    here 4 s) is an error; others go on. Guard: without the probe of the host the wait never ends."""
+    u = universe(WAITIO_MASTER_HOST="10.99.7.1", WAITIO_CONNECT_TIMEOUT=4)
+    a, b, far = joined(u, couple(u, net, "actor", sides="aab"))
+    for x, y, rx, ry in ((a, far, 0, 2), (b, far, 1, 2)):
+        x.ok(f"isend 1 0 {ry} 10 1 3")
+        y.ok(f"irecv 1 0 {rx} 10 1")
+        y.ok("wait 1 3")
+    a.ok(pending)
+    a.begin("wait 1 0")
+    time.sleep(0.5)
+    pulled = time.monotonic()
+    net.pull()
+    a.failed("PEER", "PB 2 rank 0", timeout=25)
+    assert 2.5 < a.seen_at - pulled < 14, f"noticed after {a.seen_at - pulled:.1f} s"
+    a.ok("isend 2 0 1 100000 1 5")
+    b.ok("irecv 2 0 0 100000 1")
+    assert b.ok("wait 2 5")[-1] == "-1"
+    far.kill()
+    a.begin("finalize")
+    b.begin("finalize")
+    a.answer(30)
+    b.answer(30)
+
+
+def test_short_interruption_is_survived(universe, net):
+    """Three seconds without a cable, less than the limit: slow, not dead."""
+    u = universe(WAITIO_MASTER_HOST="10.99.7.1", WAITIO_CONNECT_TIMEOUT=20)
+    a, b = joined(u, couple(u, net, "actor"))
+    a.ok("isend 1 0 1 10 1 3")
+    b.ok("irecv 1 0 0 10 1")
+    b.ok("wait 1 3")
+    net.pull()
+    a.ok("isend 1 0 1 3000000 1 5")
+    a.begin("wait 1 0")
+    b.ok("irecv 1 0 0 3000000 1")
+    b.begin("wait 1 5")
+    time.sleep(3)
+    net.plug()
+    assert b.was_ok(b.answer(30))[-1] == "-1"
+    a.was_ok(a.answer(30))
+    u.leave(a, b)
+
+
+def test_stopped_for_longer_than_the_limit(universe, net):
+    """Its host acknowledges, it does not read: alive, however long (TCP_INFO, not a user timeout)."""
+    u = universe(WAITIO_MASTER_HOST="10.99.7.1", WAITIO_CONNECT_TIMEOUT=2)
+    a, b = joined(u, couple(u, net, "actor"))
+    b.ok("irecv 1 0 0 90000000 1")
+    b.begin("wait 1 5")
+    time.sleep(0.3)
+    b.stop()
+    a.ok("isend 1 0 1 90000000 1 5")
+    a.begin("wait 1 0")
+    a.silent(7.0)
+    b.resume()
+    a.was_ok(a.answer(30))
+    assert b.was_ok(b.answer(30))[-1] == "-1"
+    u.leave(a, b)
