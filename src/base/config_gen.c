@@ -259,7 +259,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
      "0 to 1048576 bytes"},
     {"WAITIO_CHUNK",
      "size",
-     "512K",
+     "1M",
      "piece size of large messages on the wire",
      "4096 to 16777216 bytes"},
     {"WAITIO_SEND_BUFFER_MAX",

@@ -92,7 +92,7 @@ static void test_defaults_are_legal_and_read_back(void **state)
     assert_null(wio_config_row(WIO_CFG_VARS));
     assert_int_equal(cfg.master_port, 7100);
     assert_int_equal(cfg.pbid, -1);
-    assert_int_equal(cfg.chunk, 512 * 1024);
+    assert_int_equal(cfg.chunk, 1024 * 1024);
     assert_int_equal(cfg.comm_type, WIO_CFG_COMM_TYPE_AUTO);
     assert_true(cfg.init_timeout < 0);
     assert_string_equal(cfg.log, "warn");
