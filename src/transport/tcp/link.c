@@ -212,7 +212,7 @@ static void init_lists(struct tcp_link *l)
     wio_list_init(&l->small);
     wio_list_init(&l->bulk_q);
     struct wio_list *nodes[] = {&l->all,   &l->group, &l->rnode, &l->onode,
-                                &l->wnode, &l->news,  &l->probe};
+                                &l->wnode, &l->news,  &l->probe, &l->hnode};
     for (size_t i = 0; i < WIO_ARRAY_LEN(nodes); i++)
         wio_list_init(nodes[i]);
 }
@@ -283,11 +283,13 @@ void wio_tcp_link_drop_socket(struct tcp_link *l)
     wio_tcp_rx_drop(l);
     wio_list_remove(&l->onode);
     wio_list_remove(&l->probe);
+    wio_list_remove(&l->hnode);
     l->pending = false;
     if (l->fd < 0)
         return;
     wio_os_close(l->fd);
     l->fd = -1;
+    l->svc = l->warmth = 0;
     f->nopen--;
     f->base.p.counters->links--;
 }

@@ -349,8 +349,10 @@ int wio_tcp_rx_run(struct tcp_link *l)
     }
     if (l->fd < 0)
         return events + 1;
-    if (got > 0)
+    if (got > 0) {
         wio_tcp_touch(f, l);
+        wio_tcp_svc_hot(l);
+    }
     bool more = tcp_can_read(l) && (!drained || l->keep_len > 0);
     if (more) {
         wio_tcp_make_ready(l);

@@ -142,6 +142,8 @@ struct tcp_link {
     int fd;
     int err;   /* CLOSED: result for p2p */
     int oserr; /* of a failed write */
+    uint8_t warmth;    /* reads since the service set was last asked for */
+    uint32_t hot_seq;  /* rx_seq when last found hot */
     uint32_t rx_seq, rx_unacked, rx_unacked_bytes;
     uint32_t rx_left, rx_pos, rx_crc_want, rx_crc_have;
     uint32_t keep_len;         /* input kept back: keep_len bytes at keep */
@@ -159,6 +161,7 @@ struct tcp_link {
     struct wio_list rnode; /* iface->ready */
     struct wio_list onode; /* iface->out or blocked */
     struct wio_list wnode; /* iface->watched */
+    struct wio_list hnode; /* iface->hot */
     struct wio_list news;  /* iface->news */
     struct wio_list probe; /* iface->probe: may have unacknowledged data */
     int64_t silent_since;  /* liveness: retransmitting without answer since; 0 = no */
@@ -171,8 +174,11 @@ struct tcp_link {
 static_assert(sizeof(struct tcp_link) <= 1024,
               "an idle connected link costs at most 1 KiB of ours");
 
+/* What the service set hears of a link; 0: the link is not in it. */
 #define TCP_SVC_READ 1u
 #define TCP_SVC_WRITE 2u
+#define TCP_SVC_HUP 4u     /* always: the end of the stream */
+#define TCP_HOT_READS 200u /* reads in a row, no service needed: out of the service set */
 
 struct tcp_iface {
     struct wio_iface base;
@@ -194,6 +200,7 @@ struct tcp_iface {
     int64_t connect_timeout; /* ns */
     struct wio_list links, connecting, lru, closing;
     struct wio_list ready, out, blocked, watched, news, probe;
+    struct wio_list hot; /* links outside the service set */
     struct wio_list done; /* wio_tx finished without error */
     struct wio_list inbound, dials, grave;
     struct wio_list ghosts; /* closed links that p2p never knew, freed with the grave */
@@ -333,6 +340,8 @@ int wio_tcp_event_fd(struct wio_iface *iface, enum wio_progress_how how);
 int wio_tcp_arm(struct wio_iface *iface, enum wio_progress_how how);
 bool wio_tcp_needs_service(struct wio_iface *iface);
 void wio_tcp_watch(struct wio_ep *ep, bool on);
+/** A read by the program succeeded: may the link leave the service set? */
+void wio_tcp_svc_hot(struct tcp_link *l);
 /** Tell p2p the news and finished sends (upcalls). @return how many */
 int wio_tcp_dispatch(struct tcp_iface *f);
 /** Tell p2p that the link is READY (upcall). */
