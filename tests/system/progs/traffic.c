@@ -78,10 +78,11 @@ static void make_groups(void)
     group[0] = waitio_create_group(0, f, order);
     for (int p = 0; p < npb; p++)
         order[p] = 2 * (npb - p); /* reversed, with gaps */
-    group[1] = waitio_create_group(0, f, order);
+    int same = npb == 1; /* with one block these have the members of group 0 */
+    group[1] = waitio_create_group(same ? 1 : 0, f, order);
     for (int p = 0; p < npb; p++)
         f[p] = even;
-    group[2] = waitio_create_group(0, f, order);
+    group[2] = waitio_create_group(same ? 2 : 0, f, order);
     for (int p = 0; p < npb; p++)
         f[p] = first_only;
     group[3] = waitio_create_group(7, f, order);
