@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measure WaitIO against a raw floor, interleaved in one run, and print ratios.
 
-Every round runs each implementation once (two processes each), so that the drift of a noisy machine hits all
-alike; a ratio is formed within a round, and the table shows the median over the rounds with the spread.
+Every round runs each implementation once (two processes each), so that the drift of a noisy machine
+hits all alike; a ratio is formed within a round, and the table shows the median over the rounds
+with the spread.
 """
 import argparse
 import json
@@ -142,7 +143,7 @@ def measure(args, place, peers):
             "raw block": lambda: run_floor("block", args, place),
             "waitio": lambda: run_waitio(args, place)}
     if args.one_core:
-        del runs["raw spin"]  # milliseconds per message: the case that spinning must not be used for
+        del runs["raw spin"]  # milliseconds per message: never spin there
     for name, command in peers.items():
         runs[name] = lambda command=command: run_peer(command)
     rounds = []
@@ -194,7 +195,8 @@ def main():
     p.add_argument("--max", type=int, default=0, help="largest message in bytes; 0 = 64 MiB")
     p.add_argument("--cc", default="cubic", help="congestion control of floor and WaitIO alike")
     p.add_argument("--one-core", action="store_true", help="both ranks on one core")
-    p.add_argument("--netns", action="store_true", help="two network namespaces over a veth pair (root)")
+    p.add_argument("--netns", action="store_true",
+                   help="two network namespaces over a veth pair (root)")
     p.add_argument("--peers", action="store_true", help="also Open MPI and MPICH over TCP, one job")
     p.add_argument("--fifo", action="store_true",
                    help="real-time scheduling (root): shuts out other load; short runs only")

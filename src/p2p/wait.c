@@ -129,31 +129,45 @@ static bool in_transit(const struct wio_request *r)
     return r != NULL && (r->state == WIO_RS_MOVING || r->state == WIO_RS_ACK);
 }
 
+/* How long this wait spins without and with yielding, in ns. */
+static void spin_limits(const struct wio_universe *u, const struct poll_turn *t, int64_t *pure,
+                        int64_t *limit)
+{
+    if (u->cfg.spin_us >= 0) {
+        *pure = *limit = u->cfg.spin_us * 1000;
+    } else if (u->spin.contended >= 8) {
+        *pure = 0;
+        *limit = YIELD_CROWDED_NS;
+    } else {
+        *pure = u->spin.contended > 0 ? PURE_SPIN_SHARED_NS : PURE_SPIN_NS;
+        *limit = in_transit(t->hint) ? YIELD_MOVING_NS : YIELD_NS;
+    }
+}
+
+static void look_at_clock(struct wio_universe *u, struct poll_turn *t, int64_t now)
+{
+    if (t->begun_ns == 0)
+        t->begun_ns = t->tick_ns = t->warn_ns = now;
+    if (t->quiet_ns == 0)
+        t->quiet_ns = now;
+    double warn = u->cfg.warn_wait;
+    if (now - t->tick_ns >= TICK_NS || (warn > 0 && now - t->warn_ns > (int64_t)(warn * 1e9)))
+        tick(u, t, now);
+}
+
 /* An idle poll: spin, yield or sleep. */
 static void idle(struct wio_universe *u, struct poll_turn *t)
 {
     if ((++t->empty & 3u) != 1 && u->spin.contended == 0)
         return; /* the first empty polls come too fast for a clock */
-    int64_t now = wio_os_now_ns();
-    if (t->begun_ns == 0)
-        t->begun_ns = t->tick_ns = t->warn_ns = now;
-    if (t->quiet_ns == 0)
-        t->quiet_ns = now;
-    if (now - t->tick_ns >= TICK_NS ||
-        (u->cfg.warn_wait > 0 && now - t->warn_ns > (int64_t)(u->cfg.warn_wait * 1e9)))
-        tick(u, t, now);
-    int64_t quiet = now - t->quiet_ns;
-    bool shared = u->spin.contended >= 8;
-    int64_t pure = shared                    ? 0
-                   : u->spin.contended > 0 ? PURE_SPIN_SHARED_NS
-                                           : PURE_SPIN_NS;
-    int64_t limit = shared ? YIELD_CROWDED_NS : in_transit(t->hint) ? YIELD_MOVING_NS : YIELD_NS;
-    if (u->cfg.spin_us >= 0)
-        pure = limit = u->cfg.spin_us * 1000;
+    int64_t now = wio_os_now_ns(), pure, limit;
+    look_at_clock(u, t, now);
     if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0) {
         give_way(u); /* what we wait for may have happened meanwhile: never sleep without looking */
         return;
     }
+    spin_limits(u, t, &pure, &limit);
+    int64_t quiet = now - t->quiet_ns;
     if (quiet < pure)
         return;
     if (quiet < limit && u->spin.hogged == 0) {

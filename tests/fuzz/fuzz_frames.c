@@ -149,6 +149,26 @@ static struct tcp_link *make_link(struct wio_iface *iface, int fd)
     return l;
 }
 
+/* The stream in pieces of chosen sizes, then its end. */
+static void feed(struct upper *u, struct wio_iface *iface, struct tcp_link *l, int fd,
+                 const uint8_t *bytes, size_t n)
+{
+    for (size_t at = 0; at < n && !u->closed;) {
+        size_t cut = 1 + (size_t)choose(&u->pick) * (choose(&u->pick) % 8 == 0 ? 64 : 1);
+        if (cut > n - at)
+            cut = n - at;
+        ssize_t w = write(fd, bytes + at, cut);
+        at += w > 0 ? (size_t)w : 0;
+        (void)wio_transport_tcp.progress_ep(&l->ep);
+    }
+    for (int i = 0; i < 4096 && !u->closed; i++)
+        if (wio_transport_tcp.progress(iface, WIO_PROGRESS_FULL) <= 0)
+            break;
+    close(fd);
+    for (int i = 0; i < 4096 && !u->closed; i++)
+        (void)wio_transport_tcp.progress(iface, WIO_PROGRESS_FULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -174,19 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *bytes = malloc(n + 1);
     memcpy(bytes, data + 8, n);
     repair(bytes, n, data[0]);
-    for (size_t at = 0; at < n && !u.closed;) {
-        size_t cut = 1 + (size_t)choose(&u.pick) * (choose(&u.pick) % 8 == 0 ? 64 : 1);
-        if (cut > n - at)
-            cut = n - at;
-        ssize_t w = write(pair[1], bytes + at, cut);
-        at += w > 0 ? (size_t)w : 0;
-        (void)wio_transport_tcp.progress_ep(&l->ep);
-    }
-    for (int i = 0; i < 4096 && !u.closed && wio_transport_tcp.progress(iface, WIO_PROGRESS_FULL) > 0; i++) {
-    }
-    close(pair[1]);
-    for (int i = 0; i < 4096 && !u.closed; i++)
-        (void)wio_transport_tcp.progress(iface, WIO_PROGRESS_FULL);
+    feed(&u, iface, l, pair[1], bytes, n);
     if (u.closed && u.open != 0)
         abort(); /* a sink was forgotten */
     if (u.open)

@@ -284,6 +284,17 @@ void wio_tcp_rx_end(struct tcp_link *l)
     }
 }
 
+/* A read brought no bytes: end of stream, nothing there, or an error. */
+static void rx_nothing(struct tcp_link *l, ssize_t n)
+{
+    if (n == 0)
+        wio_tcp_rx_end(l);
+    else if (n != -EAGAIN || l->write_failed)
+        wio_tcp_link_lost(l, l->write_failed ? l->oserr : (int)n);
+    else if (wio_os_fault == NULL)
+        wio_tcp_clear_hup(l); /* it was only a suspicion */
+}
+
 /* One system call. @return bytes; 0 nothing more now; sets *drained when the socket is empty */
 static size_t rx_read(struct tcp_link *l, bool *drained)
 {
@@ -306,12 +317,7 @@ static size_t rx_read(struct tcp_link *l, bool *drained)
     }
     if (n <= 0) {
         *drained = wio_os_fault == NULL; /* an injected EAGAIN has no edge that ends it */
-        if (n == 0)
-            wio_tcp_rx_end(l);
-        else if (n != -EAGAIN || l->write_failed)
-            wio_tcp_link_lost(l, l->write_failed ? l->oserr : (int)n);
-        else if (wio_os_fault == NULL)
-            wio_tcp_clear_hup(l); /* it was only a suspicion */
+        rx_nothing(l, n);
         return 0;
     }
     f->base.p.counters->rx_syscalls++;
@@ -328,6 +334,23 @@ static size_t rx_read(struct tcp_link *l, bool *drained)
         feed_stage(l, (size_t)n);
     }
     return (size_t)n;
+}
+
+/* After reading: remember whether there is more, and answer what is due. */
+static void settle(struct tcp_link *l, size_t got, bool drained)
+{
+    if (got > 0) {
+        wio_tcp_touch(tcp_of(l), l);
+        wio_tcp_svc_hot(l);
+    }
+    if (tcp_can_read(l) && (!drained || l->keep_len > 0)) {
+        wio_tcp_make_ready(l);
+    } else if (l->ready) {
+        l->ready = false;
+        wio_list_remove(&l->rnode);
+    }
+    if (l->ack_due || l->pong_due)
+        wio_tcp_tx_wake(l);
 }
 
 int wio_tcp_rx_run(struct tcp_link *l)
@@ -349,18 +372,6 @@ int wio_tcp_rx_run(struct tcp_link *l)
     }
     if (l->fd < 0)
         return events + 1;
-    if (got > 0) {
-        wio_tcp_touch(f, l);
-        wio_tcp_svc_hot(l);
-    }
-    bool more = tcp_can_read(l) && (!drained || l->keep_len > 0);
-    if (more) {
-        wio_tcp_make_ready(l);
-    } else if (l->ready) {
-        l->ready = false;
-        wio_list_remove(&l->rnode);
-    }
-    if (l->ack_due || l->pong_due)
-        wio_tcp_tx_wake(l);
+    settle(l, got, drained);
     return events;
 }

@@ -305,25 +305,32 @@ static void said_goodbye(struct tcp_link *l)
         wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
 }
 
+/* One system call. @return false: the socket takes no more now */
+static bool write_once(struct tcp_link *l, const struct gather *g)
+{
+    ssize_t n = wio_os_sendv(l->fd, g->iov, g->niov);
+    if (n == -EAGAIN) {
+        write_blocked(l);
+        return false;
+    }
+    if (n < 0) {
+        write_failed(l, (int)n);
+        return false;
+    }
+    note_write(l, (size_t)n);
+    account(l, g, (size_t)n);
+    if ((size_t)n < g->total && wio_os_fault == NULL)
+        l->can_write = false; /* a short write means full; the OUT edge will come */
+    return true;
+}
+
 void wio_tcp_tx_run(struct tcp_link *l)
 {
     struct gather g;
     while (l->fd >= 0 && l->can_write && l->state >= TCP_READY) {
         gather(&g, l);
-        if (g.total == 0)
+        if (g.total == 0 || !write_once(l, &g))
             break;
-        ssize_t n = wio_os_sendv(l->fd, g.iov, g.niov);
-        if (n < 0) {
-            if (n == -EAGAIN)
-                write_blocked(l);
-            else
-                write_failed(l, (int)n);
-            break;
-        }
-        note_write(l, (size_t)n);
-        account(l, &g, (size_t)n);
-        if ((size_t)n < g.total && wio_os_fault == NULL)
-            l->can_write = false; /* a short write means full; the OUT edge will come */
     }
     if (l->bye_queued && l->batch == NULL && (l->state == TCP_DRAIN || l->state == TCP_ANSWER))
         said_goodbye(l);
