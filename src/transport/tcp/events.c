@@ -78,6 +78,10 @@ static void svc_interest(struct tcp_link *l, uint8_t want)
 {
     if (l->fd < 0 || l->svc == want)
         return;
+    if (want != 0 && wio_list_linked(&l->hnode)) { /* back in the set for another reason: not hot any more */
+        wio_list_remove(&l->hnode);
+        l->warmth = 0;
+    }
     uint32_t ev = EPOLLRDHUP | EPOLLET;
     if (want & TCP_SVC_READ)
         ev |= EPOLLIN;
