@@ -126,7 +126,7 @@ static int print_peers(double timeout)
                tr != NULL ? tr : "NONE", why);
     }
     fflush(stdout);
-    return wio_universe_leave(u) == 0 ? 0 : fail();
+    return wio_universe_leave(u, false) == 0 ? 0 : fail();
 }
 
 static int usage(int status)

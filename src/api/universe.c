@@ -17,15 +17,18 @@ static _Atomic int phase = NOT_YET;
 static _Atomic int forked;
 static _Atomic int hooks_set;
 static _Atomic int fork_cleaned;
-static int errors_mode = WIO_CFG_ERRORS_DEFAULT;
+static _Atomic int errors_mode = WIO_CFG_ERRORS_DEFAULT;
 static _Atomic int lines_printed;
 
 enum { LINES_MAX = 50 };
 
+static int leave(bool exiting);
+
+/* Other threads may be inside the library: nothing is freed under them. */
 static void at_exit(void)
 {
     if (!atomic_load(&forked) && atomic_load(&phase) == JOINED)
-        waitio_finalize();
+        wio_api_result("waitio_finalize", leave(true));
 }
 
 /* In the child of a fork: nothing of the universe is ours. */
@@ -127,10 +130,8 @@ int waitio_init(int timeout)
     return wio_api_result("waitio_init", join(timeout));
 }
 
-int waitio_finalize(void)
+static int leave(bool exiting)
 {
-    if (atomic_load(&forked))
-        return wio_api_result("waitio_finalize", forked_error());
     pthread_mutex_lock(&gate);
     int rc = 0;
     if (atomic_load(&phase) != JOINED) {
@@ -139,10 +140,17 @@ int waitio_finalize(void)
     } else {
         struct wio_universe *u = atomic_load(&the_universe);
         atomic_store(&phase, LEFT);
-        rc = wio_universe_leave(u);
-        atomic_store(&the_universe, NULL);
+        rc = wio_universe_leave(u, exiting);
+        if (!exiting)
+            atomic_store(&the_universe, NULL);
     }
     pthread_mutex_unlock(&gate);
+    return rc;
+}
+
+int waitio_finalize(void)
+{
+    int rc = atomic_load(&forked) ? forked_error() : leave(false);
     return wio_api_result("waitio_finalize", rc);
 }
 

@@ -297,9 +297,11 @@ int waitio_counter(const char *name, uint64_t *value)
     if (name == NULL || value == NULL)
         return null_arg("waitio_counter", name == NULL ? "name" : "value");
     const struct wio_counter_row *row;
+    struct wio_counters now;
+    wio_universe_counters(u, &now);
     for (int i = 0; (row = wio_counter_row(i)) != NULL; i++)
         if (strcmp(row->name, name) == 0) {
-            *value = wio_counter_value(wio_universe_counters(u), i);
+            *value = wio_counter_value(&now, i);
             return 0;
         }
     return wio_api_result("waitio_counter", wio_fail(WAITIO_ERR_ARG, "there is no counter \"%s\"", name));

@@ -72,6 +72,9 @@ static bool complete(const struct wio_unexpected *m)
 /* In-order envelope without a receive: into the match tables. */
 static void hold(struct wio_universe *u, struct wio_unexpected *m)
 {
+    /* An empty message that has just come still has its sink. */
+    if (u->ending && (m->rts || m->total > 0) && wio_recv_refuse(u, m))
+        return;
     wio_match_hold(&u->match, &m->held, m->held.space, m->held.src, m->held.tag);
     u->completed = true; /* a probe may wait for it */
 }
@@ -164,6 +167,7 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
     wio_recv_answer(u, r, p, msg);
     if (!rts)
         sink_to(sink, r->buf, r->bytes, 0, r);
+    deliver_early(u, p);
     return 0;
 }
 
@@ -199,7 +203,8 @@ static int more(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     WIO_LIST_FOR(it, &p->owned)
     {
         struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
-        if (r->kind != WIO_REQ_RECV || r->state != WIO_RS_MOVING || r->envelope != envelope)
+        if (r->kind != WIO_REQ_RECV || r->state != WIO_RS_MOVING || r->asked ||
+            r->envelope != envelope)
             continue;
         if (msg->a != r->moved || bytes > r->granted - r->moved)
             return violation(u, p, "does not continue its message", msg);
@@ -213,7 +218,8 @@ static int data(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
                 uint32_t bytes, struct wio_sink *sink)
 {
     struct wio_request *r = wio_req_by_id(u, msg->space);
-    if (r == NULL || r->kind != WIO_REQ_RECV || r->state != WIO_RS_MOVING || r->peer != p)
+    if (r == NULL || r->kind != WIO_REQ_RECV || r->state != WIO_RS_MOVING || r->peer != p ||
+        !r->asked)
         return violation(u, p, "names no receive of ours", msg);
     if (msg->a != r->moved || bytes > r->granted - r->moved)
         return violation(u, p, "does not continue its message", msg);
@@ -221,16 +227,23 @@ static int data(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     return 0;
 }
 
+/* A refusal also answers an RTS. */
+static bool may_be_done(const struct wio_request *r, const struct wio_msg *msg)
+{
+    return !r->acked && (r->state == WIO_RS_ACK || r->state == WIO_RS_MOVING ||
+                         (r->state == WIO_RS_ASKED && msg->space == WIO_DONE_REFUSED));
+}
+
 static int answer(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg)
 {
     struct wio_request *r = wio_req_by_id(u, msg->b);
     bool cts = msg->op == WIO_OP_CTS;
     if (r == NULL || r->kind != WIO_REQ_SEND || r->peer != p ||
-        (cts ? r->state != WIO_RS_ASKED || msg->a > r->bytes
-             : r->state != WIO_RS_ACK && r->state != WIO_RS_MOVING))
+        (cts ? r->state != WIO_RS_ASKED || msg->a > r->bytes || msg->space == 0 || r->refused
+             : !may_be_done(r, msg)))
         return violation(u, p, "names no send of ours", msg);
     if (!cts) {
-        wio_send_acked(r);
+        wio_send_acked(r, msg->space == WIO_DONE_REFUSED);
         return 0;
     }
     wio_send_granted(r, msg->a, msg->space);
@@ -299,9 +312,14 @@ static void held_piece(struct wio_universe *u, struct wio_peer *p, struct wio_un
         wio_recv_complete(r);
         return;
     }
-    if (wio_list_linked(&m->held.bin)) /* not one that came early and waits its turn */
-        wio_list_remove(&m->owned);
     u->completed = true;
+    if (!wio_list_linked(&m->held.bin))
+        return; /* one that came early and waits its turn */
+    wio_list_remove(&m->owned);
+    if (u->ending && m->remote != 0) {
+        wio_match_unhold(&u->match, &m->held);
+        (void)wio_recv_refuse(u, m);
+    }
 }
 
 int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_sink *sink)

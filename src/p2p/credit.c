@@ -38,10 +38,10 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
     /* Past the budget a small floor is promised all the same: without any credit nobody could speak. */
     uint64_t reserved = share <= u->credit_left ? share : u->credit_left;
     u->credit_left -= reserved;
+    p->epoch++;
     p->credit = (struct wio_credit){.granted = (uint32_t)share,
                                     .window = (uint32_t)share,
                                     .reserved = (uint32_t)reserved};
-    p->epoch++;
     announce(u, p);
 }
 
@@ -51,6 +51,8 @@ void wio_credit_close(struct wio_universe *u, struct wio_peer *p)
     uint32_t held = p->credit.taken - (p->credit.granted - p->credit.window);
     if (p->credit.reserved > held)
         u->credit_left += p->credit.reserved - held;
+    else
+        u->credit_debt += held - p->credit.reserved;
     p->credit = (struct wio_credit){0};
     p->epoch++;
 }
@@ -59,6 +61,8 @@ void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit
 {
     bool first = !p->credit.open;
     if (first || (int32_t)(limit - p->credit.limit) > 0) {
+        if (first)
+            p->credit.span = limit;
         p->credit.limit = limit;
         p->credit.open = true;
         if (!wio_list_empty(&p->sendq))
@@ -69,10 +73,14 @@ void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit
 void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch)
 {
     if (epoch != p->epoch) {
-        u->credit_left += cost;
+        uint32_t debt = u->credit_debt < cost ? (uint32_t)u->credit_debt : cost;
+        u->credit_debt -= debt;
+        u->credit_left += cost - debt;
         return;
     }
-    p->credit.granted += cost;
-    if (p->credit.granted - p->credit.announced > p->credit.window / 2)
+    struct wio_credit *c = &p->credit;
+    c->granted += cost;
+    uint32_t owed = c->granted - c->announced, left = c->announced - c->taken;
+    if (owed > c->window / 2 || (owed > c->window / 8 && left < c->window / 4))
         announce(u, p);
 }

@@ -131,7 +131,7 @@ static int meet(struct wio_universe *u, double timeout_s)
     return start_transports(u);
 }
 
-static struct wio_universe *universe_new(void)
+struct wio_universe *wio_universe_new(void)
 {
     struct wio_universe *u = wio_os_alloc(sizeof *u);
     if (u == NULL)
@@ -158,7 +158,7 @@ static struct wio_universe *universe_new(void)
 
 int wio_universe_join(double timeout_s, struct wio_universe **out)
 {
-    struct wio_universe *u = universe_new();
+    struct wio_universe *u = wio_universe_new();
     if (u == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for the universe");
     int rc = prepare(u);
@@ -197,9 +197,11 @@ struct wio_log *wio_universe_log(struct wio_universe *u)
 {
     return &u->log;
 }
-const struct wio_counters *wio_universe_counters(struct wio_universe *u)
+void wio_universe_counters(struct wio_universe *u, struct wio_counters *out)
 {
-    return &u->ctr;
+    wio_enter(u);
+    *out = u->ctr;
+    wio_leave(u);
 }
 const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n)
 {

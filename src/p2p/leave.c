@@ -37,13 +37,20 @@ static bool all_sent(void *arg)
     return true;
 }
 
+/* Says goodbye on the way: links may be new, dialled by peers that wait for us. */
 static bool all_closed(void *arg)
 {
     const struct leaving *l = arg;
-    for (uint32_t i = 0; i < l->u->table->size; i++)
-        if (l->u->peer[i] != NULL && l->u->peer[i]->ep != NULL)
-            return false;
-    return true;
+    bool closed = true;
+    for (uint32_t i = 0; i < l->u->table->size; i++) {
+        const struct wio_peer *p = l->u->peer[i];
+        if (p == NULL || p->ep == NULL)
+            continue;
+        closed = false;
+        if (p->ep->state < WIO_EP_CLOSING)
+            p->iface->tr->close(p->ep, WIO_BYE_FINALIZE);
+    }
+    return closed;
 }
 
 /* Ask the silent for a sign of life; drop those who gave none for the linger time. */
@@ -51,22 +58,23 @@ static void press(struct leaving *l, int64_t now)
 {
     struct wio_universe *u = l->u;
     int64_t linger = (int64_t)(u->cfg.linger * 1e9);
+    wio_stuck_redial(u, now); /* sends that wait for a peer whose link a connection cap has closed */
     for (uint32_t i = 0; i < u->table->size; i++) {
         struct wio_peer *p = u->peer[i];
-        if (p == NULL || p->ep == NULL || p->dead)
+        if (p == NULL || p->ep == NULL || p->silent)
             continue;
         int64_t heard = p->iface->tr->heard_ns(p->ep);
         if (heard < l->begun_ns)
             heard = l->begun_ns;
+        if (heard < p->linked_ns)
+            heard = p->linked_ns;
         if (now - heard > linger) {
             char name[64];
             wio_warn(&u->log, WIO_C_P2P,
                      "%s gave no sign of life for %.0f s (WAITIO_LINGER): leaving without it",
                      wio_peer_name(u, i, name, sizeof name), u->cfg.linger);
-            struct wio_ep *ep = p->ep;
-            struct wio_iface *f = p->iface;
-            wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it gave no sign of life at finalize");
-            f->tr->close(ep, WIO_BYE_ERROR);
+            p->silent = true; /* its CLOSED fails what is left: the transport still holds some of that */
+            p->iface->tr->close(p->ep, WIO_BYE_ERROR);
             l->gave_up = true;
         } else if (now - heard > PING_NS) {
             p->iface->tr->ping(p->ep);
@@ -81,15 +89,6 @@ static void drive(struct leaving *l, wio_done_fn done, const char *what)
         if (wio_wait_until(l->u, done, l, NULL, what, slice) == 0)
             return;
         press(l, wio_os_now_ns());
-    }
-}
-
-static void say_goodbye(struct wio_universe *u)
-{
-    for (uint32_t i = 0; i < u->table->size; i++) {
-        struct wio_peer *p = u->peer[i];
-        if (p != NULL && p->ep != NULL)
-            p->iface->tr->close(p->ep, WIO_BYE_FINALIZE);
     }
 }
 
@@ -113,8 +112,11 @@ static void free_requests(struct wio_universe *u)
     for (uint32_t s = 0; s < u->nslabs; s++) {
         for (uint32_t i = 0; i < WIO_SLAB; i++) {
             struct wio_request *r = &u->slab[s][i];
-            if (r->kind != WIO_REQ_FREE)
-                wio_os_free(r->pool);
+            if (r->kind == WIO_REQ_FREE)
+                continue;
+            wio_os_free(r->pool);
+            if (r->group != NULL && --r->group->refs == 0)
+                wio_group_destroy(r->group);
         }
         wio_os_free(u->slab[s]);
     }
@@ -135,6 +137,10 @@ static void free_peers(struct wio_universe *u)
         if (p == NULL)
             continue;
         WIO_LIST_FOR_SAFE(it, next, &p->early)
+        {
+            wio_unexpected_free(u, WIO_CONTAINER(it, struct wio_unexpected, owned));
+        }
+        WIO_LIST_FOR_SAFE(it, next, &p->partial)
         {
             wio_unexpected_free(u, WIO_CONTAINER(it, struct wio_unexpected, owned));
         }
@@ -170,21 +176,23 @@ void wio_universe_destroy(struct wio_universe *u)
     wio_os_free(u);
 }
 
-int wio_universe_leave(struct wio_universe *u)
+int wio_universe_leave(struct wio_universe *u, bool keep)
 {
     wio_enter(u);
     u->ending = true;
     struct leaving l = {.u = u, .begun_ns = wio_os_now_ns()};
+    wio_recv_refuse_held(u); /* two processes that both leave must not wait for each other's answer */
     drive(&l, all_sent, "finalize (delivering what was sent)");
-    say_goodbye(u);
+    if (!keep && u->inside == 0) /* else a thread that waits would take it for an end */
+        wio_recv_cancel_all(u);
     l.begun_ns = wio_os_now_ns();
     drive(&l, all_closed, "finalize (goodbyes)");
     if (u->cfg.stats)
         print_stats(u);
-    bool used = u->inside > 0 || u->sleepers > 0; /* exit() while other threads still wait */
+    keep = keep || u->inside > 0 || u->sleepers > 0; /* other threads still wait */
     wio_leave(u);
     wio_service_thread_stop(u);
-    if (!used)
+    if (!keep)
         wio_universe_destroy(u);
     return l.gave_up ? wio_fail(WAITIO_ERR_TIMEOUT, "some peers gave no sign of life (WAITIO_LINGER)")
                      : 0;

@@ -60,6 +60,9 @@ static void hold_group(struct wio_request *r, struct waitio_group *g)
     g->refs++;
 }
 
+#define STUCK_NS 1000000000LL
+#define PROBE_NS 2000000000LL /* between two looks whether a silent source must be dialled */
+
 /* ---- start ---- */
 
 int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
@@ -155,6 +158,20 @@ int wio_start(struct wio_universe *u, const struct wio_handle *h)
 
 /* ---- completion ---- */
 
+/* The detail text of a failed operation. */
+static void why_failed(const struct wio_request *r)
+{
+    char name[64];
+    if (r->peer == NULL)
+        wio_fail(r->err, "no living process of the group could send");
+    else if (r->refused)
+        wio_fail(r->err, "%s has begun to finalize without receiving this message of %zu bytes (tag %d)",
+                 wio_peer_name(r->u, r->peer->rank, name, sizeof name), r->bytes, r->tag);
+    else
+        wio_fail(r->err, "%s: %s", wio_peer_name(r->u, r->peer->rank, name, sizeof name),
+                 r->peer->why != NULL ? r->peer->why : "connection lost");
+}
+
 /* What the user learns; the slot is free afterwards unless the engine still works on it. */
 static void consume(struct wio_request *top, struct wio_handle *h, struct wio_result *res)
 {
@@ -167,10 +184,8 @@ static void consume(struct wio_request *top, struct wio_handle *h, struct wio_re
     if (r->err == WAITIO_ERR_TRUNCATE)
         wio_fail(r->err, "message of %zu bytes (tag %d), receive buffer of %zu bytes", r->total,
                  r->tag, r->bytes);
-    else if (r->err != 0 && r->peer != NULL)
-        wio_peer_error(r->u, r->peer);
     else if (r->err != 0)
-        wio_fail(r->err, "no living process of the group could send");
+        why_failed(r);
     if (top != r)
         top->child = NULL; /* the template stays with the user */
     else
@@ -216,8 +231,12 @@ static void poke(struct wio_universe *u)
 {
     if (u->batched)
         wio_flush(u);
-    if (!u->polling)
-        wio_progress(u, WIO_PROGRESS_FULL);
+    if (u->polling)
+        return;
+    wio_progress(u, WIO_PROGRESS_FULL);
+    int64_t now = wio_os_now_ns();
+    if (now - u->stuck_ns >= STUCK_NS) /* a program may wait by testing only */
+        wio_stuck_check(u, now);
 }
 
 int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wio_result *res)
@@ -385,6 +404,15 @@ static bool look_done(void *arg)
     return l->found != NULL || source_gone(l);
 }
 
+/* No receive is posted that would have a silent source dialled: the probe sees to it. */
+static void probe_wait(struct wio_universe *u, struct look *l)
+{
+    while (!look_done(l)) {
+        wio_stuck_probe(u, l->g, l->src, wio_os_now_ns());
+        wio_wait_until(u, look_done, l, NULL, "probe", wio_os_now_ns() + PROBE_NS);
+    }
+}
+
 int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag, bool block,
               bool *found, struct wio_result *res)
 {
@@ -396,9 +424,9 @@ int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64
     if (!look_done(&l))
         poke(u);
     if (block)
-        wio_wait_until(u, look_done, &l, NULL, "probe", INT64_MAX);
-    else
-        look_done(&l);
+        probe_wait(u, &l);
+    else if (!look_done(&l))
+        wio_stuck_probe(u, g, l.src, wio_os_now_ns());
     int rc = 0;
     if (l.found != NULL) {
         const struct wio_unexpected *m = (const struct wio_unexpected *)(const void *)l.found;

@@ -27,8 +27,13 @@ struct wio_result {
 /** Read the configuration, find out who we are, open the transports, join, start the engine.
  *  @param timeout_s from the caller; <= 0 = 1000; WAITIO_INIT_TIMEOUT wins. @blocking until joined or timeout */
 int wio_universe_join(double timeout_s, struct wio_universe **out);
-/** Deliver what was sent, say goodbye, free. @return 0 or TIMEOUT (unresponsive peers were given up) @blocking */
-int wio_universe_leave(struct wio_universe *u);
+/**
+ * Deliver what was sent, say goodbye, free.
+ * @param keep free nothing: the process ends, and other threads may still be inside a call
+ * @return 0 or TIMEOUT (unresponsive peers were given up)
+ * @blocking
+ */
+int wio_universe_leave(struct wio_universe *u, bool keep);
 /** Say ABORT to all links and return at once; the caller ends the process. */
 void wio_universe_abort(struct wio_universe *u);
 /** In a forked child: close inherited descriptors, touch nothing else. */
@@ -36,7 +41,8 @@ void wio_universe_after_fork(struct wio_universe *u);
 const struct wio_table *wio_universe_table(const struct wio_universe *u);
 const struct wio_config *wio_universe_config(const struct wio_universe *u);
 struct wio_log *wio_universe_log(struct wio_universe *u);
-const struct wio_counters *wio_universe_counters(struct wio_universe *u); /* gauges brought up to date */
+/** Copy of all counters as they are now. */
+void wio_universe_counters(struct wio_universe *u, struct wio_counters *out);
 void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out);
 /** How a universe rank would be reached: transport name, NULL = not at all; @p why says more either way. */
 const char *wio_universe_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy);

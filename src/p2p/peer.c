@@ -103,6 +103,7 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
     p->iface = f;
     p->ep = ep;
     p->link = WIO_EP_CONNECTING;
+    p->linked_ns = wio_os_now_ns();
     ep->context = p;
     if (ep->state == WIO_EP_READY && !p->credit.open) {
         /* A transport without a handshake (self). */
@@ -182,6 +183,12 @@ static void activate(struct wio_universe *u, struct wio_peer *p)
     }
 }
 
+void wio_peer_doom(struct wio_universe *u, struct wio_peer *p)
+{
+    p->doomed = true;
+    activate(u, p);
+}
+
 static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep, int err,
                         enum wio_bye_reason reason, const char *text)
 {
@@ -196,7 +203,9 @@ static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_e
         p->watched = false;
         wio_credit_close(u, p);
     }
-    if (err < 0)
+    if (p->silent)
+        wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it gave no sign of life at finalize");
+    else if (err < 0)
         wio_peer_fail(u, p, err, false, text);
     else if (reason == WIO_BYE_FINALIZE)
         wio_peer_fail(u, p, WAITIO_ERR_PEER, true, "it has finalized");
@@ -221,11 +230,14 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
     }
     if (p->ep != NULL && p->ep != ep)
         return; /* an old link that is still closing */
+    bool opened = state == WIO_EP_READY && p->link != WIO_EP_READY;
+    if (p->ep == NULL)
+        p->linked_ns = wio_os_now_ns();
     p->ep = ep;
     p->iface = ep->iface;
     p->link = (uint8_t)state;
     ep->context = p;
-    if (state == WIO_EP_READY) {
+    if (opened) { /* not again where connect() gave a ready link already (self) */
         wio_credit_open(u, p);
         activate(u, p);
     }

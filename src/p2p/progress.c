@@ -34,7 +34,13 @@ void wio_leave(struct wio_universe *u)
 {
     if (WIO_UNLIKELY(u->completed))
         announce(u);
-    if (u->inside == 0) {
+    if (u->inside > 0) {
+        /* Another thread drives; asleep it does not see what this call left behind. */
+        if (u->poller_asleep && u->batched)
+            wio_flush(u);
+        if (u->poller_asleep && !wio_list_empty(&u->active))
+            wio_os_eventfd_set(u->kick_fd);
+    } else {
         if (!u->service_runs) {
             if (u->batched)
                 wio_flush(u);

@@ -20,6 +20,8 @@ void wio_recv_matched(struct wio_request *r, struct wio_peer *p, size_t total, i
     r->moved = 0;
     r->tag = tag;
     r->state = WIO_RS_MOVING;
+    r->envelope = 0;
+    r->asked = false;
     moving(r, true);
     if (r->group != NULL)
         r->status_source = (int32_t)wio_group_rank_of(r->group, p->rank);
@@ -48,6 +50,7 @@ static void answer_rts(struct wio_universe *u, struct wio_request *r, uint64_t r
     struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = granted, .b = remote};
     r->granted = granted;
     r->remote = remote;
+    r->asked = true;
     (void)wio_send_ctl(u, r->peer, &m, WIO_TX_SMALL);
     if (granted == 0) {
         r->remote = 0; /* the grant of nothing completes the send too */
@@ -176,6 +179,14 @@ static void fail_moving(struct wio_peer *p)
     }
 }
 
+/* Nobody will receive it; a receive that has matched gave its credit back already. */
+static void drop(struct wio_universe *u, struct wio_unexpected *m, bool charged)
+{
+    if (charged)
+        wio_credit_consumed(u, m->peer, m->cost, m->epoch);
+    wio_unexpected_free(u, m);
+}
+
 /* Held requests-to-send of a dead peer can never deliver. */
 static void drop_ask(void *arg, struct wio_held *h)
 {
@@ -183,7 +194,7 @@ static void drop_ask(void *arg, struct wio_held *h)
     struct wio_unexpected *m = (struct wio_unexpected *)(void *)h;
     if (m->peer == g->p && m->rts) {
         wio_match_unhold(&g->u->match, h);
-        wio_unexpected_free(g->u, m);
+        drop(g->u, m, true);
     }
 }
 
@@ -195,14 +206,54 @@ void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p)
         struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
         if (m->req == NULL && wio_list_linked(&m->held.bin))
             wio_match_unhold(&u->match, &m->held);
-        wio_unexpected_free(u, m);
+        drop(u, m, m->req == NULL);
     }
     WIO_LIST_FOR_SAFE(it, next, &p->early)
     {
-        wio_unexpected_free(u, WIO_CONTAINER(it, struct wio_unexpected, owned));
+        drop(u, WIO_CONTAINER(it, struct wio_unexpected, owned), true);
     }
     struct gone g = {u, p};
     wio_match_each_held(&u->match, drop_ask, &g);
     wio_match_each_post(&u->match, fail_posted, &g);
 }
 
+/* ---- leaving ---- */
+
+bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m)
+{
+    if (m->remote == 0 || (!m->rts && m->arrived < m->total))
+        return false;
+    struct wio_msg msg = {.op = WIO_OP_DONE, .space = WIO_DONE_REFUSED, .b = m->remote};
+    (void)wio_send_ctl(u, m->peer, &msg, WIO_TX_SMALL);
+    drop(u, m, true);
+    return true;
+}
+
+static void refuse_held(void *arg, struct wio_held *h)
+{
+    struct wio_universe *u = arg;
+    struct wio_unexpected *m = (struct wio_unexpected *)(void *)h;
+    if (m->remote == 0 || (!m->rts && m->arrived < m->total))
+        return;
+    wio_match_unhold(&u->match, h);
+    (void)wio_recv_refuse(u, m);
+}
+
+void wio_recv_refuse_held(struct wio_universe *u)
+{
+    wio_match_each_held(&u->match, refuse_held, u);
+}
+
+static void cancel_posted(void *arg, struct wio_post *post)
+{
+    struct wio_universe *u = arg;
+    struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
+    wio_match_unpost(&u->match, post);
+    r->cancelled = true;
+    wio_req_finish(r, 0);
+}
+
+void wio_recv_cancel_all(struct wio_universe *u)
+{
+    wio_match_each_post(&u->match, cancel_posted, u);
+}

@@ -35,6 +35,7 @@ void wio_req_reset(struct wio_request *r, uint8_t kind)
     r->kind = kind;
     r->state = WIO_RS_NEW;
     r->user_done = r->cancelled = r->waited = r->tx_busy = r->acked = r->local = false;
+    r->asked = r->refused = false;
     r->user_holds = true;
     r->err = 0;
     r->peer = NULL;
@@ -42,7 +43,7 @@ void wio_req_reset(struct wio_request *r, uint8_t kind)
     r->pool = NULL;
     r->child = NULL;
     r->total = r->moved = r->granted = 0;
-    r->cost = 0;
+    r->cost = r->envelope = 0;
     r->remote = 0;
     r->seen_ns = 0;
     r->node.next = r->owned.next = r->post.bin.next = r->tx.node.next = NULL;

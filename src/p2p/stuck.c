@@ -3,11 +3,12 @@
  * the program waits for. */
 #include "p2p/universe.h"
 
+#define SECOND_NS 1000000000LL
+
 struct scan {
     struct wio_universe *u;
     int64_t now, dial_after;
-    bool dial; /* an any-source receive is due: dial one silent member */
-    struct waitio_group *any;
+    const struct waitio_group *any; /* group of the any-source receive looked at last */
 };
 
 static void dial(struct wio_universe *u, uint32_t rank)
@@ -18,9 +19,26 @@ static void dial(struct wio_universe *u, uint32_t rank)
     char name[64];
     wio_debug(&u->log, WIO_C_P2P, "nothing heard from %s yet: dialling it",
               wio_peer_name(u, rank, name, sizeof name));
-    if (wio_peer_connect(u, p) != 0 && !p->active) {
-        p->doomed = p->active = true; /* fails outside the scan of the match tables */
-        wio_list_push(&u->active, &p->active_node);
+    if (wio_peer_connect(u, p) != 0)
+        wio_peer_doom(u, p); /* fails outside the scan of the match tables */
+}
+
+static bool unlinked(const struct wio_universe *u, uint32_t rank)
+{
+    const struct wio_peer *p = u->peer[rank];
+    return rank != u->table->me && (p == NULL || (p->ep == NULL && !p->dead));
+}
+
+/* One unlinked member per round, in turn. */
+static void dial_member(struct wio_universe *u, const struct waitio_group *g)
+{
+    for (uint32_t i = 0; i < g->size; i++) {
+        uint32_t at = (u->dial_next % g->size + i) % g->size, rank = wio_group_member(g, at);
+        if (unlinked(u, rank)) {
+            u->dial_next = at + 1;
+            dial(u, rank);
+            return;
+        }
     }
 }
 
@@ -35,32 +53,38 @@ static void look(void *arg, struct wio_post *post)
     if (s->now - r->seen_ns < s->dial_after)
         return;
     if (r->src >= 0) {
-        struct wio_peer *p = s->u->peer[r->src];
-        if (p == NULL || (p->ep == NULL && !p->dead))
+        if (unlinked(s->u, (uint32_t)r->src))
             dial(s->u, (uint32_t)r->src);
-    } else if (s->any == NULL) {
+    } else if (s->any != r->group) {
         s->any = r->group;
+        dial_member(s->u, r->group);
     }
 }
 
-/* One unlinked member per round, in turn. */
-static void dial_member(struct wio_universe *u, const struct waitio_group *g)
+void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64_t src, int64_t now)
 {
-    for (uint32_t i = 0; i < g->size; i++) {
-        uint32_t rank = wio_group_member(g, (u->dial_next + i) % g->size);
-        const struct wio_peer *p = u->peer[rank];
-        if (rank != u->table->me && (p == NULL || (p->ep == NULL && !p->dead))) {
-            u->dial_next = (u->dial_next + i + 1) % g->size;
-            dial(u, rank);
-            return;
-        }
+    struct wio_peer *p = src < 0 ? NULL : wio_peer_get(u, (uint32_t)src);
+    if (src >= 0 && (p == NULL || !unlinked(u, p->rank)))
+        return;
+    int64_t *since = p != NULL ? &p->looked_ns : &u->looked_ns;
+    if (*since == 0)
+        *since = now;
+    if (now - *since < (int64_t)(u->cfg.dial_after * 1e9))
+        return;
+    if (p != NULL) {
+        dial(u, p->rank);
+    } else {
+        *since = now - (int64_t)(u->cfg.dial_after * 1e9) + SECOND_NS; /* the next member in a second */
+        dial_member(u, g);
     }
 }
 
-/* Operations under way with a peer whose link a connection cap has closed: only a new link can tell whether
- * it still lives. */
-static void redial(struct wio_universe *u)
+/* A connection cap may have closed the link in between. */
+void wio_stuck_redial(struct wio_universe *u, int64_t now)
 {
+    if (now - u->dial_ns <= (int64_t)(u->cfg.dial_after * 1e9))
+        return;
+    u->dial_ns = now;
     for (uint32_t i = 0; i < u->table->size; i++) {
         struct wio_peer *p = u->peer[i];
         if (p != NULL && p->ep == NULL && !p->dead && !wio_list_empty(&p->owned))
@@ -70,16 +94,12 @@ static void redial(struct wio_universe *u)
 
 void wio_stuck_check(struct wio_universe *u, int64_t now)
 {
+    u->stuck_ns = now;
     struct scan s = {.u = u, .now = now, .dial_after = (int64_t)(u->cfg.dial_after * 1e9) - 1000000000LL};
     if (s.dial_after < 0)
         s.dial_after = 0;
     wio_match_each_post(&u->match, look, &s);
-    if (s.any != NULL)
-        dial_member(u, s.any);
-    if (now - u->dial_ns > (int64_t)(u->cfg.dial_after * 1e9)) {
-        u->dial_ns = now;
-        redial(u);
-    }
+    wio_stuck_redial(u, now);
 }
 
 static const char *state_text(const struct wio_request *r)
@@ -175,7 +195,10 @@ void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out)
         if (p == NULL)
             continue;
         wio_strbuf_add(out, "peer %s: %s", wio_peer_name(u, i, name, sizeof name),
-                       p->dead ? p->why : p->ep == NULL ? "no link" : p->iface->tr->name);
+                       p->dead && p->why != NULL ? p->why
+                       : p->dead               ? "gone"
+                       : p->ep == NULL         ? "no link"
+                                               : p->iface->tr->name);
         wio_strbuf_add(out, ", %u locally completed sends pending, credit %u\n", p->local_pending,
                        wio_credit_available(p));
         if (p->ep != NULL)

@@ -55,6 +55,8 @@ struct wio_request {
     bool tx_busy;     /* the transport holds tx */
     bool acked;       /* DONE came while the transport still held tx */
     bool local;       /* counts in peer->local_pending */
+    bool asked;       /* receive: answered an RTS, its data comes as DATA */
+    bool refused;     /* send: the receiver leaves without taking the message */
     int err;
     struct wio_universe *u;
     struct wio_peer *peer;      /* send: destination; receive: matched source */
@@ -98,6 +100,7 @@ struct wio_credit {
     uint32_t announced;/* receiver: what the peer has been told */
     uint32_t window;   /* receiver: how much the peer may have outstanding */
     uint32_t reserved; /* receiver: the part of window taken from the budget */
+    uint32_t span;     /* sender: the first grant of this link, all that can ever be outstanding */
     bool open;         /* sender: a grant has come on this link */
 };
 
@@ -111,10 +114,13 @@ struct wio_peer {
     bool dead;                 /* failed, or left */
     bool left;                 /* said goodbye */
     bool watched, active;
-    bool doomed;               /* a dial for a silent source failed at once: to be failed */
+    bool doomed;               /* a dial failed at once, or it is given up: to be failed */
+    bool silent;               /* finalize gave it up */
     uint32_t piece;            /* payload bytes of the message that is arriving */
     uint32_t moving;           /* receives with data on its way from this peer */
     char *why;                 /* dead: reason, owned */
+    int64_t looked_ns;         /* first fruitless probe without a link; 0 = none */
+    int64_t linked_ns;         /* when the link was begun */
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
     uint32_t local_pending;    /* locally completed sends not yet written */
@@ -173,6 +179,7 @@ struct wio_universe {
     struct wio_list groups;
     _Atomic uintptr_t last_group; /* the group checked last: most calls use the same one */
     uint64_t credit_left;         /* unexpected budget not promised to anyone, in units */
+    uint64_t credit_debt;         /* units that closed links hold beyond what was taken from the budget */
     uint32_t burst;               /* sends since the last arrival or wait */
     int64_t last_send_ns;
     bool batched;                 /* something may be kept back by a transport */
@@ -184,6 +191,8 @@ struct wio_universe {
     int64_t service_wake_ns;      /* when the service thread looks next by itself */
     int service_fd;               /* wakes the service thread */
     int64_t dial_ns;              /* last dial of a silent source */
+    int64_t stuck_ns;             /* last wio_stuck_check */
+    int64_t looked_ns;            /* first fruitless probe of any source; 0 = none */
     uint32_t dial_next;           /* any-source: member to dial next */
 
     int *sizes;                   /* processes per PB, made on demand */
@@ -229,6 +238,8 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p);
 struct wio_iface *wio_peer_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy);
 void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool left, const char *text);
 int wio_peer_error(const struct wio_universe *u, const struct wio_peer *p); /* sets detail, returns PEER */
+/** A dial failed where the peer cannot be failed (upcalls, scans): the next round of progress does it. */
+void wio_peer_doom(struct wio_universe *u, struct wio_peer *p);
 /** "PB 1 rank 3" into buf. */
 const char *wio_peer_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n);
 void wio_peer_free(struct wio_universe *u, struct wio_peer *p);
@@ -238,7 +249,7 @@ extern const struct wio_upcalls wio_p2p_upcalls;
 void wio_send_start(struct wio_request *r);                      /* r->peer, buf, bytes, tag, space are set */
 void wio_send_pump(struct wio_universe *u, struct wio_peer *p);  /* what link and credit now allow */
 void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote); /* CTS came */
-void wio_send_acked(struct wio_request *r);                                       /* DONE came */
+void wio_send_acked(struct wio_request *r, bool refused);                         /* DONE came */
 /** Control message (CTS, DONE, CREDIT); msg->credit is filled in here. */
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags);
 void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p); /* the peer is gone */
@@ -256,6 +267,12 @@ void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_p
                      const struct wio_msg *msg);
 void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_unexpected *m);
 void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m);
+/** We are leaving: tell the senders of held messages that wait for an answer that none will come. */
+void wio_recv_refuse_held(struct wio_universe *u);
+/** The same for one message that nobody waits for; @p m is freed. @return false: no answer is wanted, it is still held */
+bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);
+/** Cancel every receive that has not matched. */
+void wio_recv_cancel_all(struct wio_universe *u);
 /** Fail what can never be received from this peer any more. */
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
 
@@ -265,6 +282,7 @@ uint32_t wio_credit_available(const struct wio_peer *p);
 void wio_credit_open(struct wio_universe *u, struct wio_peer *p);   /* a link became ready: grant */
 void wio_credit_close(struct wio_universe *u, struct wio_peer *p);  /* a link ended: take the window back */
 void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit);
+/** The cost of a message comes back: its receive has taken it, or it is dropped. */
 void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch);
 
 /* ---- progress (progress.c, wait.c, service.c, stuck.c) ---- */
@@ -283,6 +301,12 @@ int wio_service_thread_start(struct wio_universe *u);
 void wio_service_thread_stop(struct wio_universe *u);
 /** Once a second in a sleeping wait: dial silent sources, fail hopeless any-source receives, report. */
 void wio_stuck_check(struct wio_universe *u, int64_t now);
+/** A fruitless probe: dial the source (WIO_ANY: silent members in turn) when that has lasted WAITIO_DIAL_AFTER. */
+void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64_t src, int64_t now);
+/** Dial peers without a link that operations are under way with: only a dial can tell whether they live. */
+void wio_stuck_redial(struct wio_universe *u, int64_t now);
+/** Memory, lock and lists of a universe that has not joined. @return NULL: out of memory */
+struct wio_universe *wio_universe_new(void);
 /** Free everything at once; nothing is said to anybody. */
 void wio_universe_destroy(struct wio_universe *u);
 void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r, double seconds);

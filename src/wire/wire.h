@@ -44,6 +44,7 @@
 #define WIO_MSG_BYTES 40  /* p2p part */
 #define WIO_PAYLOAD_MAX (16u << 20)
 #define WIO_CREDIT_UNIT 64u
+#define WIO_DONE_REFUSED 1u /* space of a DONE: the receiver leaves without taking the message */
 #define WIO_FRAME_CRC 1u
 
 enum wio_frame_kind {
