@@ -328,7 +328,7 @@ static int fake_message(uint32_t peer, struct wio_msg m, const void *data, uint3
 }
 
 /* The link is open and the peer has granted @p credit units. */
-static void fake_open(uint32_t peer, uint32_t credit)
+__attribute__((unused)) static void fake_open(uint32_t peer, uint32_t credit)
 {
     fake.credit[peer] = credit;
     fake_state(peer, WIO_EP_READY, 0, WIO_BYE_NONE);
