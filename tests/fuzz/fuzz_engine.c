@@ -7,7 +7,7 @@
  */
 #include "../unit/p2p_fake.h"
 
-enum { HANDLES = 16, BUFFER = 1 << 16, STEPS = 400 };
+enum { HANDLES = 16, BUFFER = 1 << 16, STEPS = 2000 };
 
 struct input {
     const uint8_t *data;
@@ -21,7 +21,6 @@ struct world {
     struct wio_handle h[HANDLES];
     uint8_t *buf[HANDLES];
     uint8_t *payload;
-    uint32_t next[FAKE_PEERS];   /* envelope number each peer sends next */
     uint32_t piece[FAKE_PEERS];  /* envelope of its message in pieces, */
     uint64_t offset[FAKE_PEERS]; /* and where it goes on */
     bool cut[FAKE_PEERS];        /* the link is as good as closed: only CLOSED may come */
@@ -96,8 +95,8 @@ static void envelope(struct world *w, uint32_t peer, struct wio_msg *m, uint32_t
     m->tag = (int)pick(w, 3);
     m->a = length(w);
     m->b = pick(w, 2) ? 0 : 5;
-    uint32_t strange = pick(w, 8);
-    m->envelope = strange == 7 ? pick(w, 20) : strange == 6 ? w->next[peer] + 1 : w->next[peer]++;
+    uint32_t strange = pick(w, 32);
+    m->envelope = strange == 7 ? pick(w, 20) : w->u->peer[peer]->recv_envelope + (strange == 6 ? 2 : 1);
     if (m->op == WIO_OP_EAGER) {
         *bytes = (uint32_t)(pick(w, 2) ? m->a : m->a / 2);
         w->piece[peer] = m->envelope;
@@ -132,8 +131,8 @@ static void message(struct world *w, uint32_t peer)
         m.space = pick(w, 300);
         break;
     }
-    if (fake_header(peer, &m, bytes) < 0)
-        w->cut[peer] = true; /* a transport closes the link now */
+    if (fake_header(peer, &m, bytes) < 0 && pick(w, 32) == 31)
+        w->cut[peer] = true; /* a transport closes the link now; going on reaches deeper */
 }
 
 static void link_event(struct world *w, uint32_t peer)
@@ -141,11 +140,11 @@ static void link_event(struct world *w, uint32_t peer)
     struct fake_ep *e = fake.ep[peer];
     uint32_t what = pick(w, 8);
     if (e == NULL || e->ep.state == WIO_EP_CONNECTING) {
-        if (what == 7 && e != NULL)
+        if (what == 7 && e != NULL && pick(w, 8) == 7)
             fake_state(peer, WIO_EP_CLOSED, WAITIO_ERR_PEER, WIO_BYE_NONE);
         else
             fake_state(peer, WIO_EP_READY, 0, WIO_BYE_NONE);
-    } else if (w->cut[peer] || what == 7) {
+    } else if (w->cut[peer] || (what == 7 && pick(w, 32) == 31)) {
         fake_state(peer, WIO_EP_CLOSED, WAITIO_ERR_PEER, WIO_BYE_NONE);
         w->cut[peer] = false;
     } else if (what == 6 && !e->body) {
@@ -226,8 +225,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.payload = calloc(1, BUFFER);
     for (int i = 0; i < HANDLES; i++)
         w.buf[i] = calloc(1, BUFFER);
-    for (int i = 0; i < FAKE_PEERS; i++)
-        w.next[i] = 1;
     for (int i = 0; i < STEPS && w.in.at < w.in.n; i++)
         step(&w);
     settle(&w);
