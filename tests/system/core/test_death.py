@@ -49,6 +49,7 @@ def soon(s, died, limit=KILLED_S):
     assert late < limit, f"the error came {late:.1f} s after the death"
 
 
+@pytest.mark.sanitize
 def test_idle(universe):
     u, s, v, b = trio(universe)
     contact(s, 0, v, 1)
@@ -62,6 +63,7 @@ def test_idle(universe):
     others_go_on(u, s, b)
 
 
+@pytest.mark.sanitize
 def test_receive_pending(universe):
     u, s, v, b = trio(universe)
     contact(s, 0, v, 1)
@@ -93,6 +95,7 @@ def test_any_source_waits_for_the_living(universe):
     u.leave(s)
 
 
+@pytest.mark.sanitize
 def test_eager(universe):
     """Many small messages to somebody who never receives, until no credit is left."""
     u, s, v, b = trio(universe, WAITIO_UNEXPECTED_MAX=1 << 20, WAITIO_SEND_BUFFER_MAX=1 << 20)
@@ -120,6 +123,7 @@ def test_sender_waits_in_rendezvous(universe, size):
     others_go_on(u, s, b)
 
 
+@pytest.mark.sanitize
 def test_receiver_meets_the_request_of_a_dead_sender(universe):
     u, s, v, b = trio(universe)
     contact(s, 0, v, 1)
@@ -150,6 +154,7 @@ def test_what_had_arrived_is_delivered(universe):
     others_go_on(u, s, b)
 
 
+@pytest.mark.sanitize
 def test_receiver_dies_in_the_middle_of_a_transfer(universe):
     u, s, v, b = trio(universe)
     contact(s, 0, v, 1)
@@ -162,6 +167,7 @@ def test_receiver_dies_in_the_middle_of_a_transfer(universe):
     others_go_on(u, s, b)
 
 
+@pytest.mark.sanitize
 def test_sender_dies_in_the_middle_of_a_transfer(universe):
     u, s, v, b = trio(universe)
     contact(s, 0, v, 1)
@@ -188,6 +194,7 @@ def test_while_we_finalize(universe):
     b.ok("finalize")
 
 
+@pytest.mark.sanitize
 def test_it_dies_while_it_finalizes(universe):
     u, s, v, b = trio(universe)
     contact(s, 0, v, 1)
@@ -333,7 +340,7 @@ def test_computing_is_not_dead(universe):
 @pytest.mark.parametrize("progress", ["service", "poll"])
 def test_fork(universe, progress):
     """The child's calls return an error; its exit disturbs nobody."""
-    u = universe(WAITIO_PROGRESS=progress)
+    u = universe(WAITIO_PROGRESS=progress, ASAN_OPTIONS="detect_leaks=0")  # threads of the parent
     a, b = u.actors([1, 1])
     contact(a, 0, b, 1)
     a.ok("irecv 1 0 1 100 1")
