@@ -61,7 +61,9 @@ static void answer_window(const struct side *s)
 static void echo(const struct side *s, int scale, size_t max)
 {
     for (int i = 0; i < BENCH_SIZES; i++)
-        for (int k = 0; bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale); k++) {
+        for (int k = 0;
+             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
+             k++) {
             take(s, bench_sizes[i].bytes);
             give(s, bench_sizes[i].bytes);
         }

@@ -18,8 +18,8 @@ struct bench_size {
     int rounds;
 };
 static const struct bench_size bench_sizes[] = {
-    {8, 4000},       {1024, 3000},     {8192, 2000},    {65536, 800},
-    {262144, 200},   {1048576, 60},    {8388608, 12},   {67108864, 3},
+    {8, 4000},     {1024, 3000},  {8192, 2000},  {65536, 800},
+    {262144, 200}, {1048576, 60}, {8388608, 12}, {67108864, 3},
 };
 enum { BENCH_SIZES = sizeof bench_sizes / sizeof bench_sizes[0] };
 

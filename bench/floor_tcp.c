@@ -124,7 +124,9 @@ static int await(const char *host, const char *port, const char *cc)
 static void echo(struct floor *f, int scale, size_t max)
 {
     for (int i = 0; i < BENCH_SIZES; i++)
-        for (int k = 0; bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale); k++) {
+        for (int k = 0;
+             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
+             k++) {
             get(f, f->rbuf, bench_sizes[i].bytes);
             put(f, f->sbuf, bench_sizes[i].bytes);
         }
@@ -137,7 +139,8 @@ static void echo(struct floor *f, int scale, size_t max)
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fprintf(stderr, "usage: floor_tcp spin|block 0|1 PORT HOST [CPU [SCALE [MAXBYTES [CC]]]]\n");
+        fprintf(stderr,
+                "usage: floor_tcp spin|block 0|1 PORT HOST [CPU [SCALE [MAXBYTES [CC]]]]\n");
         return 2;
     }
     int scale = argc > 6 ? atoi(argv[6]) : 1;

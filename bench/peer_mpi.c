@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The same ping-pong and rate loop in MPI, inside one job: what WaitIO's users would have without it.
- * Built by bench/run.py with each MPI compiler found (not by CMake: it needs two MPIs side by side).
- *   mpiexec -n 2 peer_mpi [SCALE [MAXBYTES]]
+ * The same ping-pong and rate loop in MPI, inside one job: what WaitIO's users would have without
+ * it. Built by bench/run.py with each MPI compiler found (not by CMake: it needs two MPIs side by
+ * side). mpiexec -n 2 peer_mpi [SCALE [MAXBYTES]]
  */
 #include <mpi.h>
 
@@ -30,8 +30,11 @@ static void window(void *arg)
 static void echo(int scale, size_t max)
 {
     for (int i = 0; i < BENCH_SIZES; i++)
-        for (int k = 0; bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale); k++) {
-            MPI_Recv(rbuf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int k = 0;
+             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
+             k++) {
+            MPI_Recv(rbuf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
             MPI_Send(sbuf, (int)bench_sizes[i].bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
         }
     for (int k = 0; k < bench_windows(scale); k++) {

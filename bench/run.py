@@ -6,6 +6,7 @@ Every round runs each implementation once (two processes each), so that the drif
 hits all alike; a ratio is formed within a round, and the table shows the median over the rounds
 with the spread.
 """
+
 import argparse
 import json
 import os
@@ -45,12 +46,29 @@ class Place:
         tag = f"wb{os.getpid()}"
         self.names = [f"{tag}a", f"{tag}b"]
         commands = [["ip", "netns", "add", n] for n in self.names]
-        commands.append(["ip", "link", "add", f"{tag}0", "netns", self.names[0], "type", "veth",
-                         "peer", "name", f"{tag}1", "netns", self.names[1]])
+        commands.append(
+            [
+                "ip",
+                "link",
+                "add",
+                f"{tag}0",
+                "netns",
+                self.names[0],
+                "type",
+                "veth",
+                "peer",
+                "name",
+                f"{tag}1",
+                "netns",
+                self.names[1],
+            ]
+        )
         for i, n in enumerate(self.names):
-            commands += [["ip", "-n", n, "addr", "add", f"10.77.0.{i + 1}/24", "dev", f"{tag}{i}"],
-                         ["ip", "-n", n, "link", "set", f"{tag}{i}", "up"],
-                         ["ip", "-n", n, "link", "set", "lo", "up"]]
+            commands += [
+                ["ip", "-n", n, "addr", "add", f"10.77.0.{i + 1}/24", "dev", f"{tag}{i}"],
+                ["ip", "-n", n, "link", "set", f"{tag}{i}", "up"],
+                ["ip", "-n", n, "link", "set", "lo", "up"],
+            ]
         for c in commands:
             subprocess.run(c, check=True)
 
@@ -71,9 +89,17 @@ class Place:
 
 def run_pair(commands, envs, cwd=None):
     """Run two processes to their end; JSON lines of the first."""
-    procs = [subprocess.Popen(c, env=e, cwd=cwd, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE if i == 0 else subprocess.DEVNULL, text=True)
-             for i, (c, e) in enumerate(zip(commands, envs))]
+    procs = [
+        subprocess.Popen(
+            c,
+            env=e,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if i == 0 else subprocess.DEVNULL,
+            text=True,
+        )
+        for i, (c, e) in enumerate(zip(commands, envs))
+    ]
     try:
         out, _ = procs[0].communicate(timeout=LIMIT_S)
         procs[1].wait(timeout=30)
@@ -97,8 +123,20 @@ def run_floor(kind, args, place):
     exe = str(args.build / "bench" / "floor_tcp")
 
     def command(rank):
-        return place.wrap(rank, [exe, kind, str(rank), port, place.floor_host(),
-                                 str(place.cpus[rank]), str(args.scale), str(args.max), args.cc])
+        return place.wrap(
+            rank,
+            [
+                exe,
+                kind,
+                str(rank),
+                port,
+                place.floor_host(),
+                str(place.cpus[rank]),
+                str(args.scale),
+                str(args.max),
+                args.cc,
+            ],
+        )
 
     return run_pair([command(0), command(1)], [os.environ.copy()] * 2)
 
@@ -106,42 +144,66 @@ def run_floor(kind, args, place):
 def run_waitio(args, place):
     exe = str(args.build / "bench" / "bench_pt2pt")
     with tempfile.TemporaryDirectory() as home:
-        common = {"HOME": home, "WAITIO_MASTER_HOST": place.master(),
-                  "WAITIO_MASTER_PORT": str(free_port("127.0.0.1")), "WAITIO_NPB": "2",
-                  "WAITIO_JOB_ID": uuid.uuid4().hex[:12], "WAITIO_COMM_TYPE": "socket",
-                  "WAITIO_TCP_CONGESTION": args.cc}
+        common = {
+            "HOME": home,
+            "WAITIO_MASTER_HOST": place.master(),
+            "WAITIO_MASTER_PORT": str(free_port("127.0.0.1")),
+            "WAITIO_NPB": "2",
+            "WAITIO_JOB_ID": uuid.uuid4().hex[:12],
+            "WAITIO_COMM_TYPE": "socket",
+            "WAITIO_TCP_CONGESTION": args.cc,
+        }
         envs = [{**os.environ, **common, "WAITIO_PBID": str(r)} for r in range(2)]
-        commands = [place.wrap(r, [exe, str(place.cpus[r]), str(args.scale), str(args.max)])
-                    for r in range(2)]
+        commands = [
+            place.wrap(r, [exe, str(place.cpus[r]), str(args.scale), str(args.max)])
+            for r in range(2)
+        ]
         return run_pair(commands, envs)
 
 
 def build_peers(args, folder):
     peers = {}
-    for mpi, options in (("openmpi", ["--mca", "btl", "tcp,self", "--bind-to", "none"]),
-                         ("mpich", ["-bind-to", "none"])):
+    for mpi, options in (
+        ("openmpi", ["--mca", "btl", "tcp,self", "--bind-to", "none"]),
+        ("mpich", ["-bind-to", "none"]),
+    ):
         cc, mpiexec = shutil.which(f"mpicc.{mpi}"), shutil.which(f"mpiexec.{mpi}")
         if cc is None or mpiexec is None:
             continue
         exe = Path(folder) / f"peer_{mpi}"
-        subprocess.run([cc, "-O2", "-D_GNU_SOURCE", "-o", str(exe), str(HERE / "peer_mpi.c")],
-                       check=True)
+        subprocess.run(
+            [cc, "-O2", "-D_GNU_SOURCE", "-o", str(exe), str(HERE / "peer_mpi.c")], check=True
+        )
         peers[mpi] = [mpiexec, "-n", "2", *options, str(exe), str(args.scale), str(args.max)]
     return peers
 
 
 def run_peer(command):
-    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-           "OMPI_MCA_rmaps_base_oversubscribe": "1", "MPIR_CVAR_NOLOCAL": "1"}
-    out = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         text=True, timeout=LIMIT_S, check=True).stdout
+    env = {
+        **os.environ,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "MPIR_CVAR_NOLOCAL": "1",
+    }
+    out = subprocess.run(
+        command,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
+    ).stdout
     return parse(out)
 
 
 def measure(args, place, peers):
-    runs = {"raw spin": lambda: run_floor("spin", args, place),
-            "raw block": lambda: run_floor("block", args, place),
-            "waitio": lambda: run_waitio(args, place)}
+    runs = {
+        "raw spin": lambda: run_floor("spin", args, place),
+        "raw block": lambda: run_floor("block", args, place),
+        "waitio": lambda: run_waitio(args, place),
+    }
     if args.one_core:
         del runs["raw spin"]  # milliseconds per message: never spin there
     for name, command in peers.items():
@@ -170,13 +232,18 @@ def size_text(n):
 def table(rounds, floor):
     names = [n for n in rounds[0] if n != floor]
     keys = [k for k in rounds[0][floor]]
-    lines = ["| measurement | " + floor + " | " + " | ".join(names) + " |",
-             "|---" * (len(names) + 2) + "|"]
+    lines = [
+        "| measurement | " + floor + " | " + " | ".join(names) + " |",
+        "|---" * (len(names) + 2) + "|",
+    ]
     for key in keys:
         metric, size = key
         base = statistics.median(r[floor][key] for r in rounds)
-        label = (f"half round trip, {size_text(size)}" if metric == "half_rtt"
-                 else f"{size_text(size)} messages, window 64")
+        label = (
+            f"half round trip, {size_text(size)}"
+            if metric == "half_rtt"
+            else f"{size_text(size)} messages, window 64"
+        )
         cell = f"{base * 1e6:.2f} us" if metric == "half_rtt" else f"{base / 1e6:.3f} M/s"
         cells = []
         for n in names:
@@ -187,19 +254,24 @@ def table(rounds, floor):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__,
-                                formatter_class=argparse.RawDescriptionHelpFormatter)
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     p.add_argument("--build", type=Path, default=HERE.parent / "build" / "release")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--scale", type=int, default=1, help="divide the number of messages")
     p.add_argument("--max", type=int, default=0, help="largest message in bytes; 0 = 64 MiB")
     p.add_argument("--cc", default="cubic", help="congestion control of floor and WaitIO alike")
     p.add_argument("--one-core", action="store_true", help="both ranks on one core")
-    p.add_argument("--netns", action="store_true",
-                   help="two network namespaces over a veth pair (root)")
+    p.add_argument(
+        "--netns", action="store_true", help="two network namespaces over a veth pair (root)"
+    )
     p.add_argument("--peers", action="store_true", help="also Open MPI and MPICH over TCP, one job")
-    p.add_argument("--fifo", action="store_true",
-                   help="real-time scheduling (root): shuts out other load; short runs only")
+    p.add_argument(
+        "--fifo",
+        action="store_true",
+        help="real-time scheduling (root): shuts out other load; short runs only",
+    )
     p.add_argument("--json", type=Path, help="write all values there")
     args = p.parse_args()
     if args.one_core and args.scale == 1:
@@ -214,8 +286,13 @@ def main():
     floor = "raw block" if args.one_core else "raw spin"
     print(table(rounds, floor))
     if args.json:
-        data = [{n: [{"metric": k[0], "bytes": k[1], "value": v} for k, v in res.items()]
-                 for n, res in r.items()} for r in rounds]
+        data = [
+            {
+                n: [{"metric": k[0], "bytes": k[1], "value": v} for k, v in res.items()]
+                for n, res in r.items()
+            }
+            for r in rounds
+        ]
         args.json.write_text(json.dumps(data, indent=1))
     return 0
 

@@ -31,8 +31,8 @@ extern "C" {
 
 /** Version of this header; waitio_get_version() tells that of the running library. */
 #define WAITIO_VERSION_MAJOR 0
-#define WAITIO_VERSION_MINOR 1         /**< see WAITIO_VERSION_MAJOR */
-#define WAITIO_VERSION_PATCH 0         /**< see WAITIO_VERSION_MAJOR */
+#define WAITIO_VERSION_MINOR 1        /**< see WAITIO_VERSION_MAJOR */
+#define WAITIO_VERSION_PATCH 0        /**< see WAITIO_VERSION_MAJOR */
 #define WAITIO_VERSION_STRING "0.1.0" /**< see WAITIO_VERSION_MAJOR */
 
 /** Source wildcard for receives and probes. */
@@ -59,7 +59,12 @@ typedef struct waitio_req {
 } waitio_req_t;
 
 /** Null handle initialiser. */
-#define WAITIO_REQ_NULL {{0}}
+#define WAITIO_REQ_NULL                                                                            \
+    {                                                                                              \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 /** Message tag, 0 .. 2^31-1. */
 typedef int32_t waitio_tag_t;
@@ -87,12 +92,14 @@ int waitio_init(int timeout);
 /**
  * Leave the universe: deliver what was sent, say goodbye to every peer, free everything.
  * Also done at exit when not called. Pending receives are cancelled.
- * @return 0; TIMEOUT when unresponsive peers were given up after WAITIO_LINGER; STATE when not joined
+ * @return 0; TIMEOUT when unresponsive peers were given up after WAITIO_LINGER; STATE when not
+ * joined
  * @blocking while living peers still owe acknowledgements; unresponsive ones for WAITIO_LINGER
  */
 int waitio_finalize(void);
 
-/** @param[out] flag non-zero between a successful waitio_init() and waitio_finalize(). Never joins. */
+/** @param[out] flag non-zero between a successful waitio_init() and waitio_finalize(). Never joins.
+ */
 int waitio_initialized(int *flag);
 
 /**
@@ -131,12 +138,14 @@ waitio_group_t waitio_create_group(int gid, waitio_filter_func_t func[], int ord
 waitio_group_t waitio_create_group_func(int gid, waitio_filter_func_t func[], int order[]);
 /**
  * Make a group by rank lists.
- * @param rank   NPB entries by PB id: list of ranks within the PB ended by a negative number; NULL = none
+ * @param rank   NPB entries by PB id: list of ranks within the PB ended by a negative number; NULL
+ * = none
  */
 waitio_group_t waitio_create_group_wranks(int gid, int *rank[], int order[]);
 /** Same as waitio_create_group_wranks(). */
 waitio_group_t waitio_create_group_wrank(int gid, int *rank[], int order[]);
-/** Make the group of all processes, in universe rank order. @param[out] group owned by the caller */
+/** Make the group of all processes, in universe rank order. @param[out] group owned by the caller
+ */
 int waitio_group_universe(int gid, waitio_group_t *group);
 /** Make the group of all processes of one PB. @param[out] group owned by the caller */
 int waitio_group_pb(int gid, int pbid, waitio_group_t *group);
@@ -186,33 +195,38 @@ int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_
 int waitio_wait(waitio_req_t *req);
 /** waitio_wait() that also fills @p status (may be NULL). */
 int waitio_wait_status(waitio_req_t *req, waitio_status_t *status);
-/** Complete the operation if it is done: @p flag = 1 and the handle becomes null, else @p flag = 0. */
+/** Complete the operation if it is done: @p flag = 1 and the handle becomes null, else @p flag = 0.
+ */
 int waitio_test(waitio_req_t *req, int *flag, waitio_status_t *status);
 /** Wait for all @p n operations. @param statuses NULL or @p n entries, each with its own error.
  *  @return 0 or the first error by index; every operation is completed either way */
 int waitio_waitall(int n, waitio_req_t reqs[], waitio_status_t statuses[]);
 /** Wait for any one. @param[out] index which, or WAITIO_UNDEFINED when all handles are null. */
 int waitio_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *status);
-/** If all are done complete them all and set @p flag = 1, else change nothing and set @p flag = 0. */
+/** If all are done complete them all and set @p flag = 1, else change nothing and set @p flag = 0.
+ */
 int waitio_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t statuses[]);
-/** If one is done complete it: @p flag = 1 and @p index, else @p flag = 0. All null: flag 1, UNDEFINED. */
+/** If one is done complete it: @p flag = 1 and @p index, else @p flag = 0. All null: flag 1,
+ * UNDEFINED. */
 int waitio_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_status_t *status);
 /** Wait until a matching message can be received; it stays to be received. */
 int waitio_probe(waitio_group_t group, int src, waitio_tag_t tag, waitio_status_t *status);
-/** Look for a matching message without waiting. @param[out] flag non-zero: found, @p status filled */
+/** Look for a matching message without waiting. @param[out] flag non-zero: found, @p status filled
+ */
 int waitio_iprobe(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
                   waitio_status_t *status);
-/** Withdraw a receive that has not matched yet; the request must still be waited for (status.cancelled
- *  tells). Sends cannot be cancelled: UNSUPPORTED. A receive that has matched completes normally. */
+/** Withdraw a receive that has not matched yet; the request must still be waited for
+ * (status.cancelled tells). Sends cannot be cancelled: UNSUPPORTED. A receive that has matched
+ * completes normally. */
 int waitio_cancel(waitio_req_t *req);
 /** Send and receive at once, without deadlock. */
 int waitio_sendrecv(waitio_group_t group, int dst, const void *sbuf, size_t sbytes,
                     waitio_tag_t stag, int src, void *rbuf, size_t rbytes, waitio_tag_t rtag,
                     waitio_status_t *status);
-/** Make an inactive persistent send; waitio_start() starts it, wait/test complete one round and leave
- *  the handle inactive (not null); waitio_request_free() ends it. */
-int waitio_send_init(waitio_group_t group, int dst, const void *buf, size_t bytes,
-                     waitio_tag_t tag, waitio_req_t *req);
+/** Make an inactive persistent send; waitio_start() starts it, wait/test complete one round and
+ * leave the handle inactive (not null); waitio_request_free() ends it. */
+int waitio_send_init(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
+                     waitio_req_t *req);
 /** Make an inactive persistent receive. */
 int waitio_recv_init(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
                      waitio_req_t *req);
@@ -220,7 +234,8 @@ int waitio_recv_init(waitio_group_t group, int src, void *buf, size_t bytes, wai
 int waitio_start(waitio_req_t *req);
 /** Start @p n persistent operations. */
 int waitio_startall(int n, waitio_req_t reqs[]);
-/** Free a persistent request (inactive), or let an active send complete unwatched. Handle becomes null. */
+/** Free a persistent request (inactive), or let an active send complete unwatched. Handle becomes
+ * null. */
 int waitio_request_free(waitio_req_t *req);
 
 /* ---- errors, version, sight ---------------------------------------------------------------- */
@@ -231,7 +246,8 @@ const char *waitio_strerror(int code);
 const char *waitio_last_error(void);
 /** Version of the library that is running. Any pointer may be NULL. */
 int waitio_get_version(int *major, int *minor, int *patch);
-/** Read one counter by name (docs/reference/counters). @return 0; ARG when there is no such counter */
+/** Read one counter by name (docs/reference/counters). @return 0; ARG when there is no such counter
+ */
 int waitio_counter(const char *name, uint64_t *value);
 /** Name of the @p i-th counter, NULL past the last. */
 const char *waitio_counter_name(int i);
@@ -244,8 +260,12 @@ int waitio_dump(FILE *out);
 #ifdef __cplusplus
 } /* extern "C" */
 
-static inline int waitio_get_nprocs(int **nprocs) { return waitio_get_nprocs_array(nprocs); }
-static inline waitio_group_t waitio_create_group(int gid, int *rank[], int order[]) {
+static inline int waitio_get_nprocs(int **nprocs)
+{
+    return waitio_get_nprocs_array(nprocs);
+}
+static inline waitio_group_t waitio_create_group(int gid, int *rank[], int order[])
+{
     return waitio_create_group_wranks(gid, rank, order);
 }
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L && !defined(WAITIO_NO_GENERIC)

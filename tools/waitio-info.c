@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * waitio-info: what this installation is, what it sees of the system, what each variable resolves to,
- * and (--peers) who would be reached how. Exit status 0, or 1 with the reason on stderr.
+ * waitio-info: what this installation is, what it sees of the system, what each variable resolves
+ * to, and (--peers) who would be reached how. Exit status 0, or 1 with the reason on stderr.
  */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -63,7 +63,8 @@ static const char *addr_text(const struct sockaddr_storage *a, char *buf, sockle
     if (a->ss_family == AF_INET)
         return inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)a)->sin_addr, buf, n);
     if (a->ss_family == AF_INET6)
-        return inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, buf, n);
+        return inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, buf,
+                         n);
     return NULL;
 }
 
@@ -131,13 +132,14 @@ static int print_peers(double timeout)
 
 static int usage(int status)
 {
-    fprintf(status == 0 ? stdout : stderr,
-            "usage: waitio-info [--version] [--doc] [--peers [--timeout SECONDS]]\n"
-            "  (nothing)   version, transports, limits, devices, variables, identity\n"
-            "  --version   only the version\n"
-            "  --doc       with the meaning of every variable\n"
-            "  --peers     join the universe as the program would (start it in every block) and print\n"
-            "              how each process would be reached and why\n");
+    fprintf(
+        status == 0 ? stdout : stderr,
+        "usage: waitio-info [--version] [--doc] [--peers [--timeout SECONDS]]\n"
+        "  (nothing)   version, transports, limits, devices, variables, identity\n"
+        "  --version   only the version\n"
+        "  --doc       with the meaning of every variable\n"
+        "  --peers     join the universe as the program would (start it in every block) and print\n"
+        "              how each process would be reached and why\n");
     return status;
 }
 

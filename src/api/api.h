@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file api.h  Shared by the files of api/: the default universe, argument checks, error reporting. */
+/** @file api.h  Shared by the files of api/: the default universe, argument checks, error
+ * reporting. */
 #ifndef WIO_API_H
 #define WIO_API_H
 
 #include "p2p/p2p.h"
 #include "waitio.h"
 
-/** The default universe, joined on first use. @return NULL with the error set (FORK, STATE, or what joining said) */
+/** The default universe, joined on first use. @return NULL with the error set (FORK, STATE, or what
+ * joining said) */
 struct wio_universe *wio_api_universe(void);
 /** The same without joining: NULL when not joined. */
 struct wio_universe *wio_api_current(void);
@@ -18,7 +20,8 @@ static inline struct wio_handle *wio_api_handle(waitio_req_t *req)
 {
     return (struct wio_handle *)(void *)req->opaque;
 }
-_Static_assert(sizeof(struct wio_handle) <= sizeof(waitio_req_t), "the handle lives in the request");
+_Static_assert(sizeof(struct wio_handle) <= sizeof(waitio_req_t),
+               "the handle lives in the request");
 _Static_assert(sizeof(waitio_req_t) == 88, "existing Fortran programs declare 22 integers");
 
 #endif

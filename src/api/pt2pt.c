@@ -85,8 +85,8 @@ int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_
     return start_recv(&e, buf, false, req);
 }
 
-int waitio_send_init(waitio_group_t group, int dst, const void *buf, size_t bytes,
-                     waitio_tag_t tag, waitio_req_t *req)
+int waitio_send_init(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
+                     waitio_req_t *req)
 {
     struct envelope e = {"waitio_send_init", group, dst, buf, bytes, tag, false};
     return start_send(&e, true, req);
@@ -241,7 +241,8 @@ int waitio_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_sta
     struct wio_universe *u = NULL;
     int rc = check_array("waitio_testany", n, reqs, &u);
     if (rc == 0)
-        rc = need("waitio_testany", index == NULL ? NULL : flag, index == NULL ? "index" : "flag", &u);
+        rc = need("waitio_testany", index == NULL ? NULL : flag, index == NULL ? "index" : "flag",
+                  &u);
     if (rc != 0)
         return rc;
     *flag = 0;
@@ -344,6 +345,7 @@ int waitio_request_free(waitio_req_t *req)
 {
     struct wio_universe *u = NULL;
     int rc = need("waitio_request_free", req, "req", &u);
-    return rc != 0 ? rc
-                   : wio_api_result("waitio_request_free", wio_request_free(u, wio_api_handle(req)));
+    return rc != 0
+               ? rc
+               : wio_api_result("waitio_request_free", wio_request_free(u, wio_api_handle(req)));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The default universe of the process: init, finalize, exit, fork. The only mutable file-scope state of the
- * library lives here.
+ * The default universe of the process: init, finalize, exit, fork. The only mutable file-scope
+ * state of the library lives here.
  */
 #include "api/api.h"
 
@@ -51,7 +51,8 @@ static int join_locked(int timeout)
     if (atomic_load(&phase) == JOINED)
         return 0;
     if (atomic_load(&phase) == LEFT)
-        return wio_fail(WAITIO_ERR_STATE, "the universe was left already; joining again is not possible");
+        return wio_fail(WAITIO_ERR_STATE,
+                        "the universe was left already; joining again is not possible");
     struct wio_universe *u = NULL;
     int rc = wio_universe_join(timeout, &u);
     if (rc != 0)

@@ -141,8 +141,8 @@ static int range_group(const char *call, int gid, int pbid, waitio_group_t *grou
     *group = NULL;
     const struct wio_table *t = wio_universe_table(u);
     if (pbid >= 0 && (uint32_t)pbid >= t->npb)
-        return wio_api_result(call, wio_fail(WAITIO_ERR_ARG, "PB %d does not exist: there are %u",
-                                             pbid, t->npb));
+        return wio_api_result(
+            call, wio_fail(WAITIO_ERR_ARG, "PB %d does not exist: there are %u", pbid, t->npb));
     struct waitio_group *g = NULL;
     int rc = pbid < 0 ? wio_group_from_range(t, gid, 0, t->size, &g)
                       : wio_group_from_range(t, gid, t->pb_base[pbid], t->pb_size[pbid], &g);
@@ -158,7 +158,8 @@ int waitio_group_universe(int gid, waitio_group_t *group)
 int waitio_group_pb(int gid, int pbid, waitio_group_t *group)
 {
     if (pbid < 0)
-        return wio_api_result("waitio_group_pb", wio_fail(WAITIO_ERR_ARG, "PB %d does not exist", pbid));
+        return wio_api_result("waitio_group_pb",
+                              wio_fail(WAITIO_ERR_ARG, "PB %d does not exist", pbid));
     return range_group("waitio_group_pb", gid, pbid, group);
 }
 
@@ -207,7 +208,8 @@ static int check_rank(const char *call, waitio_group_t g, int rank)
 {
     if (rank >= 0 && (uint32_t)rank < g->size)
         return 0;
-    return wio_api_result(call, wio_fail(WAITIO_ERR_RANK, "rank %d in a group of %u", rank, g->size));
+    return wio_api_result(call,
+                          wio_fail(WAITIO_ERR_RANK, "rank %d in a group of %u", rank, g->size));
 }
 
 int waitio_group_to_universe(waitio_group_t group, int rank, int *universe_rank)
@@ -259,9 +261,11 @@ int waitio_group_find(waitio_group_t group, int pbid, int pb_rank, int *rank)
     if (u == NULL)
         return rc;
     const struct wio_table *t = wio_universe_table(u);
-    if (pbid < 0 || (uint32_t)pbid >= t->npb || pb_rank < 0 || (uint32_t)pb_rank >= t->pb_size[pbid])
-        return wio_api_result("waitio_group_find",
-                              wio_fail(WAITIO_ERR_RANK, "PB %d rank %d does not exist", pbid, pb_rank));
+    if (pbid < 0 || (uint32_t)pbid >= t->npb || pb_rank < 0 ||
+        (uint32_t)pb_rank >= t->pb_size[pbid])
+        return wio_api_result(
+            "waitio_group_find",
+            wio_fail(WAITIO_ERR_RANK, "PB %d rank %d does not exist", pbid, pb_rank));
     *rank = (int)wio_group_rank_of(group, t->pb_base[pbid] + (uint32_t)pb_rank);
     return 0;
 }
@@ -304,7 +308,8 @@ int waitio_counter(const char *name, uint64_t *value)
             *value = wio_counter_value(&now, i);
             return 0;
         }
-    return wio_api_result("waitio_counter", wio_fail(WAITIO_ERR_ARG, "there is no counter \"%s\"", name));
+    return wio_api_result("waitio_counter",
+                          wio_fail(WAITIO_ERR_ARG, "there is no counter \"%s\"", name));
 }
 
 const char *waitio_counter_name(int i)

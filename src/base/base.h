@@ -33,7 +33,8 @@ int wio_fail(int code, const char *fmt, ...) WIO_PRINTF(2, 3);
 int wio_fail_os(int code, int oserr, const char *fmt, ...) WIO_PRINTF(3, 4);
 const char *wio_last_error(
     void); /* detail + "; " + remedy of this thread's last failure, "" if none */
-const char *wio_last_detail(void);           /* the same without the remedy, to be carried into another text */
+const char *wio_last_detail(
+    void); /* the same without the remedy, to be carried into another text */
 int wio_last_code(void);
 void wio_clear_error(void);
 const char *wio_error_message(int code); /* static, "success" for 0, "unknown error" else */

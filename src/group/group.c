@@ -127,7 +127,8 @@ static int by_position(const void *a, const void *b)
 static int places(const struct wio_table *t, const int *order, struct place **out, size_t *n)
 {
     if (order == NULL)
-        return wio_fail(WAITIO_ERR_ARG, "order is NULL; it must hold one entry per PB (%u)", t->npb);
+        return wio_fail(WAITIO_ERR_ARG, "order is NULL; it must hold one entry per PB (%u)",
+                        t->npb);
     struct place *pl = wio_os_alloc(((size_t)t->npb + 1) * sizeof *pl);
     if (pl == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a group over %u PBs", t->npb);
@@ -228,7 +229,8 @@ int wio_group_from_lists(const struct wio_table *t, int gid, int *const *rank, c
                          struct waitio_group **out)
 {
     if (rank == NULL)
-        return wio_fail(WAITIO_ERR_ARG, "rank is NULL; it must hold one rank list (or NULL) per PB");
+        return wio_fail(WAITIO_ERR_ARG,
+                        "rank is NULL; it must hold one rank list (or NULL) per PB");
     return from_parts(t, gid, NULL, rank, order, out);
 }
 

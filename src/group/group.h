@@ -14,16 +14,16 @@
 typedef int (*wio_group_filter_fn)(int pbid, int n);
 
 struct waitio_group {
-    uint32_t magic;        /* WIO_GROUP_MAGIC while alive */
-    int refs;              /* handle + any-source requests in flight */
+    uint32_t magic; /* WIO_GROUP_MAGIC while alive */
+    int refs;       /* handle + any-source requests in flight */
     int gid;
     uint32_t size;
-    int32_t my_rank;       /* -1: no member */
-    uint64_t space;        /* hash of gid and ordered members */
-    uint32_t first;        /* members == NULL: consecutive universe ranks from here */
-    uint32_t *members;     /* universe rank by group rank, NULL when consecutive */
-    uint32_t *sorted;      /* group ranks in order of universe rank, NULL when consecutive */
-    struct wio_list node;  /* of the universe's list of groups */
+    int32_t my_rank;      /* -1: no member */
+    uint64_t space;       /* hash of gid and ordered members */
+    uint32_t first;       /* members == NULL: consecutive universe ranks from here */
+    uint32_t *members;    /* universe rank by group rank, NULL when consecutive */
+    uint32_t *sorted;     /* group ranks in order of universe rank, NULL when consecutive */
+    struct wio_list node; /* of the universe's list of groups */
 };
 #define WIO_GROUP_MAGIC 0x57474250u
 #define WIO_SPACE_NONE 0u
@@ -38,7 +38,8 @@ int64_t wio_group_rank_of(const struct waitio_group *g, uint32_t universe_rank);
 
 /**
  * @param order npb entries: 1-based position of each PB's members, 0 = not in it
- * @return 0; ARG (order missing or negative, two PBs at one position: both named), NOMEM; *out set on success
+ * @return 0; ARG (order missing or negative, two PBs at one position: both named), NOMEM; *out set
+ * on success
  */
 int wio_group_from_filters(const struct wio_table *t, int gid, const wio_group_filter_fn *func,
                            const int *order, struct waitio_group **out);

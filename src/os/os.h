@@ -146,7 +146,7 @@ int64_t wio_os_pid(void);
 uid_t wio_os_uid(void);
 int wio_os_random(void *buf, size_t n);
 int wio_os_cpus(void);                     /* processors this process may run on */
-int wio_os_cpus_online(void);    /* processors of the whole system */
+int wio_os_cpus_online(void);              /* processors of the whole system */
 int wio_os_fd_limit(void);                 /* soft limit, raised to the hard one first */
 int64_t wio_os_involuntary_switches(void); /* of this thread */
 bool wio_os_pid_alive(int64_t pid);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Arrivals: the transports' upcalls. Every header is checked against what this peer may say now;
- * envelopes are put back into order by their numbers, matched, and their data is steered straight into
- * the posted buffer or into a held message.
+ * envelopes are put back into order by their numbers, matched, and their data is steered straight
+ * into the posted buffer or into a held message.
  */
 #include "p2p/universe.h"
 
-/* Above this size a message nobody has asked for yet stays unread while its reader is about to return
- * to the program, which may be about to post the receive for it. */
+/* Above this size a message nobody has asked for yet stays unread while its reader is about to
+ * return to the program, which may be about to post the receive for it. */
 enum { WIO_STRANGER_MAX = 8192 };
 
 /* The sink's cookie names a request, or with the low bit set a held message. */
@@ -51,8 +51,12 @@ static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *
         size <= WIO_SMALL_HELD ? wio_pool_get(&u->small_pool) : wio_os_realloc(NULL, size);
     if (m == NULL)
         return NULL;
-    *m = (struct wio_unexpected){.peer = p, .remote = msg->b, .total = (size_t)msg->a,
-                                 .envelope = msg->envelope, .cost = cost, .epoch = p->epoch,
+    *m = (struct wio_unexpected){.peer = p,
+                                 .remote = msg->b,
+                                 .total = (size_t)msg->a,
+                                 .envelope = msg->envelope,
+                                 .cost = cost,
+                                 .epoch = p->epoch,
                                  .rts = rts};
     m->held.space = msg->space;
     m->held.src = p->rank;
@@ -339,7 +343,8 @@ int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_
     return 0;
 }
 
-/* The link broke in the middle of a payload. Its CLOSED state follows and fails or frees the receiver. */
+/* The link broke in the middle of a payload. Its CLOSED state follows and fails or frees the
+ * receiver. */
 void wio_arrive_abandon(void *user, uint32_t rank, struct wio_sink *sink)
 {
     (void)user;

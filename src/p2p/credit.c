@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Credit bounds what an endpoint holds for messages whose receive is not posted, however many peers
- * shout. When a link opens each side promises the other a window out of its budget; an envelope costs
- * its bytes and a fixed part, and the cost comes back when a receive has taken the message. Grants are
- * cumulative counters carried by every header, so losing one changes nothing. A new link starts a new
- * account (epoch): the old link was drained, and what is still held of it went back to the budget's debt.
+ * shout. When a link opens each side promises the other a window out of its budget; an envelope
+ * costs its bytes and a fixed part, and the cost comes back when a receive has taken the message.
+ * Grants are cumulative counters carried by every header, so losing one changes nothing. A new link
+ * starts a new account (epoch): the old link was drained, and what is still held of it went back to
+ * the budget's debt.
  */
 #include "p2p/universe.h"
 
@@ -35,19 +36,20 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
         share = WINDOW_MAX;
     if (share < FLOOR_UNITS)
         share = FLOOR_UNITS;
-    /* Past the budget a small floor is promised all the same: without any credit nobody could speak. */
+    /* Past the budget a small floor is promised all the same: without any credit nobody could
+     * speak. */
     uint64_t reserved = share <= u->credit_left ? share : u->credit_left;
     u->credit_left -= reserved;
     p->epoch++;
-    p->credit = (struct wio_credit){.granted = (uint32_t)share,
-                                    .window = (uint32_t)share,
-                                    .reserved = (uint32_t)reserved};
+    p->credit = (struct wio_credit){
+        .granted = (uint32_t)share, .window = (uint32_t)share, .reserved = (uint32_t)reserved};
     announce(u, p);
 }
 
 void wio_credit_close(struct wio_universe *u, struct wio_peer *p)
 {
-    /* What is still held of this link's messages stays charged; it comes back when it is consumed. */
+    /* What is still held of this link's messages stays charged; it comes back when it is consumed.
+     */
     uint32_t held = p->credit.taken - (p->credit.granted - p->credit.window);
     if (p->credit.reserved > held)
         u->credit_left += p->credit.reserved - held;

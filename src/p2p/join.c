@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From nothing to a running engine: configuration, identity, transports, rendezvous, service thread. */
+/* From nothing to a running engine: configuration, identity, transports, rendezvous, service
+ * thread. */
 #include "p2p/universe.h"
 
 #include <time.h>
@@ -36,8 +37,12 @@ static uint16_t allowed_transports(struct wio_universe *u)
 
 static int open_transports(struct wio_universe *u, struct wio_boot_offer *offer)
 {
-    struct wio_iface_params p = {.cfg = &u->cfg, .secret = &u->secret, .log = &u->log,
-                                 .counters = &u->ctr, .up = &wio_p2p_upcalls, .user = u};
+    struct wio_iface_params p = {.cfg = &u->cfg,
+                                 .secret = &u->secret,
+                                 .log = &u->log,
+                                 .counters = &u->ctr,
+                                 .up = &wio_p2p_upcalls,
+                                 .user = u};
     bool alone = u->who.npb == 1 && u->who.nprocs == 1;
     u->allowed = allowed_transports(u);
     for (int t = 0; t < WIO_TR_COUNT; t++) {
@@ -65,8 +70,8 @@ static void count_neighbours(struct wio_universe *u)
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->size; i++)
         n += t->host[t->ep[i].host].identity == here;
-    /* Not the processors we are bound to: launchers bind every rank to one. Ranks bound to the same one are
-     * found out by what yielding costs. */
+    /* Not the processors we are bound to: launchers bind every rank to one. Ranks bound to the same
+     * one are found out by what yielding costs. */
     if ((int64_t)n > wio_os_cpus_online()) {
         u->spin.crowded = true;
         u->spin.contended = 8;
@@ -111,8 +116,11 @@ static int prepare(struct wio_universe *u)
 
 static int meet(struct wio_universe *u, double timeout_s)
 {
-    struct wio_join_params jp = {.cfg = &u->cfg, .secret = &u->secret, .me = &u->who,
-                                 .log = &u->log, .timeout_s = timeout_s};
+    struct wio_join_params jp = {.cfg = &u->cfg,
+                                 .secret = &u->secret,
+                                 .me = &u->who,
+                                 .log = &u->log,
+                                 .timeout_s = timeout_s};
     int rc = open_transports(u, &jp.offer);
     if (rc == 0)
         rc = wio_join(&jp, &u->table);
@@ -179,8 +187,8 @@ int wio_universe_join(double timeout_s, struct wio_universe **out)
     u->joined = true;
     char name[64];
     wio_info(&u->log, WIO_C_P2P, "joined: %u processes in %u PBs, I am %s (launcher: %s)",
-             u->table->size, u->table->npb,
-             wio_peer_name(u, u->table->me, name, sizeof name), u->who.launcher);
+             u->table->size, u->table->npb, wio_peer_name(u, u->table->me, name, sizeof name),
+             u->who.launcher);
     *out = u;
     return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Leaving: everything promised is delivered, goodbyes are exchanged, memory is freed. Living peers are
- * waited for, however slow; a peer whose library gives no sign of life for WAITIO_LINGER is given up.
+ * Leaving: everything promised is delivered, goodbyes are exchanged, memory is freed. Living peers
+ * are waited for, however slow; a peer whose library gives no sign of life for WAITIO_LINGER is
+ * given up.
  */
 #include "p2p/universe.h"
 
@@ -58,7 +59,8 @@ static void press(struct leaving *l, int64_t now)
 {
     struct wio_universe *u = l->u;
     int64_t linger = (int64_t)(u->cfg.linger * 1e9);
-    wio_stuck_redial(u, now); /* sends that wait for a peer whose link a connection cap has closed */
+    wio_stuck_redial(u,
+                     now); /* sends that wait for a peer whose link a connection cap has closed */
     for (uint32_t i = 0; i < u->table->size; i++) {
         struct wio_peer *p = u->peer[i];
         if (p == NULL || p->ep == NULL || p->silent)
@@ -73,7 +75,8 @@ static void press(struct leaving *l, int64_t now)
             wio_warn(&u->log, WIO_C_P2P,
                      "%s gave no sign of life for %.0f s (WAITIO_LINGER): leaving without it",
                      wio_peer_name(u, i, name, sizeof name), u->cfg.linger);
-            p->silent = true; /* its CLOSED fails what is left: the transport still holds some of that */
+            p->silent =
+                true; /* its CLOSED fails what is left: the transport still holds some of that */
             p->iface->tr->close(p->ep, WIO_BYE_ERROR);
             l->gave_up = true;
         } else if (now - heard > PING_NS) {
@@ -181,7 +184,8 @@ int wio_universe_leave(struct wio_universe *u, bool keep)
     wio_enter(u);
     u->ending = true;
     struct leaving l = {.u = u, .begun_ns = wio_os_now_ns()};
-    wio_recv_refuse_held(u); /* two processes that both leave must not wait for each other's answer */
+    wio_recv_refuse_held(
+        u); /* two processes that both leave must not wait for each other's answer */
     drive(&l, all_sent, "finalize (delivering what was sent)");
     if (!keep && u->inside == 0) /* else a thread that waits would take it for an end */
         wio_recv_cancel_all(u);
@@ -194,8 +198,9 @@ int wio_universe_leave(struct wio_universe *u, bool keep)
     wio_service_thread_stop(u);
     if (!keep)
         wio_universe_destroy(u);
-    return l.gave_up ? wio_fail(WAITIO_ERR_TIMEOUT, "some peers gave no sign of life (WAITIO_LINGER)")
-                     : 0;
+    return l.gave_up
+               ? wio_fail(WAITIO_ERR_TIMEOUT, "some peers gave no sign of life (WAITIO_LINGER)")
+               : 0;
 }
 
 void wio_universe_abort(struct wio_universe *u)

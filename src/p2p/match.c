@@ -76,8 +76,8 @@ static void queue_held(struct wio_match *m, struct wio_held *h)
     wio_list_push(&m->held_space[space_bin(m, h->space)], &h->by_space);
 }
 
-/* Double the bins. Old bins are emptied front to back, so entries of equal key keep their order; wild
- * and by-space lists of different spaces are independent of each other. */
+/* Double the bins. Old bins are emptied front to back, so entries of equal key keep their order;
+ * wild and by-space lists of different spaces are independent of each other. */
 static void grow(struct wio_match *m)
 {
     struct wio_match old = *m;
@@ -100,7 +100,8 @@ static void grow(struct wio_match *m)
     wio_match_free(&old);
 }
 
-struct wio_held *wio_match_probe(const struct wio_match *m, uint64_t space, int64_t src, int64_t tag)
+struct wio_held *wio_match_probe(const struct wio_match *m, uint64_t space, int64_t src,
+                                 int64_t tag)
 {
     if (m->nheld == 0)
         return NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file match.h
- * Matching of envelopes to receives as MPI matches: per (space, source), arrivals match posted receives
- * in the order posted, receives match held messages in the order arrived; wildcards allowed on source
- * and tag. Pure bookkeeping on intrusive nodes: no I/O, no copies, no locks.
+ * Matching of envelopes to receives as MPI matches: per (space, source), arrivals match posted
+ * receives in the order posted, receives match held messages in the order arrived; wildcards
+ * allowed on source and tag. Pure bookkeeping on intrusive nodes: no I/O, no copies, no locks.
  *
  * Exact entries live in hash bins keyed by (space, source, tag), so that thousands of pending
  * receives cost one look-up; receives with a wildcard live in bins keyed by space alone.
@@ -41,14 +41,15 @@ void wio_match_free(struct wio_match *m);
 /** Offer a receive: the oldest held message that fits is taken out and returned; else NULL and the
  *  receive is queued. */
 struct wio_held *wio_match_post(struct wio_match *m, struct wio_post *p);
-/** Offer an arrival: the oldest posted receive that fits is taken out and returned, else NULL (the caller
- *  then holds the message with wio_match_hold). */
+/** Offer an arrival: the oldest posted receive that fits is taken out and returned, else NULL (the
+ * caller then holds the message with wio_match_hold). */
 struct wio_post *wio_match_arrive(struct wio_match *m, uint64_t space, int64_t src, int64_t tag);
 /** Hold a message that nobody waits for yet. */
 void wio_match_hold(struct wio_match *m, struct wio_held *h, uint64_t space, int64_t src,
                     int64_t tag);
 /** Oldest held message that fits (it stays), or NULL. */
-struct wio_held *wio_match_probe(const struct wio_match *m, uint64_t space, int64_t src, int64_t tag);
+struct wio_held *wio_match_probe(const struct wio_match *m, uint64_t space, int64_t src,
+                                 int64_t tag);
 /** Withdraw; the node must be queued. */
 void wio_match_unpost(struct wio_match *m, struct wio_post *p);
 void wio_match_unhold(struct wio_match *m, struct wio_held *h);

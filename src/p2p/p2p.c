@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine's face to the upper layers: operations by handle. Each function takes the engine lock. */
+/* The engine's face to the upper layers: operations by handle. Each function takes the engine lock.
+ */
 #include "p2p/universe.h"
 
 static int stale(const struct wio_handle *h)
 {
-    return wio_fail(WAITIO_ERR_REQUEST,
-                    "request %u (generation %u) is not pending here: it was completed already, or is "
-                    "a copy, or never came from isend/irecv",
-                    h->index, h->generation);
+    return wio_fail(
+        WAITIO_ERR_REQUEST,
+        "request %u (generation %u) is not pending here: it was completed already, or is "
+        "a copy, or never came from isend/irecv",
+        h->index, h->generation);
 }
 
 static bool is_null(const struct wio_handle *h)
@@ -18,8 +20,7 @@ static bool is_null(const struct wio_handle *h)
 /** @return NULL and the error set when the handle names nothing */
 static struct wio_request *find(struct wio_universe *u, const struct wio_handle *h)
 {
-    struct wio_request *r =
-        h->serial == u->serial ? wio_req_at(u, h->index, h->generation) : NULL;
+    struct wio_request *r = h->serial == u->serial ? wio_req_at(u, h->index, h->generation) : NULL;
     if (r == NULL || !r->user_holds) {
         stale(h);
         return NULL;
@@ -69,8 +70,7 @@ int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, cons
               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h)
 {
     wio_enter(u);
-    struct wio_request *r =
-        new_request(u, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND, g);
+    struct wio_request *r = new_request(u, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND, g);
     struct wio_peer *p = r == NULL ? NULL : wio_peer_get(u, wio_group_member(g, dst));
     if (p == NULL) {
         if (r != NULL)
@@ -95,8 +95,7 @@ int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void 
               int64_t tag, bool persistent, struct wio_handle *h)
 {
     wio_enter(u);
-    struct wio_request *r =
-        new_request(u, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV, g);
+    struct wio_request *r = new_request(u, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV, g);
     if (r == NULL) {
         wio_leave(u);
         return WAITIO_ERR_NOMEM;
@@ -165,7 +164,8 @@ static void why_failed(const struct wio_request *r)
     if (r->peer == NULL)
         wio_fail(r->err, "no living process of the group could send");
     else if (r->refused)
-        wio_fail(r->err, "%s has begun to finalize without receiving this message of %zu bytes (tag %d)",
+        wio_fail(r->err,
+                 "%s has begun to finalize without receiving this message of %zu bytes (tag %d)",
                  wio_peer_name(r->u, r->peer->rank, name, sizeof name), r->bytes, r->tag);
     else
         wio_fail(r->err, "%s: %s", wio_peer_name(r->u, r->peer->rank, name, sizeof name),
@@ -177,10 +177,13 @@ static void consume(struct wio_request *top, struct wio_handle *h, struct wio_re
 {
     struct wio_request *r = running(top);
     bool fits = r->kind == WIO_REQ_RECV && (r->state == WIO_RS_DONE) && !r->cancelled;
-    *res = (struct wio_result){.source = r->status_source, .tag = r->tag, .err = r->err,
+    *res = (struct wio_result){.source = r->status_source,
+                               .tag = r->tag,
+                               .err = r->err,
                                .cancelled = r->cancelled,
                                .bytes = fits ? (r->total < r->bytes ? r->total : r->bytes)
-                                        : r->kind == WIO_REQ_SEND ? r->bytes : 0};
+                                        : r->kind == WIO_REQ_SEND ? r->bytes
+                                                                  : 0};
     if (r->err == WAITIO_ERR_TRUNCATE)
         wio_fail(r->err, "message of %zu bytes (tag %d), receive buffer of %zu bytes", r->total,
                  r->tag, r->bytes);
@@ -419,7 +422,9 @@ int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64
     empty_result(res);
     *found = false;
     wio_enter(u);
-    struct look l = {.u = u, .g = g, .tag = tag < 0 ? WIO_ANY : tag,
+    struct look l = {.u = u,
+                     .g = g,
+                     .tag = tag < 0 ? WIO_ANY : tag,
                      .src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src)};
     if (!look_done(&l))
         poke(u);

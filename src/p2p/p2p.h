@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file p2p.h
- * What the upper layers see of the engine: joining, requests by slot and generation, waiting, groups'
- * bookkeeping, end. Functions take and release the engine lock themselves (any thread may call),
- * return 0 or WAITIO_ERR_* with the detail in wio_last_error.
+ * What the upper layers see of the engine: joining, requests by slot and generation, waiting,
+ * groups' bookkeeping, end. Functions take and release the engine lock themselves (any thread may
+ * call), return 0 or WAITIO_ERR_* with the detail in wio_last_error.
  */
 #ifndef WIO_P2P_H
 #define WIO_P2P_H
@@ -25,7 +25,8 @@ struct wio_result {
 };
 
 /** Read the configuration, find out who we are, open the transports, join, start the engine.
- *  @param timeout_s from the caller; <= 0 = 1000; WAITIO_INIT_TIMEOUT wins. @blocking until joined or timeout */
+ *  @param timeout_s from the caller; <= 0 = 1000; WAITIO_INIT_TIMEOUT wins. @blocking until joined
+ * or timeout */
 int wio_universe_join(double timeout_s, struct wio_universe **out);
 /**
  * Deliver what was sent, say goodbye, free.
@@ -44,7 +45,8 @@ struct wio_log *wio_universe_log(struct wio_universe *u);
 /** Copy of all counters as they are now. */
 void wio_universe_counters(struct wio_universe *u, struct wio_counters *out);
 void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out);
-/** How a universe rank would be reached: transport name, NULL = not at all; @p why says more either way. */
+/** How a universe rank would be reached: transport name, NULL = not at all; @p why says more either
+ * way. */
 const char *wio_universe_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy);
 /** Processes per PB as ints, NPB of them; owned by the universe. NULL: out of memory, error set. */
 int *wio_universe_sizes(struct wio_universe *u);
@@ -57,8 +59,8 @@ int wio_group_check(struct wio_universe *u, const struct waitio_group *g); /* 0 
 int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
 
 /**
- * Start operations. dst and src are group ranks already checked by the caller; src < 0 = any source; tag < 0 = any.
- * persistent: only make the (inactive) request.
+ * Start operations. dst and src are group ranks already checked by the caller; src < 0 = any
+ * source; tag < 0 = any. persistent: only make the (inactive) request.
  */
 int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
@@ -72,8 +74,9 @@ int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64
               bool *found, struct wio_result *res);
 
 /**
- * Completion. The handle becomes null (persistent ones stay, inactive). Null handles are complete at once with an empty
- * result. @return code of the *call* (REQUEST for a stale handle); the operation's own code is in res->err.
+ * Completion. The handle becomes null (persistent ones stay, inactive). Null handles are complete
+ * at once with an empty result. @return code of the *call* (REQUEST for a stale handle); the
+ * operation's own code is in res->err.
  */
 int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res);
 /** *done false: nothing changed. */
@@ -82,8 +85,9 @@ int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wi
 int wio_peek(struct wio_universe *u, const struct wio_handle *h, bool poll, bool *done);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
-/** Sleep until at least one of the n handles is done (all active; null and inactive ones are skipped). @param[out] which
- *  index, or -1 when none is active. Consumes nothing. */
-int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n, int *which);
+/** Sleep until at least one of the n handles is done (all active; null and inactive ones are
+ * skipped). @param[out] which index, or -1 when none is active. Consumes nothing. */
+int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
+                 int *which);
 
 #endif

@@ -98,8 +98,8 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
     int rc = f->tr->connect(f, p->rank, &ep);
     if (rc != 0)
         return rc;
-    wio_debug(&u->log, WIO_C_P2P, "link to %s by %s",
-              wio_peer_name(u, p->rank, name, sizeof name), why);
+    wio_debug(&u->log, WIO_C_P2P, "link to %s by %s", wio_peer_name(u, p->rank, name, sizeof name),
+              why);
     p->iface = f;
     p->ep = ep;
     p->link = WIO_EP_CONNECTING;
@@ -146,8 +146,8 @@ void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool lef
     if (left)
         wio_info(&u->log, WIO_C_P2P, "%s: %s", wio_peer_name(u, p->rank, name, sizeof name), text);
     else if (!u->ending)
-        wio_warn(&u->log, WIO_C_P2P, "%s is gone: %s",
-                 wio_peer_name(u, p->rank, name, sizeof name), text);
+        wio_warn(&u->log, WIO_C_P2P, "%s is gone: %s", wio_peer_name(u, p->rank, name, sizeof name),
+                 text);
     fail_sends(u, p, err);
     wio_recv_peer_gone(u, p);
     wio_ctl_drop(u, p);

@@ -33,8 +33,8 @@ void wio_recv_complete(struct wio_request *r)
     struct wio_peer *p = r->peer;
     moving(r, false);
     if (r->remote != 0) {
-        struct wio_msg m = {.op = WIO_OP_DONE, .a = r->total < r->bytes ? r->total : r->bytes,
-                            .b = r->remote};
+        struct wio_msg m = {
+            .op = WIO_OP_DONE, .a = r->total < r->bytes ? r->total : r->bytes, .b = r->remote};
         u->batched = true; /* rides with the answer that usually follows */
         (void)wio_send_ctl(u, p, &m, WIO_TX_SMALL | WIO_TX_BATCH);
     }
@@ -159,8 +159,7 @@ static void fail_posted(void *arg, struct wio_post *post)
     const struct gone *g = arg;
     struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
     if (r->src == (int64_t)g->p->rank ||
-        (r->src == WIO_ANY && wio_group_rank_of(r->group, g->p->rank) >= 0 &&
-         hopeless(g->u, r))) {
+        (r->src == WIO_ANY && wio_group_rank_of(r->group, g->p->rank) >= 0 && hopeless(g->u, r))) {
         wio_match_unpost(&g->u->match, post);
         r->peer = g->p;
         wio_req_finish(r, WAITIO_ERR_PEER);

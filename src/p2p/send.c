@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sending. A request goes one of these ways:
- *   eager, one piece:    NEW -> DONE (written at once), or NEW -> MOVING -> DONE (the transport queues it)
- *   eager, many pieces:  NEW -> MOVING (EAGER, then MORE ...) -> ACK -> DONE
- *   rendezvous:          NEW -> ASKED (RTS) -> MOVING (CTS came: DATA ...) -> ACK -> DONE
- * and through QUEUED before any of them when there is no link or no credit yet. Sends up to
- * cfg.local_max are complete for the user at once: written, or copied into the send pool. ACK is
- * skipped for those that go eagerly: nobody waits for DONE.
+ *   eager, one piece:    NEW -> DONE (written at once), or NEW -> MOVING -> DONE (the transport
+ * queues it) eager, many pieces:  NEW -> MOVING (EAGER, then MORE ...) -> ACK -> DONE rendezvous:
+ * NEW -> ASKED (RTS) -> MOVING (CTS came: DATA ...) -> ACK -> DONE and through QUEUED before any of
+ * them when there is no link or no credit yet. Sends up to cfg.local_max are complete for the user
+ * at once: written, or copied into the send pool. ACK is skipped for those that go eagerly: nobody
+ * waits for DONE.
  */
 #include "p2p/universe.h"
 
@@ -50,8 +50,13 @@ static unsigned burst_flag(struct wio_universe *u)
 static void fill_header(struct wio_request *r, uint8_t op, uint64_t space, uint64_t a, uint64_t b)
 {
     struct wio_credit *c = &r->peer->credit;
-    struct wio_msg m = {.op = op, .credit = c->granted, .tag = r->tag, .envelope = r->envelope,
-                        .space = space, .a = a, .b = b};
+    struct wio_msg m = {.op = op,
+                        .credit = c->granted,
+                        .tag = r->tag,
+                        .envelope = r->envelope,
+                        .space = space,
+                        .a = a,
+                        .b = b};
     c->announced = c->granted;
     wio_msg_encode(&m, r->tx.msg);
 }
@@ -159,9 +164,10 @@ static bool try_send(struct wio_request *r)
     uint32_t cost = wio_credit_cost(r->bytes, false);
     bool eager = r->bytes <= u->cfg.eager_max && cost <= room;
     if (!eager) {
-        /* A short message rather waits than asks, if the receiver is sure to tell of so much room. */
-        bool rather_wait = r->bytes <= SHORT_MAX && r->bytes <= u->cfg.eager_max &&
-                           cost <= p->credit.span / 2;
+        /* A short message rather waits than asks, if the receiver is sure to tell of so much room.
+         */
+        bool rather_wait =
+            r->bytes <= SHORT_MAX && r->bytes <= u->cfg.eager_max && cost <= p->credit.span / 2;
         cost = wio_credit_cost(r->bytes, true);
         if (cost > room || rather_wait) {
             u->ctr.credit_waits++;
@@ -357,7 +363,8 @@ struct ctl {
     struct wio_peer *peer;
     struct wio_list node;
 };
-_Static_assert(sizeof(struct ctl) <= WIO_CTL_BYTES, "control messages come from blocks of this size");
+_Static_assert(sizeof(struct ctl) <= WIO_CTL_BYTES,
+               "control messages come from blocks of this size");
 
 static void ctl_done(struct wio_tx *tx, int err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The service thread keeps the promises made to the program and to the peers while the program
- * computes or sits in another library: links are accepted, sends that completed locally leave, goodbyes and
- * probes are answered, deaths are noticed. It never calls MPI.
+ * computes or sits in another library: links are accepted, sends that completed locally leave,
+ * goodbyes and probes are answered, deaths are noticed. It never calls MPI.
  *
  * It sleeps unless something is unfinished. While the program calls us often it looks at the
- * transports' service events only, so that it is not woken by every message; when the program has been
- * away for AWAY_NS it drives everything (bounded by credit), until the program comes back.
+ * transports' service events only, so that it is not woken by every message; when the program has
+ * been away for AWAY_NS it drives everything (bounded by credit), until the program comes back.
  */
 #include "p2p/universe.h"
 
@@ -134,8 +134,9 @@ int wio_service_thread_start(struct wio_universe *u)
         return wio_fail_os(WAITIO_ERR_SYSTEM, u->service_fd, "eventfd for the service thread");
     int rc = wio_os_thread_start(&u->service, service_main, u, "waitio-service");
     if (rc < 0)
-        return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "cannot start the service thread "
-                                                  "(WAITIO_PROGRESS=poll does without)");
+        return wio_fail_os(WAITIO_ERR_SYSTEM, rc,
+                           "cannot start the service thread "
+                           "(WAITIO_PROGRESS=poll does without)");
     u->service_runs = true;
     return 0;
 }

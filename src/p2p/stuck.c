@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long waits: sources that never spoke are dialled (a refused dial means death), and the user learns what
- * the program waits for. */
+/* Long waits: sources that never spoke are dialled (a refused dial means death), and the user
+ * learns what the program waits for. */
 #include "p2p/universe.h"
 
 #define SECOND_NS 1000000000LL
@@ -74,7 +74,8 @@ void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64
     if (p != NULL) {
         dial(u, p->rank);
     } else {
-        *since = now - (int64_t)(u->cfg.dial_after * 1e9) + SECOND_NS; /* the next member in a second */
+        *since =
+            now - (int64_t)(u->cfg.dial_after * 1e9) + SECOND_NS; /* the next member in a second */
         dial_member(u, g);
     }
 }
@@ -95,7 +96,8 @@ void wio_stuck_redial(struct wio_universe *u, int64_t now)
 void wio_stuck_check(struct wio_universe *u, int64_t now)
 {
     u->stuck_ns = now;
-    struct scan s = {.u = u, .now = now, .dial_after = (int64_t)(u->cfg.dial_after * 1e9) - 1000000000LL};
+    struct scan s = {
+        .u = u, .now = now, .dial_after = (int64_t)(u->cfg.dial_after * 1e9) - 1000000000LL};
     if (s.dial_after < 0)
         s.dial_after = 0;
     wio_match_each_post(&u->match, look, &s);
@@ -185,8 +187,8 @@ void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out)
     char name[64];
     wio_enter(u);
     wio_strbuf_add(out, "universe of %u processes in %u PBs; I am %s (universe rank %u)\n",
-                   u->table->size, u->table->npb,
-                   wio_peer_name(u, u->table->me, name, sizeof name), u->table->me);
+                   u->table->size, u->table->npb, wio_peer_name(u, u->table->me, name, sizeof name),
+                   u->table->me);
     wio_strbuf_add(out, "posted receives: %zu, held messages: %zu\n", u->match.nposted,
                    u->match.nheld);
     wio_match_each_post(&u->match, dump_post, out);
@@ -196,9 +198,9 @@ void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out)
             continue;
         wio_strbuf_add(out, "peer %s: %s", wio_peer_name(u, i, name, sizeof name),
                        p->dead && p->why != NULL ? p->why
-                       : p->dead               ? "gone"
-                       : p->ep == NULL         ? "no link"
-                                               : p->iface->tr->name);
+                       : p->dead                 ? "gone"
+                       : p->ep == NULL           ? "no link"
+                                                 : p->iface->tr->name);
         wio_strbuf_add(out, ", %u locally completed sends pending, credit %u\n", p->local_pending,
                        wio_credit_available(p));
         if (p->ep != NULL)

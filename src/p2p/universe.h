@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file universe.h
- * The engine's state: everything hangs off one struct wio_universe. Private to p2p/; upper layers use
- * p2p.h.
+ * The engine's state: everything hangs off one struct wio_universe. Private to p2p/; upper layers
+ * use p2p.h.
  *
- * Locking: one engine lock. Every function of p2p/ expects it held unless its comment says otherwise.
- * It is released while a thread sleeps, and now and then while it spins. At most one application
- * thread at a time drives the transports (the poller); the others sleep on `turn` until their request
- * is done or the poller's place is free. The service thread takes the lock for each of its rounds.
+ * Locking: one engine lock. Every function of p2p/ expects it held unless its comment says
+ * otherwise. It is released while a thread sleeps, and now and then while it spins. At most one
+ * application thread at a time drives the transports (the poller); the others sleep on `turn` until
+ * their request is done or the poller's place is free. The service thread takes the lock for each
+ * of its rounds.
  */
 #ifndef WIO_UNIVERSE_H
 #define WIO_UNIVERSE_H
@@ -32,31 +33,31 @@ enum wio_req_kind {
 };
 enum wio_req_state {
     WIO_RS_NEW,
-    WIO_RS_QUEUED,   /* send: waits for link or credit */
-    WIO_RS_POSTED,   /* receive: not matched */
-    WIO_RS_ASKED,    /* send: RTS is out */
-    WIO_RS_MOVING,   /* data on its way (send), or arriving (receive) */
-    WIO_RS_ACK,      /* send: all written, DONE awaited */
+    WIO_RS_QUEUED, /* send: waits for link or credit */
+    WIO_RS_POSTED, /* receive: not matched */
+    WIO_RS_ASKED,  /* send: RTS is out */
+    WIO_RS_MOVING, /* data on its way (send), or arriving (receive) */
+    WIO_RS_ACK,    /* send: all written, DONE awaited */
     WIO_RS_DONE
 };
 
 /** One operation. Lives in a slab, named from outside by index and generation. */
 struct wio_request {
-    struct wio_tx tx;      /* header and the piece being sent; first, so that tx -> request is a cast */
+    struct wio_tx tx; /* header and the piece being sent; first, so that tx -> request is a cast */
     struct wio_post post;  /* receives: in the match tables */
     struct wio_list node;  /* sends: peer's sendq or bulk list, or nothing */
     struct wio_list owned; /* peer's list of active operations, for failing them */
     uint32_t index, generation;
     uint8_t kind, state;
-    bool user_done;   /* the user sees it as complete (local completion) */
-    bool user_holds;  /* a handle exists; false: the slot is freed when the work is done */
+    bool user_done;  /* the user sees it as complete (local completion) */
+    bool user_holds; /* a handle exists; false: the slot is freed when the work is done */
     bool cancelled;
-    bool waited;      /* the poller waits for just this one */
-    bool tx_busy;     /* the transport holds tx */
-    bool acked;       /* DONE came while the transport still held tx */
-    bool local;       /* counts in peer->local_pending */
-    bool asked;       /* receive: answered an RTS, its data comes as DATA */
-    bool refused;     /* send: the receiver leaves without taking the message */
+    bool waited;  /* the poller waits for just this one */
+    bool tx_busy; /* the transport holds tx */
+    bool acked;   /* DONE came while the transport still held tx */
+    bool local;   /* counts in peer->local_pending */
+    bool asked;   /* receive: answered an RTS, its data comes as DATA */
+    bool refused; /* send: the receiver leaves without taking the message */
     int err;
     struct wio_universe *u;
     struct wio_peer *peer;      /* send: destination; receive: matched source */
@@ -65,23 +66,23 @@ struct wio_request {
     int32_t tag;                /* send tag; receive: tag asked for, then tag matched */
     int64_t src;                /* receive: universe rank asked for or WIO_ANY */
     uint64_t space;
-    uint8_t *buf;               /* user's buffer, or copy in the pool */
-    void *pool;                 /* the copy, NULL: buf is the user's */
-    struct wio_request *child;  /* template: the round that runs, NULL = inactive */
-    size_t bytes;               /* send: length; receive: room */
-    size_t total;               /* receive: length of the matched message */
-    size_t moved;               /* bytes handed to the transport, or arrived */
-    size_t granted;             /* send: bytes the receiver wants */
+    uint8_t *buf;              /* user's buffer, or copy in the pool */
+    void *pool;                /* the copy, NULL: buf is the user's */
+    struct wio_request *child; /* template: the round that runs, NULL = inactive */
+    size_t bytes;              /* send: length; receive: room */
+    size_t total;              /* receive: length of the matched message */
+    size_t moved;              /* bytes handed to the transport, or arrived */
+    size_t granted;            /* send: bytes the receiver wants */
     uint32_t envelope;
-    uint32_t cost;              /* credit this eager message or RTS took */
-    uint64_t remote;            /* receive: sender's request id */
-    int64_t seen_ns;            /* receive: first seen waiting by the stuck check; 0 = not yet */
+    uint32_t cost;   /* credit this eager message or RTS took */
+    uint64_t remote; /* receive: sender's request id */
+    int64_t seen_ns; /* receive: first seen waiting by the stuck check; 0 = not yet */
 };
 
 /** A message (or a request to send) that came before its receive. */
 struct wio_unexpected {
-    struct wio_held held;   /* first */
-    struct wio_list owned;  /* peer's list while incomplete, or early queue */
+    struct wio_held held;  /* first */
+    struct wio_list owned; /* peer's list while incomplete, or early queue */
     struct wio_peer *peer;
     struct wio_request *req; /* a receive that matched while the data was still arriving */
     uint64_t remote;         /* sender's request id, 0 = no DONE wanted */
@@ -91,45 +92,46 @@ struct wio_unexpected {
     uint8_t data[];
 };
 
-/** Credit of one direction pair; counted in WIO_CREDIT_UNITs, modulo 2^32. Reset when a link opens. */
+/** Credit of one direction pair; counted in WIO_CREDIT_UNITs, modulo 2^32. Reset when a link opens.
+ */
 struct wio_credit {
-    uint32_t limit;    /* sender: the peer's cumulative grant */
-    uint32_t used;     /* sender: cumulative use */
-    uint32_t granted;  /* receiver: cumulative grant we gave */
-    uint32_t taken;    /* receiver: cumulative use by the peer */
-    uint32_t announced;/* receiver: what the peer has been told */
-    uint32_t window;   /* receiver: how much the peer may have outstanding */
-    uint32_t reserved; /* receiver: the part of window taken from the budget */
-    uint32_t span;     /* sender: the first grant of this link, all that can ever be outstanding */
-    bool open;         /* sender: a grant has come on this link */
+    uint32_t limit;     /* sender: the peer's cumulative grant */
+    uint32_t used;      /* sender: cumulative use */
+    uint32_t granted;   /* receiver: cumulative grant we gave */
+    uint32_t taken;     /* receiver: cumulative use by the peer */
+    uint32_t announced; /* receiver: what the peer has been told */
+    uint32_t window;    /* receiver: how much the peer may have outstanding */
+    uint32_t reserved;  /* receiver: the part of window taken from the budget */
+    uint32_t span;      /* sender: the first grant of this link, all that can ever be outstanding */
+    bool open;          /* sender: a grant has come on this link */
 };
 
 /** State of a peer from first contact on. */
 struct wio_peer {
     uint32_t rank;
-    uint32_t epoch;            /* counts links */
+    uint32_t epoch; /* counts links */
     struct wio_iface *iface;
-    struct wio_ep *ep;         /* NULL: no link */
-    uint8_t link;              /* enum wio_ep_state, CLOSED when ep == NULL */
-    bool dead;                 /* failed, or left */
-    bool left;                 /* said goodbye */
+    struct wio_ep *ep; /* NULL: no link */
+    uint8_t link;      /* enum wio_ep_state, CLOSED when ep == NULL */
+    bool dead;         /* failed, or left */
+    bool left;         /* said goodbye */
     bool watched, active;
-    bool doomed;               /* a dial failed at once, or it is given up: to be failed */
-    bool silent;               /* finalize gave it up */
-    uint32_t piece;            /* payload bytes of the message that is arriving */
-    uint32_t moving;           /* receives with data on its way from this peer */
-    char *why;                 /* dead: reason, owned */
-    int64_t looked_ns;         /* first fruitless probe without a link; 0 = none */
-    int64_t linked_ns;         /* when the link was begun */
+    bool doomed;       /* a dial failed at once, or it is given up: to be failed */
+    bool silent;       /* finalize gave it up */
+    uint32_t piece;    /* payload bytes of the message that is arriving */
+    uint32_t moving;   /* receives with data on its way from this peer */
+    char *why;         /* dead: reason, owned */
+    int64_t looked_ns; /* first fruitless probe without a link; 0 = none */
+    int64_t linked_ns; /* when the link was begun */
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
-    uint32_t local_pending;    /* locally completed sends not yet written */
-    struct wio_list ctlq;      /* control messages waiting for a link */
-    struct wio_list sendq;     /* requests waiting for link or credit, in envelope order */
-    struct wio_list bulk;      /* requests with data to send, round robin */
-    struct wio_list owned;     /* all active requests with this peer */
-    struct wio_list partial;   /* unexpected messages still arriving */
-    struct wio_list early;     /* unexpected messages that overtook an envelope */
+    uint32_t local_pending;  /* locally completed sends not yet written */
+    struct wio_list ctlq;    /* control messages waiting for a link */
+    struct wio_list sendq;   /* requests waiting for link or credit, in envelope order */
+    struct wio_list bulk;    /* requests with data to send, round robin */
+    struct wio_list owned;   /* all active requests with this peer */
+    struct wio_list partial; /* unexpected messages still arriving */
+    struct wio_list early;   /* unexpected messages that overtook an envelope */
     struct wio_list active_node;
 };
 
@@ -150,53 +152,53 @@ struct wio_universe {
     struct wio_whoami who;
     struct wio_table *table;
     struct wio_counters ctr;
-    uint32_t serial;              /* tells handles of one universe from another's */
-    uint16_t allowed;             /* transports we may use, bit mask */
+    uint32_t serial;  /* tells handles of one universe from another's */
+    uint16_t allowed; /* transports we may use, bit mask */
 
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    _Atomic int want;             /* threads waiting for the lock */
-    int inside;                   /* application threads in a wait */
-    int sleepers;                 /* threads on `turn` */
-    bool polling;                 /* somebody drives the transports */
+    _Atomic int want; /* threads waiting for the lock */
+    int inside;       /* application threads in a wait */
+    int sleepers;     /* threads on `turn` */
+    bool polling;     /* somebody drives the transports */
     bool poller_asleep;
-    bool completed;               /* something completed since the poller looked */
-    int kick_fd;                  /* wakes the poller */
-    uint64_t calls;               /* library calls, for the service thread's "program is away" */
+    bool completed; /* something completed since the poller looked */
+    int kick_fd;    /* wakes the poller */
+    uint64_t calls; /* library calls, for the service thread's "program is away" */
 
     struct wio_iface *iface[WIO_TR_COUNT];
     struct wio_tr_attr attr[WIO_TR_COUNT];
-    struct wio_peer **peer;       /* by universe rank; NULL = never contacted */
-    struct wio_list active;       /* peers with bulk to pump */
-    struct wio_list closed_eps;   /* nodes of struct wio_grave */
+    struct wio_peer **peer;     /* by universe rank; NULL = never contacted */
+    struct wio_list active;     /* peers with bulk to pump */
+    struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
-    uint32_t deaths;              /* peers that failed or left */
-    struct wio_request **slab;    /* slabs of WIO_SLAB requests */
+    uint32_t deaths;           /* peers that failed or left */
+    struct wio_request **slab; /* slabs of WIO_SLAB requests */
     uint32_t nslabs;
-    struct wio_list free_reqs;    /* by node */
-    struct wio_pool ctl_pool;     /* control messages in flight */
-    struct wio_pool small_pool;   /* unexpected messages up to WIO_SMALL_HELD bytes */
+    struct wio_list free_reqs;  /* by node */
+    struct wio_pool ctl_pool;   /* control messages in flight */
+    struct wio_pool small_pool; /* unexpected messages up to WIO_SMALL_HELD bytes */
     struct wio_list groups;
     _Atomic uintptr_t last_group; /* the group checked last: most calls use the same one */
     uint64_t credit_left;         /* unexpected budget not promised to anyone, in units */
-    uint64_t credit_debt;         /* units that closed links hold beyond what was taken from the budget */
-    uint32_t burst;               /* sends since the last arrival or wait */
+    uint64_t credit_debt; /* units that closed links hold beyond what was taken from the budget */
+    uint32_t burst;       /* sends since the last arrival or wait */
     int64_t last_send_ns;
-    bool batched;                 /* something may be kept back by a transport */
-    bool stop_now;                /* the request the poller waits for is done: leave large strangers unread */
+    bool batched;  /* something may be kept back by a transport */
+    bool stop_now; /* the request the poller waits for is done: leave large strangers unread */
     struct wio_spin spin;
 
     pthread_t service;
     bool service_runs, service_stop;
-    int64_t service_wake_ns;      /* when the service thread looks next by itself */
-    int service_fd;               /* wakes the service thread */
-    int64_t dial_ns;              /* last dial of a silent source */
-    int64_t stuck_ns;             /* last wio_stuck_check */
-    int64_t looked_ns;            /* first fruitless probe of any source; 0 = none */
-    uint32_t dial_next;           /* any-source: member to dial next */
+    int64_t service_wake_ns; /* when the service thread looks next by itself */
+    int service_fd;          /* wakes the service thread */
+    int64_t dial_ns;         /* last dial of a silent source */
+    int64_t stuck_ns;        /* last wio_stuck_check */
+    int64_t looked_ns;       /* first fruitless probe of any source; 0 = none */
+    uint32_t dial_next;      /* any-source: member to dial next */
 
-    int *sizes;                   /* processes per PB, made on demand */
-    bool ending;                  /* finalize has begun */
+    int *sizes;  /* processes per PB, made on demand */
+    bool ending; /* finalize has begun */
     bool joined;
 };
 #define WIO_SMALL_HELD 256u
@@ -236,9 +238,12 @@ struct wio_peer *wio_peer_get(struct wio_universe *u, uint32_t rank);
 int wio_peer_connect(struct wio_universe *u, struct wio_peer *p);
 /** Cheapest transport both sides allow. @param why reason, also on failure. @return NULL: none */
 struct wio_iface *wio_peer_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy);
-void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool left, const char *text);
-int wio_peer_error(const struct wio_universe *u, const struct wio_peer *p); /* sets detail, returns PEER */
-/** A dial failed where the peer cannot be failed (upcalls, scans): the next round of progress does it. */
+void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool left,
+                   const char *text);
+int wio_peer_error(const struct wio_universe *u,
+                   const struct wio_peer *p); /* sets detail, returns PEER */
+/** A dial failed where the peer cannot be failed (upcalls, scans): the next round of progress does
+ * it. */
 void wio_peer_doom(struct wio_universe *u, struct wio_peer *p);
 /** "PB 1 rank 3" into buf. */
 const char *wio_peer_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n);
@@ -246,17 +251,17 @@ void wio_peer_free(struct wio_universe *u, struct wio_peer *p);
 extern const struct wio_upcalls wio_p2p_upcalls;
 
 /* ---- sending (send.c) ---- */
-void wio_send_start(struct wio_request *r);                      /* r->peer, buf, bytes, tag, space are set */
-void wio_send_pump(struct wio_universe *u, struct wio_peer *p);  /* what link and credit now allow */
+void wio_send_start(struct wio_request *r); /* r->peer, buf, bytes, tag, space are set */
+void wio_send_pump(struct wio_universe *u, struct wio_peer *p); /* what link and credit now allow */
 void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote); /* CTS came */
-void wio_send_acked(struct wio_request *r, bool refused);                         /* DONE came */
+void wio_send_acked(struct wio_request *r, bool refused);                        /* DONE came */
 /** Control message (CTS, DONE, CREDIT); msg->credit is filled in here. */
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags);
 void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p); /* the peer is gone */
 
 /* ---- receiving (recv.c, arrive.c) ---- */
-int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t peer, const uint8_t *msg, uint32_t bytes,
-                       struct wio_sink *sink);
+int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t peer, const uint8_t *msg,
+                       uint32_t bytes, struct wio_sink *sink);
 int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t peer, struct wio_sink *sink);
 void wio_arrive_abandon(void *user, uint32_t peer, struct wio_sink *sink);
 /** A receive met its message's envelope. */
@@ -267,9 +272,11 @@ void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_p
                      const struct wio_msg *msg);
 void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_unexpected *m);
 void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m);
-/** We are leaving: tell the senders of held messages that wait for an answer that none will come. */
+/** We are leaving: tell the senders of held messages that wait for an answer that none will come.
+ */
 void wio_recv_refuse_held(struct wio_universe *u);
-/** The same for one message that nobody waits for; @p m is freed. @return false: no answer is wanted, it is still held */
+/** The same for one message that nobody waits for; @p m is freed. @return false: no answer is
+ * wanted, it is still held */
 bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);
 /** Cancel every receive that has not matched. */
 void wio_recv_cancel_all(struct wio_universe *u);
@@ -279,8 +286,9 @@ void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
 /* ---- credit (credit.c) ---- */
 uint32_t wio_credit_cost(size_t bytes, bool rts);
 uint32_t wio_credit_available(const struct wio_peer *p);
-void wio_credit_open(struct wio_universe *u, struct wio_peer *p);   /* a link became ready: grant */
-void wio_credit_close(struct wio_universe *u, struct wio_peer *p);  /* a link ended: take the window back */
+void wio_credit_open(struct wio_universe *u, struct wio_peer *p); /* a link became ready: grant */
+void wio_credit_close(struct wio_universe *u,
+                      struct wio_peer *p); /* a link ended: take the window back */
 void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit);
 /** The cost of a message comes back: its receive has taken it, or it is dropped. */
 void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch);
@@ -293,22 +301,28 @@ void wio_flush(struct wio_universe *u);
 /** Free links whose CLOSED upcall has run. */
 void wio_bury(struct wio_universe *u);
 typedef bool (*wio_done_fn)(void *arg);
-/** Drive until done(arg). hint: request whose peer to look at first, may change over time (NULL fn = none).
+/** Drive until done(arg). hint: request whose peer to look at first, may change over time (NULL fn
+ * = none).
  *  @param deadline_ns INT64_MAX = none. @return 0, or TIMEOUT */
 int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct wio_request *hint,
                    const char *what, int64_t deadline_ns);
 int wio_service_thread_start(struct wio_universe *u);
 void wio_service_thread_stop(struct wio_universe *u);
-/** Once a second in a sleeping wait: dial silent sources, fail hopeless any-source receives, report. */
+/** Once a second in a sleeping wait: dial silent sources, fail hopeless any-source receives,
+ * report. */
 void wio_stuck_check(struct wio_universe *u, int64_t now);
-/** A fruitless probe: dial the source (WIO_ANY: silent members in turn) when that has lasted WAITIO_DIAL_AFTER. */
-void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64_t src, int64_t now);
-/** Dial peers without a link that operations are under way with: only a dial can tell whether they live. */
+/** A fruitless probe: dial the source (WIO_ANY: silent members in turn) when that has lasted
+ * WAITIO_DIAL_AFTER. */
+void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64_t src,
+                     int64_t now);
+/** Dial peers without a link that operations are under way with: only a dial can tell whether they
+ * live. */
 void wio_stuck_redial(struct wio_universe *u, int64_t now);
 /** Memory, lock and lists of a universe that has not joined. @return NULL: out of memory */
 struct wio_universe *wio_universe_new(void);
 /** Free everything at once; nothing is said to anybody. */
 void wio_universe_destroy(struct wio_universe *u);
-void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r, double seconds);
+void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r,
+                      double seconds);
 
 #endif

@@ -3,9 +3,9 @@
  * Waiting: spin as long as it pays, then sleep with every transport armed.
  *
  * Measured on two cores: a sleeping process needs 25 us to wake, so a few microseconds of pure
- * spinning and then yielding between polls catch the answers of a peer on another core. With both ranks
- * on one core the same yield hands the processor to the peer at once, while pure spinning burns whole
- * time slices. What yielding costs tells which case it is.
+ * spinning and then yielding between polls catch the answers of a peer on another core. With both
+ * ranks on one core the same yield hands the processor to the peer at once, while pure spinning
+ * burns whole time slices. What yielding costs tells which case it is.
  */
 #include "p2p/universe.h"
 
@@ -230,8 +230,8 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
                 rc = WAITIO_ERR_TIMEOUT;
             continue;
         }
-        struct poll_turn t = {.done = done, .arg = arg, .hint = hint, .what = what,
-                              .deadline_ns = deadline_ns};
+        struct poll_turn t = {
+            .done = done, .arg = arg, .hint = hint, .what = what, .deadline_ns = deadline_ns};
         u->polling = true;
         if (hint != NULL)
             hint->waited = true;

@@ -2,17 +2,18 @@
 /**
  * @file transport.h
  * The contract between p2p (above) and the transports (below). A transport moves *messages* - a
- * 40-byte p2p header that it does not understand, and a payload - between this process and one peer,
- * in order, each exactly once. It knows nothing of requests, matching, groups or credits; p2p knows
- * nothing of sockets or rings.
+ * 40-byte p2p header that it does not understand, and a payload - between this process and one
+ * peer, in order, each exactly once. It knows nothing of requests, matching, groups or credits; p2p
+ * knows nothing of sockets or rings.
  *
- * Objects: wio_transport (static descriptor) -> wio_iface (one per universe and transport: listeners,
- * event sets) -> wio_ep (one per peer: the link).
+ * Objects: wio_transport (static descriptor) -> wio_iface (one per universe and transport:
+ * listeners, event sets) -> wio_ep (one per peer: the link).
  *
  * Locking: every function below is called with the universe's engine lock held, unless it says
  * otherwise, and none of them sleeps. Upcalls run under the same lock, only from progress() and
- * progress_ep(), never from send(), connect(), flush() or close() - so that p2p is never re-entered.
- * An upcall may call send(), watch() and pend(), but not progress(), close() or free_ep().
+ * progress_ep(), never from send(), connect(), flush() or close() - so that p2p is never
+ * re-entered. An upcall may call send(), watch() and pend(), but not progress(), close() or
+ * free_ep().
  *
  * Unsupported slots are named stubs (wio_tr_no_*), never NULL.
  */
@@ -37,50 +38,57 @@ struct wio_tx;
 
 /** Capabilities and cost model. */
 struct wio_tr_attr {
-    uint32_t caps;           /* WIO_CAP_* */
-    double latency_s;        /* half round trip of a small message */
-    double bandwidth;        /* bytes per second */
-    size_t chunk;            /* best payload per message */
-    size_t eager_max;        /* messages up to here should not ask first */
+    uint32_t caps;    /* WIO_CAP_* */
+    double latency_s; /* half round trip of a small message */
+    double bandwidth; /* bytes per second */
+    size_t chunk;     /* best payload per message */
+    size_t eager_max; /* messages up to here should not ask first */
 };
 #define WIO_CAP_SAME_HOST 1u /* reaches processes of this host only */
 #define WIO_CAP_EVENT_FD 2u  /* event_fd() and arm() work; else next_poll_ns() says when to look */
 
-/** What one message to be sent looks like to the transport. Owned by p2p; fixed address until done. */
+/** What one message to be sent looks like to the transport. Owned by p2p; fixed address until done.
+ */
 struct wio_tx {
-    struct wio_list node;           /* the transport's while queued */
-    uint8_t msg[WIO_MSG_BYTES];     /* p2p header */
+    struct wio_list node;       /* the transport's while queued */
+    uint8_t msg[WIO_MSG_BYTES]; /* p2p header */
     const void *payload;
-    uint32_t bytes;                 /* of payload, <= WIO_PAYLOAD_MAX */
-    uint8_t flags;                  /* WIO_TX_* */
-    uint32_t sent;                  /* private to the transport */
-    /** Called exactly once from progress() iff send() returned WIO_TX_QUEUED: the bytes have left the
-     *  buffer's custody (err 0), or never will (err = WAITIO_ERR_PEER ...). The tx may be reused inside. */
+    uint32_t bytes; /* of payload, <= WIO_PAYLOAD_MAX */
+    uint8_t flags;  /* WIO_TX_* */
+    uint32_t sent;  /* private to the transport */
+    /** Called exactly once from progress() iff send() returned WIO_TX_QUEUED: the bytes have left
+     * the buffer's custody (err 0), or never will (err = WAITIO_ERR_PEER ...). The tx may be reused
+     * inside. */
     void (*done)(struct wio_tx *tx, int err);
 };
-#define WIO_TX_SMALL 1u  /* goes ahead of queued bulk messages (never ahead of other SMALL ones, never into the middle of a message) */
-#define WIO_TX_BATCH 2u  /* more will follow at once: may be kept back until flush(), progress*() or WIO_BATCH_BYTES */
+#define WIO_TX_SMALL                                                                               \
+    1u /* goes ahead of queued bulk messages (never ahead of other SMALL ones, never into the      \
+          middle of a message) */
+#define WIO_TX_BATCH                                                                               \
+    2u /* more will follow at once: may be kept back until flush(), progress*() or WIO_BATCH_BYTES \
+        */
 #define WIO_BATCH_BYTES (32u << 10)
 
 enum wio_tx_result {
-    WIO_TX_DONE = 0,    /* header and payload are copied or written; done() is not called */
-    WIO_TX_QUEUED = 1,  /* tx stays with the transport; done() comes exactly once */
+    WIO_TX_DONE = 0,   /* header and payload are copied or written; done() is not called */
+    WIO_TX_QUEUED = 1, /* tx stays with the transport; done() comes exactly once */
     /* < 0: WAITIO_ERR_*: nothing taken (closed or failed link) */
 };
 
-/** Where an arriving payload goes. Filled by on_message; the transport keeps it until on_payload. */
+/** Where an arriving payload goes. Filled by on_message; the transport keeps it until on_payload.
+ */
 struct wio_sink {
-    void *buf;      /* room for len bytes; may be NULL when len is 0 */
-    size_t len;     /* bytes beyond len, up to the payload's length, are read and thrown away */
-    void *cookie;   /* p2p's */
+    void *buf;    /* room for len bytes; may be NULL when len is 0 */
+    size_t len;   /* bytes beyond len, up to the payload's length, are read and thrown away */
+    void *cookie; /* p2p's */
     uint8_t msg[WIO_MSG_BYTES];
 };
 
 enum wio_ep_state {
     WIO_EP_CONNECTING, /* dialling, or waiting for the peer's dial after a lost tie-break */
     WIO_EP_READY,
-    WIO_EP_CLOSING,    /* goodbye said or heard, draining */
-    WIO_EP_CLOSED      /* no more upcalls; free_ep() may be called */
+    WIO_EP_CLOSING, /* goodbye said or heard, draining */
+    WIO_EP_CLOSED   /* no more upcalls; free_ep() may be called */
 };
 
 struct wio_upcalls {
@@ -88,28 +96,31 @@ struct wio_upcalls {
      * A message header has arrived (payload bytes follow, maybe 0).
      * @param peer     universe rank (proven by the handshake)
      * @param[out] sink where the payload goes
-     * @return 0; 1: not now: nothing was taken, progress() shall return as soon as it can and offer the message
-     *         again next time; < 0: protocol violation or out of memory: the transport closes the link with it
+     * @return 0; 1: not now: nothing was taken, progress() shall return as soon as it can and offer
+     * the message again next time; < 0: protocol violation or out of memory: the transport closes
+     * the link with it
      */
-    int (*on_message)(void *user, struct wio_ep *ep, uint32_t peer, const uint8_t msg[WIO_MSG_BYTES],
-                      uint32_t bytes, struct wio_sink *sink);
+    int (*on_message)(void *user, struct wio_ep *ep, uint32_t peer,
+                      const uint8_t msg[WIO_MSG_BYTES], uint32_t bytes, struct wio_sink *sink);
     /**
      * The payload is complete (called for every accepted message, also with 0 bytes).
-     * @return 0 to go on, 1 to stop: progress() shall return as soon as it can, keeping unread input for later
+     * @return 0 to go on, 1 to stop: progress() shall return as soon as it can, keeping unread
+     * input for later
      */
     int (*on_payload)(void *user, struct wio_ep *ep, uint32_t peer, struct wio_sink *sink);
     /** The payload of an accepted message will never be complete (link broke): release the sink. */
     void (*on_abandon)(void *user, uint32_t peer, struct wio_sink *sink);
     /**
-     * A link changed state. READY also for links the peer dialled (ep is then new to p2p: it asks for
-     * context with set_context). CLOSED: err 0 with reason CAP or FINALIZE for an orderly goodbye,
-     * WAITIO_ERR_* for a broken or refused link (text says what happened). All queued tx were given back
-     * by done() before. After CLOSED p2p calls free_ep (not from inside the upcall).
+     * A link changed state. READY also for links the peer dialled (ep is then new to p2p: it asks
+     * for context with set_context). CLOSED: err 0 with reason CAP or FINALIZE for an orderly
+     * goodbye, WAITIO_ERR_* for a broken or refused link (text says what happened). All queued tx
+     * were given back by done() before. After CLOSED p2p calls free_ep (not from inside the
+     * upcall).
      */
     void (*on_state)(void *user, struct wio_ep *ep, uint32_t peer, enum wio_ep_state state, int err,
                      enum wio_bye_reason reason, const char *text);
-    /** Connection cap: may this READY ep be closed now? (p2p: no unfinished eager message in either direction,
-     *  nothing pended.) Must not call back into the transport. */
+    /** Connection cap: may this READY ep be closed now? (p2p: no unfinished eager message in either
+     * direction, nothing pended.) Must not call back into the transport. */
     bool (*on_may_close)(void *user, struct wio_ep *ep, uint32_t peer);
 };
 
@@ -117,7 +128,8 @@ struct wio_iface_params {
     const struct wio_config *cfg;
     const struct wio_secret *secret;
     struct wio_log *log;
-    struct wio_counters *counters;   /* tx_*, rx_*, links, link_opens, link_evictions, strangers, auth_failures ... */
+    struct wio_counters
+        *counters; /* tx_*, rx_*, links, link_opens, link_evictions, strangers, auth_failures ... */
     const struct wio_upcalls *up;
     void *user;
 };
@@ -126,95 +138,110 @@ struct wio_iface_params {
 struct wio_iface {
     const struct wio_transport *tr;
     struct wio_iface_params p;
-    const struct wio_table *table;   /* NULL until start() */
+    const struct wio_table *table; /* NULL until start() */
 };
 /** Common head of every endpoint; transports embed it first. */
 struct wio_ep {
     struct wio_iface *iface;
-    uint32_t peer;                   /* universe rank */
-    uint8_t state;                   /* enum wio_ep_state, read-only for p2p */
-    void *context;                   /* p2p's */
+    uint32_t peer; /* universe rank */
+    uint8_t state; /* enum wio_ep_state, read-only for p2p */
+    void *context; /* p2p's */
 };
 
 enum wio_progress_how {
-    WIO_PROGRESS_FULL,    /* everything: called by application threads in calls (and the thread in WAITIO_PROGRESS=thread) */
-    WIO_PROGRESS_SERVICE  /* by the service thread: accept, handshake, write what is queued or batched, answer goodbyes and
-                             pings, notice deaths; read messages only from watched links (and closing ones) */
+    WIO_PROGRESS_FULL,   /* everything: called by application threads in calls (and the thread in
+                            WAITIO_PROGRESS=thread) */
+    WIO_PROGRESS_SERVICE /* by the service thread: accept, handshake, write what is queued or
+                            batched, answer goodbyes and pings, notice deaths; read messages only
+                            from watched links (and closing ones) */
 };
 
 struct wio_transport {
-    uint32_t size;        /* sizeof(struct wio_transport) */
+    uint32_t size; /* sizeof(struct wio_transport) */
     enum wio_transport_id id;
-    const char *name;     /* "tcp" */
+    const char *name; /* "tcp" */
 
-    /** Pure: capabilities and costs under this configuration. Opens nothing. @return 0; UNSUPPORTED when it cannot
-     *  work on this system, with the reason in wio_last_error. */
+    /** Pure: capabilities and costs under this configuration. Opens nothing. @return 0; UNSUPPORTED
+     * when it cannot work on this system, with the reason in wio_last_error. */
     int (*query)(const struct wio_config *cfg, struct wio_tr_attr *attr);
-    /** Open listeners and event sets; on failure leave nothing behind. Before joining: no table yet.
+    /** Open listeners and event sets; on failure leave nothing behind. Before joining: no table
+     * yet.
      *  @return 0; SYSTEM, LIMIT (fd limit: say the number and the need), CONFIG */
     int (*open)(const struct wio_iface_params *p, struct wio_iface **iface);
     /** Add what this interface publishes (addresses, port, token, caps bit) to the offer. */
     int (*address)(struct wio_iface *iface, struct wio_boot_offer *offer);
-    /** The universe has formed: identities and addresses are known. Strangers' and early members' connections that came
-     *  before simply waited in the backlog. */
+    /** The universe has formed: identities and addresses are known. Strangers' and early members'
+     * connections that came before simply waited in the backlog. */
     int (*start)(struct wio_iface *iface, const struct wio_table *table);
-    /** Can this interface reach the peer? Pure. @param why reason text either way ("same host, 10.0.0.2:4433 over eth0") */
+    /** Can this interface reach the peer? Pure. @param why reason text either way ("same
+     * host, 10.0.0.2:4433 over eth0") */
     bool (*reachable)(struct wio_iface *iface, uint32_t peer, char *why, size_t nwhy);
     /**
-     * The link to a peer, made if need be. Non-blocking, idempotent per peer: returns the existing ep (also one the peer
-     * dialled) unless it is CLOSING or CLOSED, in which case a new one is made whose dialling starts when the old one is
-     * closed. Simultaneous connects end in one link: the lower universe rank's dial survives; both sides keep their ep.
-     * While CONNECTING, send() queues. @return 0; NOROUTE, LIMIT, SYSTEM, NOMEM
+     * The link to a peer, made if need be. Non-blocking, idempotent per peer: returns the existing
+     * ep (also one the peer dialled) unless it is CLOSING or CLOSED, in which case a new one is
+     * made whose dialling starts when the old one is closed. Simultaneous connects end in one link:
+     * the lower universe rank's dial survives; both sides keep their ep. While CONNECTING, send()
+     * queues. @return 0; NOROUTE, LIMIT, SYSTEM, NOMEM
      */
     int (*connect)(struct wio_iface *iface, uint32_t peer, struct wio_ep **ep);
     /**
-     * Send one message after all earlier ones (see WIO_TX_SMALL). Tries to write at once (header and payload in one system
-     * call). Never blocks, never a partial result to the caller, no allocation for READY links on the fast path.
-     * @return enum wio_tx_result; < 0, nothing taken: BUSY on a CLOSING link (connect() makes a new one), on a CLOSED one
-     *         BUSY or the error that closed it
+     * Send one message after all earlier ones (see WIO_TX_SMALL). Tries to write at once (header
+     * and payload in one system call). Never blocks, never a partial result to the caller, no
+     * allocation for READY links on the fast path.
+     * @return enum wio_tx_result; < 0, nothing taken: BUSY on a CLOSING link (connect() makes a new
+     * one), on a CLOSED one BUSY or the error that closed it
      */
     int (*send)(struct wio_ep *ep, struct wio_tx *tx);
-    /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks queued). */
+    /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks
+     * queued). */
     size_t (*queued)(const struct wio_ep *ep);
     /** Write what WIO_TX_BATCH kept back, on all links. Cheap when there is nothing. */
     void (*flush)(struct wio_iface *iface);
-    /** p2p has (on) or no longer has (off) unfinished, locally completed business on the link that needs input from the
-     *  peer (credit): the service thread shall read it too. Cheap, idempotent. */
+    /** p2p has (on) or no longer has (off) unfinished, locally completed business on the link that
+     * needs input from the peer (credit): the service thread shall read it too. Cheap, idempotent.
+     */
     void (*watch)(struct wio_ep *ep, bool on);
     /**
      * Do what can be done without sleeping; the only place (with progress_ep) where upcalls run.
      * @return events handled (0 = nothing to do); < 0: the interface is broken
      */
     int (*progress)(struct wio_iface *iface, enum wio_progress_how how);
-    /** progress() for the data of one link only, the fast path of a wait that knows its source: tries to read at once.
-     *  Includes flush() of this link. Not a substitute: call progress() now and then. */
+    /** progress() for the data of one link only, the fast path of a wait that knows its source:
+     * tries to read at once. Includes flush() of this link. Not a substitute: call progress() now
+     * and then. */
     int (*progress_ep)(struct wio_ep *ep);
-    /** Descriptor that becomes readable when progress(how) has something to do; -1 = none. Fixed after open. */
+    /** Descriptor that becomes readable when progress(how) has something to do; -1 = none. Fixed
+     * after open. */
     int (*event_fd)(struct wio_iface *iface, enum wio_progress_how how);
     /**
-     * About to sleep on event_fd(how). @return 0: safe to sleep; 1: there is work now (kept-back input, batched output,
-     * ready links): call progress first. No lost wake-ups: anything that happens after a 0 makes the fd readable.
-     * For how = SERVICE it also (re)arms interest in queued output, handshakes and watched links, which stays disarmed
-     * while application threads are inside the library; p2p calls it when the last application thread leaves with
+     * About to sleep on event_fd(how). @return 0: safe to sleep; 1: there is work now (kept-back
+     * input, batched output, ready links): call progress first. No lost wake-ups: anything that
+     * happens after a 0 makes the fd readable. For how = SERVICE it also (re)arms interest in
+     * queued output, handshakes and watched links, which stays disarmed while application threads
+     * are inside the library; p2p calls it when the last application thread leaves with
      * needs_service() true, and when the service thread goes to sleep.
      */
     int (*arm)(struct wio_iface *iface, enum wio_progress_how how);
-    /** Is there unfinished work that must go on while no application thread is inside (queued or batched output, handshakes,
-     *  watched or closing links, unanswered peers)? O(1). */
+    /** Is there unfinished work that must go on while no application thread is inside (queued or
+     * batched output, handshakes, watched or closing links, unanswered peers)? O(1). */
     bool (*needs_service)(struct wio_iface *iface);
-    /** When progress(SERVICE) must run next for timers (handshake deadlines, liveness by TCP_INFO of links with unacknowledged
-     *  data, retries of dials), monotonic ns; INT64_MAX = never. Whoever sleeps on event_fd() sleeps no longer than this;
-     *  the next progress() of either kind then runs what is due. */
+    /** When progress(SERVICE) must run next for timers (handshake deadlines, liveness by TCP_INFO
+     * of links with unacknowledged data, retries of dials), monotonic ns; INT64_MAX = never.
+     * Whoever sleeps on event_fd() sleeps no longer than this; the next progress() of either kind
+     * then runs what is due. */
     int64_t (*next_timer_ns)(struct wio_iface *iface);
     /**
-     * Start an orderly close: everything queued is sent first, then GOODBYE(reason), half-close, read (and deliver) until the
-     * peer's GOODBYE and end of stream; then on_state(CLOSED). Idempotent. ABORT and ERROR do not wait for the peer.
+     * Start an orderly close: everything queued is sent first, then GOODBYE(reason), half-close,
+     * read (and deliver) until the peer's GOODBYE and end of stream; then on_state(CLOSED).
+     * Idempotent. ABORT and ERROR do not wait for the peer.
      */
     void (*close)(struct wio_ep *ep, enum wio_bye_reason reason);
-    /** Ask the peer's library for a sign of life: sends a PING frame, answered by PONG from whatever part of the peer's library
-     *  runs (its service thread while it computes). At most one unanswered PING per link; nothing while not READY/CLOSING. */
+    /** Ask the peer's library for a sign of life: sends a PING frame, answered by PONG from
+     * whatever part of the peer's library runs (its service thread while it computes). At most one
+     * unanswered PING per link; nothing while not READY/CLOSING. */
     void (*ping)(struct wio_ep *ep);
-    /** When bytes last came from the peer on this link (monotonic ns; 0 = never). Finalize tells slow from unresponsive by it. */
+    /** When bytes last came from the peer on this link (monotonic ns; 0 = never). Finalize tells
+     * slow from unresponsive by it. */
     int64_t (*heard_ns)(const struct wio_ep *ep);
     /** After on_state(CLOSED), or at the very end to drop whatever is left. */
     void (*free_ep)(struct wio_ep *ep);
@@ -234,13 +261,15 @@ int wio_tr_no_arm(struct wio_iface *iface, enum wio_progress_how how);      /* 0
 bool wio_tr_no_needs_service(struct wio_iface *iface);                      /* false */
 int64_t wio_tr_no_timer(struct wio_iface *iface);                           /* INT64_MAX */
 void wio_tr_no_ping(struct wio_ep *ep);
-int64_t wio_tr_no_heard(const struct wio_ep *ep);                           /* now: always responsive (self) */
+int64_t wio_tr_no_heard(const struct wio_ep *ep); /* now: always responsive (self) */
 void wio_tr_no_after_fork(struct wio_iface *iface);
 
 /** The built transports by id; NULL entry = not built (registry.c). */
 const struct wio_transport *wio_transport_get(enum wio_transport_id id);
-/** The same as WAITIO_WRAP wants it (wrap/): with its contract checked, and (whole process) socket calls torn by a seed. */
-const struct wio_transport *wio_transport_wrapped(enum wio_transport_id id, const struct wio_config *cfg, struct wio_log *lg);
+/** The same as WAITIO_WRAP wants it (wrap/): with its contract checked, and (whole process) socket
+ * calls torn by a seed. */
+const struct wio_transport *wio_transport_wrapped(enum wio_transport_id id,
+                                                  const struct wio_config *cfg, struct wio_log *lg);
 extern const struct wio_transport wio_transport_self;
 extern const struct wio_transport wio_transport_tcp;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file fuzz_engine.c
- * The engine between a program and peers that both do anything in any order: each input byte is the next
- * step - a call of the program, a message with chosen or plausible numbers, a payload, a link that opens or
- * ends, the transport letting go of what it holds. Afterwards everything must be accounted for.
+ * The engine between a program and peers that both do anything in any order: each input byte is the
+ * next step - a call of the program, a message with chosen or plausible numbers, a payload, a link
+ * that opens or ends, the transport letting go of what it holds. Afterwards everything must be
+ * accounted for.
  */
 #include "../unit/p2p_fake.h"
 
@@ -55,7 +56,8 @@ static void call(struct world *w)
     case 0:
     case 1:
         if (h->generation == 0)
-            (void)wio_isend(w->u, w->g, peer, w->buf[i], length(w), (int)pick(w, 3), pick(w, 8) == 7, h);
+            (void)wio_isend(w->u, w->g, peer, w->buf[i], length(w), (int)pick(w, 3),
+                            pick(w, 8) == 7, h);
         break;
     case 2:
     case 3:
@@ -85,7 +87,8 @@ static uint64_t some_id(struct world *w)
 {
     if (pick(w, 8) == 0 || fake.nsent == 0)
         return (uint64_t)pick(w, 4) << 32 | pick(w, 300);
-    const struct wio_msg *m = &fake.sent[(uint32_t)fake.nsent - 1 - pick(w, (uint32_t)fake.nsent)].msg;
+    const struct wio_msg *m =
+        &fake.sent[(uint32_t)fake.nsent - 1 - pick(w, (uint32_t)fake.nsent)].msg;
     return m->op == WIO_OP_CTS ? m->space : m->b;
 }
 
@@ -96,7 +99,8 @@ static void envelope(struct world *w, uint32_t peer, struct wio_msg *m, uint32_t
     m->a = length(w);
     m->b = pick(w, 2) ? 0 : 5;
     uint32_t strange = pick(w, 32);
-    m->envelope = strange == 7 ? pick(w, 20) : w->u->peer[peer]->recv_envelope + (strange == 6 ? 2 : 1);
+    m->envelope =
+        strange == 7 ? pick(w, 20) : w->u->peer[peer]->recv_envelope + (strange == 6 ? 2 : 1);
     if (m->op == WIO_OP_EAGER) {
         *bytes = (uint32_t)(pick(w, 2) ? m->a : m->a / 2);
         w->piece[peer] = m->envelope;
@@ -205,8 +209,8 @@ static void settle(struct world *w)
             require(w->u->slab[s][i].kind == WIO_REQ_FREE);
     for (uint32_t p = 1; p < FAKE_PEERS; p++) {
         const struct wio_peer *peer = w->u->peer[p];
-        require(wio_list_empty(&peer->owned) && wio_list_empty(&peer->partial) && peer->moving == 0 &&
-                wio_list_empty(&peer->early) && peer->local_pending == 0);
+        require(wio_list_empty(&peer->owned) && wio_list_empty(&peer->partial) &&
+                peer->moving == 0 && wio_list_empty(&peer->early) && peer->local_pending == 0);
     }
 }
 

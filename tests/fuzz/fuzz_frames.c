@@ -29,8 +29,8 @@ static uint8_t choose(struct choice *c)
     return c->n == 0 ? 0 : c->data[c->at++ % c->n];
 }
 
-static int on_message(void *user, struct wio_ep *ep, uint32_t peer, const uint8_t msg[WIO_MSG_BYTES],
-                      uint32_t bytes, struct wio_sink *sink)
+static int on_message(void *user, struct wio_ep *ep, uint32_t peer,
+                      const uint8_t msg[WIO_MSG_BYTES], uint32_t bytes, struct wio_sink *sink)
 {
     struct upper *u = user;
     (void)ep;
@@ -97,7 +97,8 @@ static bool on_may_close(void *user, struct wio_ep *ep, uint32_t peer)
     return false;
 }
 
-static const struct wio_upcalls upcalls = {on_message, on_payload, on_abandon, on_state, on_may_close};
+static const struct wio_upcalls upcalls = {on_message, on_payload, on_abandon, on_state,
+                                           on_may_close};
 
 /* Make the headers plausible: bit 0 of the mode repairs magic and version, bit 1 the numbers. */
 static void repair(uint8_t *p, size_t n, uint8_t mode)
@@ -181,8 +182,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t two = 2, zero = 0;
     struct wio_tab_host host = {.identity = 1, .naddr = 0};
     struct wio_tab_ep ep[2] = {{0, 1, 2, 0}, {0, 1, 2, 0}};
-    struct wio_table t = {.npb = 1, .nhosts = 1, .size = 2, .pb_size = &two, .pb_base = &zero,
-                          .host = &host, .ep = ep};
+    struct wio_table t = {.npb = 1,
+                          .nhosts = 1,
+                          .size = 2,
+                          .pb_size = &two,
+                          .pb_base = &zero,
+                          .host = &host,
+                          .ep = ep};
     struct wio_iface_params p = {&cfg, &secret, NULL, &ctr, &upcalls, &u};
     wio_config_defaults(&cfg);
     int pair[2];

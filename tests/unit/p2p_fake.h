@@ -2,8 +2,8 @@
 /**
  * @file p2p_fake.h
  * An engine without a network: a universe made by hand over a transport whose every answer the test
- * decides. What the engine sends is recorded; messages, states and done() are delivered by the test in
- * any order. Included by one test program each (everything is static).
+ * decides. What the engine sends is recorded; messages, states and done() are delivered by the test
+ * in any order. Included by one test program each (everything is static).
  */
 #ifndef P2P_FAKE_H
 #define P2P_FAKE_H
@@ -45,8 +45,8 @@ struct fake {
     int answer;     /* of send(): WIO_TX_DONE, WIO_TX_QUEUED or < 0 */
     int connect_rc; /* of connect() */
     int dials[FAKE_PEERS];
-    bool echo_bye;  /* peers answer our goodbye at once (in progress) */
-    int freed;      /* free_ep calls */
+    bool echo_bye;                  /* peers answer our goodbye at once (in progress) */
+    int freed;                      /* free_ep calls */
     void (*script)(struct fake *f); /* runs in progress() */
 };
 
@@ -102,7 +102,8 @@ static int fake_send(struct wio_ep *ep, struct wio_tx *tx)
             abort();
     }
     struct fake_sent *s = &fake.sent[fake.nsent++];
-    *s = (struct fake_sent){.to = ep->peer, .bytes = tx->bytes, .sum = fake_sum(tx->payload, tx->bytes)};
+    *s = (struct fake_sent){
+        .to = ep->peer, .bytes = tx->bytes, .sum = fake_sum(tx->payload, tx->bytes)};
     if (wio_msg_decode(tx->msg, tx->bytes, &s->msg, &why) != 0)
         abort(); /* the engine must never say what its peer would refuse */
     if (fake.answer == WIO_TX_QUEUED)
@@ -194,13 +195,26 @@ static void fake_dump(struct wio_iface *iface, struct wio_ep *ep, struct wio_str
 }
 
 static const struct wio_transport fake_transport = {
-    .size = sizeof(struct wio_transport), .id = WIO_TR_TCP, .name = "fake",
-    .reachable = fake_reachable, .connect = fake_connect, .send = fake_send,
-    .queued = fake_queued, .flush = fake_flush, .watch = fake_watch,
-    .progress = fake_progress, .progress_ep = fake_progress_ep, .event_fd = wio_tr_no_event_fd,
-    .arm = wio_tr_no_arm, .needs_service = wio_tr_no_needs_service,
-    .next_timer_ns = wio_tr_no_timer, .close = fake_close, .ping = fake_ping,
-    .heard_ns = fake_heard, .free_ep = fake_free_ep, .close_iface = fake_close_iface,
+    .size = sizeof(struct wio_transport),
+    .id = WIO_TR_TCP,
+    .name = "fake",
+    .reachable = fake_reachable,
+    .connect = fake_connect,
+    .send = fake_send,
+    .queued = fake_queued,
+    .flush = fake_flush,
+    .watch = fake_watch,
+    .progress = fake_progress,
+    .progress_ep = fake_progress_ep,
+    .event_fd = wio_tr_no_event_fd,
+    .arm = wio_tr_no_arm,
+    .needs_service = wio_tr_no_needs_service,
+    .next_timer_ns = wio_tr_no_timer,
+    .close = fake_close,
+    .ping = fake_ping,
+    .heard_ns = fake_heard,
+    .free_ep = fake_free_ep,
+    .close_iface = fake_close_iface,
     .dump = fake_dump,
 };
 
@@ -217,8 +231,14 @@ static struct wio_table *fake_table(uint32_t size)
     im->pb_size = size;
     for (uint32_t i = 0; i < size; i++)
         im->ep[i].caps = 1u << WIO_TR_TCP;
-    *t = (struct wio_table){.npb = 1, .nhosts = 1, .size = size, .pb_size = &im->pb_size,
-                            .pb_base = &im->pb_base, .host = &im->host, .ep = im->ep, .map = im};
+    *t = (struct wio_table){.npb = 1,
+                            .nhosts = 1,
+                            .size = size,
+                            .pb_size = &im->pb_size,
+                            .pb_base = &im->pb_base,
+                            .host = &im->host,
+                            .ep = im->ep,
+                            .map = im};
     return t;
 }
 

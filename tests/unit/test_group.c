@@ -126,8 +126,8 @@ static void spaces(void **unused)
                         *d = filtered(0, f, back), *e = NULL, *h = NULL;
     assert_int_equal(wio_group_from_range(&table, 0, 0, 10, &e), 0);
     assert_int_equal(wio_group_from_range(&table, 0, 0, 9, &h), 0);
-    assert_int_equal(a->space, b->space); /* the same group made twice is one space */
-    assert_int_equal(a->space, e->space); /* however it was made */
+    assert_int_equal(a->space, b->space);     /* the same group made twice is one space */
+    assert_int_equal(a->space, e->space);     /* however it was made */
     assert_int_not_equal(a->space, c->space); /* another id */
     assert_int_not_equal(a->space, d->space); /* another order */
     assert_int_not_equal(a->space, h->space); /* another member */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine over a scripted transport: every message and state in every order a peer, or an enemy who
- * knows the secret, can make. */
+/* The engine over a scripted transport: every message and state in every order a peer, or an enemy
+ * who knows the secret, can make. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,8 +80,8 @@ static void assert_pending(struct wio_handle h)
 
 static struct wio_msg envelope(uint8_t op, uint32_t number, int tag, uint64_t total, uint64_t id)
 {
-    return (struct wio_msg){.op = op, .tag = tag, .envelope = number, .space = g->space, .a = total,
-                            .b = id};
+    return (struct wio_msg){
+        .op = op, .tag = tag, .envelope = number, .space = g->space, .a = total, .b = id};
 }
 
 static int eager(uint32_t from, uint32_t number, int tag, uint64_t total, uint32_t bytes)
@@ -281,7 +281,8 @@ static void peer_death_fails_sends_in_every_state(void **unused)
     (void)unused;
     struct wio_handle queued = isend(2, BIG, 1); /* no link yet */
     fake_open(1, ROOM);
-    struct wio_handle asked = isend(1, BIG, 1), moving = isend(1, BIG, 2), ack = isend(1, MIDDLE, 3);
+    struct wio_handle asked = isend(1, BIG, 1), moving = isend(1, BIG, 2),
+                      ack = isend(1, MIDDLE, 3);
     fake.answer = WIO_TX_QUEUED;
     uint64_t id = fake.sent[1].msg.b;
     assert_int_equal(control(1, WIO_OP_CTS, 9, BIG, id), 0); /* a piece is with the transport now */
@@ -512,14 +513,15 @@ static void envelope_numbers_wrap_without_zero(void **unused)
     assert_int_equal(last_sent(WIO_OP_EAGER)->msg.envelope, 1);
 }
 
-/* A slot remembers nothing of its former life: here a send with the number of the message to come. */
+/* A slot remembers nothing of its former life: here a send with the number of the message to come.
+ */
 static void pieces_find_their_own_receive(void **unused)
 {
     (void)unused;
     fake_open(1, ROOM);
     fake_open(2, ROOM);
     u->peer[2]->send_envelope = 1;
-    assert_done(isend(2, 10, 1), 0); /* envelope 2, to somebody else */
+    assert_done(isend(2, 10, 1), 0);          /* envelope 2, to somebody else */
     struct wio_handle big = irecv(1, BIG, 6); /* lives in the slot of that send */
     assert_int_equal(fake_message(1, envelope(WIO_OP_RTS, 1, 6, BIG, 9), NULL, 0), 0);
     struct wio_handle h = irecv(1, MIDDLE, 5);
@@ -575,7 +577,8 @@ static void any_source_fails_when_nobody_is_left(void **unused)
     for (uint32_t i = 1; i < FAKE_PEERS; i++) {
         assert_pending(h);
         fake_open(i, ROOM);
-        fake_state(i, WIO_EP_CLOSED, i == 2 ? 0 : WAITIO_ERR_PEER, i == 2 ? WIO_BYE_FINALIZE : WIO_BYE_NONE);
+        fake_state(i, WIO_EP_CLOSED, i == 2 ? 0 : WAITIO_ERR_PEER,
+                   i == 2 ? WIO_BYE_FINALIZE : WIO_BYE_NONE);
     }
     assert_done(h, WAITIO_ERR_PEER);
     assert_done(irecv(WIO_ANY, 100, 5), WAITIO_ERR_PEER);
@@ -884,9 +887,10 @@ static void leaving_finds_out_about_the_dead_without_a_link(void **unused)
 {
     (void)unused;
     fake_open(1, ROOM);
-    isend(1, BIG, 5);                             /* asked */
-    fake_state(1, WIO_EP_CLOSED, 0, WIO_BYE_CAP); /* then the link is closed for want of descriptors */
-    fake.script = kill_what_is_dialled;           /* and the peer dies */
+    isend(1, BIG, 5); /* asked */
+    fake_state(1, WIO_EP_CLOSED, 0,
+               WIO_BYE_CAP);            /* then the link is closed for want of descriptors */
+    fake.script = kill_what_is_dialled; /* and the peer dies */
     int64_t begun = wio_os_now_ns();
     assert_int_equal(leave(), 0);
     assert_true(wio_os_now_ns() - begun < 10000000000);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matching against a model that a reader can check by eye: two plain arrays, searched from the front. */
+/* Matching against a model that a reader can check by eye: two plain arrays, searched from the
+ * front. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +41,8 @@ static uint64_t pick(uint64_t n)
 
 static uint64_t space_at(uint64_t i)
 {
-    static const uint64_t spaces[SPACES] = {128, 256, 0xdeadbeefcafe0000ULL}; /* same bin on purpose */
+    static const uint64_t spaces[SPACES] = {128, 256,
+                                            0xdeadbeefcafe0000ULL}; /* same bin on purpose */
     return spaces[i];
 }
 

@@ -78,7 +78,8 @@ static void svc_interest(struct tcp_link *l, uint8_t want)
 {
     if (l->fd < 0 || l->svc == want)
         return;
-    if (want != 0 && wio_list_linked(&l->hnode)) { /* back in the set for another reason: not hot any more */
+    if (want != 0 &&
+        wio_list_linked(&l->hnode)) { /* back in the set for another reason: not hot any more */
         wio_list_remove(&l->hnode);
         l->warmth = 0;
     }
@@ -102,8 +103,8 @@ static uint8_t svc_wanted(const struct tcp_link *l)
     return want;
 }
 
-/* Membership in a second event set costs every small message 2 % of its time. A link that the program
- * reads all the time does without, until arm() finds it quiet. */
+/* Membership in a second event set costs every small message 2 % of its time. A link that the
+ * program reads all the time does without, until arm() finds it quiet. */
 void wio_tcp_svc_hot(struct tcp_link *l)
 {
     if (l->svc != TCP_SVC_HUP || l->state != TCP_READY || ++l->warmth < TCP_HOT_READS)

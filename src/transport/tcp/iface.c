@@ -17,10 +17,10 @@ static int tcp_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
 
 static void init_lists(struct tcp_iface *f)
 {
-    struct wio_list *lists[] = {&f->links, &f->connecting, &f->lru,     &f->closing, &f->ready,
-                                &f->out,   &f->blocked,    &f->watched, &f->news,    &f->probe,
-                                &f->done,  &f->inbound,    &f->dials,   &f->grave,   &f->ghosts,
-                                &f->hot};
+    struct wio_list *lists[] = {&f->links, &f->connecting, &f->lru,     &f->closing,
+                                &f->ready, &f->out,        &f->blocked, &f->watched,
+                                &f->news,  &f->probe,      &f->done,    &f->inbound,
+                                &f->dials, &f->grave,      &f->ghosts,  &f->hot};
     for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++)
         wio_list_init(lists[i]);
 }

@@ -83,8 +83,8 @@ static void set_int(int fd, int level, int name, int value)
     (void)wio_os_setsockopt(fd, level, name, &value, sizeof value);
 }
 
-/* Silence of a host while nothing is outstanding: the kernel asks it, so that a receive that waits on a quiet
- * link learns within WAITIO_CONNECT_TIMEOUT, too, that nobody is there any more. */
+/* Silence of a host while nothing is outstanding: the kernel asks it, so that a receive that waits
+ * on a quiet link learns within WAITIO_CONNECT_TIMEOUT, too, that nobody is there any more. */
 static void keepalive(const struct tcp_iface *f, int fd)
 {
     int64_t s = f->connect_timeout / 1000000000LL;

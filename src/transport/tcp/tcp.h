@@ -27,7 +27,7 @@
 #define TCP_BULK_FIRST 1024u           /* ... and this much when the last payload was bulk */
 #define TCP_DIRECT_MIN 2048u           /* payload rest from which it is read into the sink */
 #define TCP_INLINE 512u                /* payloads up to here are copied behind the header */
-#define TCP_SHIFT_MIN 131072u      /* payloads from which a well placed copy pays for an ACK frame */
+#define TCP_SHIFT_MIN 131072u    /* payloads from which a well placed copy pays for an ACK frame */
 #define TCP_GATHER 16            /* queued messages per system call */
 #define TCP_BATCHES_MAX 64       /* batch buffers in use at once; beyond: write at once */
 #define TCP_ACK_FRAMES 64u       /* acknowledge at the latest after so many frames ... */
@@ -140,10 +140,10 @@ struct tcp_link {
     uint8_t hdr_have;  /* bytes of a torn header */
     uint8_t svc;       /* extra interest in the service set: TCP_SVC_* */
     int fd;
-    int err;   /* CLOSED: result for p2p */
-    int oserr; /* of a failed write */
-    uint8_t warmth;    /* reads since the service set was last asked for */
-    uint32_t hot_seq;  /* rx_seq when last found hot */
+    int err;          /* CLOSED: result for p2p */
+    int oserr;        /* of a failed write */
+    uint8_t warmth;   /* reads since the service set was last asked for */
+    uint32_t hot_seq; /* rx_seq when last found hot */
     uint32_t rx_seq, rx_unacked, rx_unacked_bytes;
     uint32_t rx_left, rx_pos, rx_crc_want, rx_crc_have;
     uint32_t keep_len;         /* input kept back: keep_len bytes at keep */
@@ -200,7 +200,7 @@ struct tcp_iface {
     int64_t connect_timeout; /* ns */
     struct wio_list links, connecting, lru, closing;
     struct wio_list ready, out, blocked, watched, news, probe;
-    struct wio_list hot; /* links outside the service set */
+    struct wio_list hot;  /* links outside the service set */
     struct wio_list done; /* wio_tx finished without error */
     struct wio_list inbound, dials, grave;
     struct wio_list ghosts; /* closed links that p2p never knew, freed with the grave */

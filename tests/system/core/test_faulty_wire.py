@@ -22,7 +22,13 @@ class Spoiled:
         for pb in (1, 0):
             here = f"127.0.0.{77 + pb}"
             p = u.process(
-                pb, 0, 1, 3, program, *args, env=dict(WAITIO_NETDEV="127.0.0.1", WAITIO_ADVERTISE=here)
+                pb,
+                0,
+                1,
+                3,
+                program,
+                *args,
+                env=dict(WAITIO_NETDEV="127.0.0.1", WAITIO_ADVERTISE=here),
             )
             if program == "actor":
                 p.begin("init 30")
@@ -65,7 +71,9 @@ class Spoiled:
 def test_pieces_at_any_byte(universe, policy):
     """Partial reads at any byte of handshake, header and payload. Guard: a reader that takes one recv for
     one frame fails at once."""
-    largest = 3000 if isinstance(policy, faults.Split) and getattr(policy, "largest", 0) == 7 else 200000
+    largest = (
+        3000 if isinstance(policy, faults.Split) and getattr(policy, "largest", 0) == 7 else 200000
+    )
     with Spoiled(universe(), policy, "traffic", 11, 2, 150, largest) as s:
         s.u.all_end(s.cast, 90)
         assert s.used() > 0

@@ -63,7 +63,9 @@ def net(root_only):
 
 def couple(u, net, program, *args, sides="ab", env=None):
     return [
-        u.process(pb, 0, 1, len(sides), program, *args, before=net.inside(side), env=(env or {}).get(pb))
+        u.process(
+            pb, 0, 1, len(sides), program, *args, before=net.inside(side), env=(env or {}).get(pb)
+        )
         for pb, side in enumerate(sides)
     ]
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that does what its standard input says, one command a line, and answers each command with
- * one line: "ok ..." or "error NUMBER text". The tests of bad days are written with it: they play
- * several actors against each other, and kill, stop or surprise them in between.
+ * A process that does what its standard input says, one command a line, and answers each command
+ * with one line: "ok ..." or "error NUMBER text". The tests of bad days are written with it: they
+ * play several actors against each other, and kill, stop or surprise them in between.
  *
  *   init T | finalize | initialized | rank | group NAME gid | pbgroup NAME gid pbid
  *   isend R G dst bytes tag seed | irecv R G src bytes tag | wait R seed | test R seed | cancel R
@@ -86,8 +86,7 @@ static void report(int rc, const struct slot *s, const waitio_status_t *st, uint
     size_t n = st->bytes < s->bytes ? st->bytes : s->bytes;
     long long wrong = seed == 0 ? -1 : (long long)wrong_at(s->buf, n, seed);
     if (rc != 0)
-        snprintf(line, sizeof line, "error %d %zu bytes, %s\n", rc, st->bytes,
-                 waitio_last_error());
+        snprintf(line, sizeof line, "error %d %zu bytes, %s\n", rc, st->bytes, waitio_last_error());
     else
         snprintf(line, sizeof line, "ok %zu %d %d %d %lld\n", st->bytes, st->source, st->tag,
                  st->cancelled, wrong);
@@ -134,11 +133,10 @@ static void do_send(char **w)
 {
     struct slot *s = fresh(w[1], (size_t)number(w[4]));
     fill(s->buf, s->bytes, (uint64_t)number(w[6]));
-    answer(w[0][0] == 'i'
-               ? waitio_isend(group_of(w[2]), (int)number(w[3]), s->buf, s->bytes,
-                              (waitio_tag_t)number(w[5]), &s->req)
-               : waitio_send_init(group_of(w[2]), (int)number(w[3]), s->buf, s->bytes,
-                                  (waitio_tag_t)number(w[5]), &s->req));
+    answer(w[0][0] == 'i' ? waitio_isend(group_of(w[2]), (int)number(w[3]), s->buf, s->bytes,
+                                         (waitio_tag_t)number(w[5]), &s->req)
+                          : waitio_send_init(group_of(w[2]), (int)number(w[3]), s->buf, s->bytes,
+                                             (waitio_tag_t)number(w[5]), &s->req));
 }
 
 static void do_recv(char **w)
@@ -225,9 +223,8 @@ static void do_suicide(char **w)
 static void do_group(char **w)
 {
     waitio_group_t *g = &groups[number(w[1]) % GROUPS];
-    answer(strcmp(w[0], "group") == 0
-               ? waitio_group_universe((int)number(w[2]), g)
-               : waitio_group_pb((int)number(w[2]), (int)number(w[3]), g));
+    answer(strcmp(w[0], "group") == 0 ? waitio_group_universe((int)number(w[2]), g)
+                                      : waitio_group_pb((int)number(w[2]), (int)number(w[3]), g));
 }
 
 static void do_simple(char **w)
@@ -273,8 +270,8 @@ static void run(char **w)
         const char *name;
         void (*call)(char **w);
     } table[] = {
-        {"wait", do_wait},   {"test", do_test},   {"probe", do_probe},   {"iprobe", do_probe},
-        {"isend", do_send},  {"psend", do_send},  {"irecv", do_recv},    {"precv", do_recv},
+        {"wait", do_wait},   {"test", do_test},     {"probe", do_probe},     {"iprobe", do_probe},
+        {"isend", do_send},  {"psend", do_send},    {"irecv", do_recv},      {"precv", do_recv},
         {"group", do_group}, {"pbgroup", do_group}, {"suicide", do_suicide},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)

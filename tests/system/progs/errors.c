@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * errors args  every bad argument of every call gives its code and changes nothing (a process alone)
- * errors late  calls before joining and after leaving (a process alone)
+ * errors args  every bad argument of every call gives its code and changes nothing (a process
+ * alone) errors late  calls before joining and after leaving (a process alone)
  */
 #include "common.h"
 
@@ -122,8 +122,10 @@ static int nobody(int pbid, int n)
 static void groups(void)
 {
     waitio_group_t none = NULL, gone = g, empty;
-    waitio_filter_func_t f[4] = {truef, truef, truef, truef}, no[4] = {nobody, nobody, nobody, nobody};
-    int order[4] = {1, 2, 3, 4}, negative[4] = {-1, 0, 0, 0}, n, bad[] = {0, 1, -1}, twice[] = {0, 0, -1};
+    waitio_filter_func_t f[4] = {truef, truef, truef, truef},
+                         no[4] = {nobody, nobody, nobody, nobody};
+    int order[4] = {1, 2, 3, 4}, negative[4] = {-1, 0, 0, 0}, n, bad[] = {0, 1, -1},
+        twice[] = {0, 0, -1};
     int *lists[4] = {bad, bad, bad, bad}, *doubled[4] = {twice, twice, twice, twice};
     CHECK(waitio_create_group(0, (waitio_filter_func_t *)NULL, order) == NULL, "NULL filters");
     CHECK(waitio_create_group(0, f, NULL) == NULL, "NULL order");
@@ -171,7 +173,8 @@ static void others(void)
     GIVES(WAITIO_ERR_ARG, waitio_dump(NULL));
     CHECK(waitio_counter_name(-1) == NULL && waitio_counter_name(100000) == NULL, "counter names");
     for (int code = -40; code <= 5; code++)
-        CHECK(waitio_strerror(code) != NULL && waitio_strerror(code)[0] != '\0', "strerror(%d)", code);
+        CHECK(waitio_strerror(code) != NULL && waitio_strerror(code)[0] != '\0', "strerror(%d)",
+              code);
     OK(waitio_get_version(NULL, NULL, NULL));
     OK(waitio_get_version(&n, NULL, NULL));
     CHECK(n == WAITIO_VERSION_MAJOR, "version %d", n);

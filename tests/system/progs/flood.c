@@ -2,8 +2,8 @@
 /*
  * Much at once:
  *   inflight N          every pair of neighbours has N requests pending in each direction
- *   unexpected N BYTES  all send N messages to rank 0, which receives them in the wrong order, later
- *   pool                rank 0 sends more than its send pool holds to rank 1, which computes
+ *   unexpected N BYTES  all send N messages to rank 0, which receives them in the wrong order,
+ * later pool                rank 0 sends more than its send pool holds to rank 1, which computes
  *   credit BYTES        all send more to rank 0 than it may hold, while it computes
  *   all2all ROUNDS      everybody with everybody, with few connections allowed
  *   idle                connect to everybody, print own memory per peer
@@ -108,7 +108,8 @@ static void pool(void)
 }
 
 /* WAITIO_UNEXPECTED_MAX=1M: nobody may make rank 0 hold more, however many shout. The receiver asks
- * for the messages in the order sent, with its library active all the time (a probe for nothing). */
+ * for the messages in the order sent, with its library active all the time (a probe for nothing).
+ */
 static void credit(size_t bytes)
 {
     int n = 400, flag;
@@ -127,7 +128,8 @@ static void credit(size_t bytes)
             for (int r = 1; r < size; r++) {
                 OK(waitio_irecv(g, r, in, bytes, i, &q));
                 OK(waitio_wait(&q));
-                CHECK(wrong_at(in, bytes, (uint64_t)r << 32 | (uint64_t)i) < 0, "message %d of %d", i, r);
+                CHECK(wrong_at(in, bytes, (uint64_t)r << 32 | (uint64_t)i) < 0, "message %d of %d",
+                      i, r);
             }
         free(in);
         top = counter("unexpected_max");
@@ -143,7 +145,8 @@ static void credit(size_t bytes)
 static void together(size_t n, uint64_t key, int tag)
 {
     waitio_req_t *q = must_alloc(2 * (size_t)size * sizeof *q);
-    char **out = must_alloc((size_t)size * sizeof *out), **in = must_alloc((size_t)size * sizeof *in);
+    char **out = must_alloc((size_t)size * sizeof *out),
+         **in = must_alloc((size_t)size * sizeof *in);
     for (int k = 0; k < size; k++) {
         int r = (me + k) % size;
         in[k] = must_alloc(n);
@@ -182,8 +185,8 @@ static uint64_t in_turn(size_t n, uint64_t key, int tag)
     return top;
 }
 
-/* Needs more connections than WAITIO_MAX_CONNECTIONS allows; nothing may get lost or doubled. Busy links
- * are never closed, so the bound holds for the rounds that talk to few at a time. */
+/* Needs more connections than WAITIO_MAX_CONNECTIONS allows; nothing may get lost or doubled. Busy
+ * links are never closed, so the bound holds for the rounds that talk to few at a time. */
 static void all2all(int rounds)
 {
     static const size_t sizes[] = {0, 40, 3000, 70000, 1500000};
@@ -214,7 +217,8 @@ static void idle(void)
     CHECK(before <= 32u * (unsigned)size + 4096, "%llu bytes for %d unused peers",
           (unsigned long long)before, size);
     for (int d = 1; d < size; d++)
-        OK(waitio_sendrecv(g, (me + d) % size, NULL, 0, 1, (me - d + size) % size, NULL, 0, 1, NULL));
+        OK(waitio_sendrecv(g, (me + d) % size, NULL, 0, 1, (me - d + size) % size, NULL, 0, 1,
+                           NULL));
     uint64_t each = (counter("peer_bytes") - before) / (unsigned)(size > 1 ? size - 1 : 1);
     CHECK(each > 0 && each <= 2048, "%llu bytes for a connected peer", (unsigned long long)each);
     printf("table %llu, connected peer %llu bytes\n", (unsigned long long)table,

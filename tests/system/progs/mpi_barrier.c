@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The deadlock that the service thread exists for (two MPI jobs: PB 0 of two processes, PB 1 of one).
- * PB 0 rank 0 sends small messages to PB 1; its waits return although nobody has connected yet; it then
- * blocks in its own MPI_Barrier. PB 1 receives, computes, and tells PB 0 rank 1 (the third party), which
- * only then enters the barrier. Whoever moves the bytes of a process that sits in MPI must be a thread.
+ * The deadlock that the service thread exists for (two MPI jobs: PB 0 of two processes, PB 1 of
+ * one). PB 0 rank 0 sends small messages to PB 1; its waits return although nobody has connected
+ * yet; it then blocks in its own MPI_Barrier. PB 1 receives, computes, and tells PB 0 rank 1 (the
+ * third party), which only then enters the barrier. Whoever moves the bytes of a process that sits
+ * in MPI must be a thread.
  */
 #include <mpi.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpi_ring STEPS [threads]: every universe rank passes a growing message around the ring of all processes of
- * all blocks, while the MPI of each block sums inside the block. Works in an MPI job of any flavour.
+ * mpi_ring STEPS [threads]: every universe rank passes a growing message around the ring of all
+ * processes of all blocks, while the MPI of each block sums inside the block. Works in an MPI job
+ * of any flavour.
  */
 #include <mpi.h>
 
@@ -25,7 +26,8 @@ int main(int argc, char **argv)
         size_t bytes = (size_t)(i % 10 == 9 ? 300000 : 10 * i);
         char *out = must_alloc(bytes), *in = must_alloc(bytes);
         fill(out, bytes, (uint64_t)(i * 1000 + me));
-        OK(waitio_sendrecv(g, (me + 1) % size, out, bytes, i, (me - 1 + size) % size, in, bytes, i, NULL));
+        OK(waitio_sendrecv(g, (me + 1) % size, out, bytes, i, (me - 1 + size) % size, in, bytes, i,
+                           NULL));
         CHECK(wrong_at(in, bytes, (uint64_t)(i * 1000 + (me - 1 + size) % size)) < 0, "step %d", i);
         int one = 1, sum = 0;
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -34,7 +36,8 @@ int main(int argc, char **argv)
         free(in);
     }
     if (argc < 3)
-        OK(waitio_finalize()); /* with a third word: leave it to the exit handler, as old programs do */
+        OK(waitio_finalize()); /* with a third word: leave it to the exit handler, as old programs
+                                  do */
     MPI_Finalize();
     printf("ring ok: rank %d of %d\n", me, size);
     return 0;

@@ -11,7 +11,8 @@ int main(int argc, char **argv)
         size_t bytes = (size_t)(i % 10 == 9 ? 300000 : 10 * i);
         char *out = must_alloc(bytes), *in = must_alloc(bytes);
         fill(out, bytes, (uint64_t)(i * 1000 + me));
-        OK(waitio_sendrecv(g, (me + 1) % size, out, bytes, i, (me - 1 + size) % size, in, bytes, i, NULL));
+        OK(waitio_sendrecv(g, (me + 1) % size, out, bytes, i, (me - 1 + size) % size, in, bytes, i,
+                           NULL));
         CHECK(wrong_at(in, bytes, (uint64_t)(i * 1000 + (me - 1 + size) % size)) < 0, "step %d", i);
         free(out);
         free(in);

@@ -47,7 +47,8 @@ static void self(void)
         waitio_req_t s, r;
         fill(a, n, i);
         OK(waitio_sendrecv(g, me, a, n, 1, me, b, n, 1, &st));
-        CHECK(st.bytes == n && st.source == me && wrong_at(b, n, i) < 0, "sendrecv to self, %zu", n);
+        CHECK(st.bytes == n && st.source == me && wrong_at(b, n, i) < 0, "sendrecv to self, %zu",
+              n);
         memset(b, 0, n);
         OK(waitio_isend(g, me, a, n, 2, &s)); /* sent before the receive is posted */
         OK(waitio_irecv(g, WAITIO_ANY_SOURCE, b, n, WAITIO_ANY_TAG, &r));
@@ -77,7 +78,8 @@ static void persistent(void)
                 GIVES(WAITIO_ERR_BUSY, waitio_start(&q[0]));
             OK(waitio_waitall(2, q, st));
             CHECK(st[0].bytes == bytes[k], "round gave %zu bytes", st[0].bytes);
-            CHECK(wrong_at(b, bytes[k], i * 2 + (uint64_t)(1 - me)) < 0, "round %d is wrong", (int)i);
+            CHECK(wrong_at(b, bytes[k], i * 2 + (uint64_t)(1 - me)) < 0, "round %d is wrong",
+                  (int)i);
         }
         OK(waitio_request_free(&q[0]));
         OK(waitio_request_free(&q[1]));
@@ -87,7 +89,8 @@ static void persistent(void)
     }
 }
 
-/* Too small a buffer: error with both sizes, the bytes that fit delivered, nothing written beyond. */
+/* Too small a buffer: error with both sizes, the bytes that fit delivered, nothing written beyond.
+ */
 static void too_long(void)
 {
     static const size_t sent[] = {1, 100, 60000, 300000, 3000000};
@@ -254,7 +257,8 @@ static void order(void)
     waitio_status_t st[N];
     OK(waitio_waitall(N, q, st));
     for (uint64_t i = 0; i < N; i++) {
-        CHECK(me == 0 || wrong_at(buf[i], st[i].bytes, i) < 0, "message %d is not in its place", (int)i);
+        CHECK(me == 0 || wrong_at(buf[i], st[i].bytes, i) < 0, "message %d is not in its place",
+              (int)i);
         free(buf[i]);
     }
 }

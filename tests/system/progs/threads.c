@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * threads [THREADS [ROUNDS]]: every thread of every process exchanges with its namesake in all other
- * processes, all at once, while one more thread of each process is blocked in a wait from first to
- * last. Without the turn-taking in wait this hangs; without the lock it corrupts.
+ * threads [THREADS [ROUNDS]]: every thread of every process exchanges with its namesake in all
+ * other processes, all at once, while one more thread of each process is blocked in a wait from
+ * first to last. Without the turn-taking in wait this hangs; without the lock it corrupts.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -27,15 +27,16 @@ static void *talk(void *arg)
         waitio_req_t q[2];
         waitio_status_t st[2];
         fill(out, n, key + (uint64_t)me);
-        OK(waitio_irecv(g, i % 3 ? from : WAITIO_ANY_SOURCE, in, MAXIMUM, t * 1000 + i % 1000, &q[0]));
+        OK(waitio_irecv(g, i % 3 ? from : WAITIO_ANY_SOURCE, in, MAXIMUM, t * 1000 + i % 1000,
+                        &q[0]));
         OK(waitio_isend(g, to, out, n, t * 1000 + i % 1000, &q[1]));
         if (i % 2)
             OK(waitio_waitall(2, q, st));
         else
             for (int flag = 0; !flag; sched_yield()) /* there are more threads than processors */
                 OK(waitio_testall(2, q, &flag, st));
-        CHECK(st[0].bytes == n && st[0].source == from, "thread %d round %d: %zu bytes from %d", t, i,
-              st[0].bytes, st[0].source);
+        CHECK(st[0].bytes == n && st[0].source == from, "thread %d round %d: %zu bytes from %d", t,
+              i, st[0].bytes, st[0].source);
         CHECK(wrong_at(in, n, key + (uint64_t)from) < 0, "thread %d round %d: contents", t, i);
     }
     free(out);

@@ -2,15 +2,15 @@
 /*
  * traffic SEED ROUNDS MESSAGES [MAXSIZE]: random messages against a model.
  *
- * From the seed every process computes the whole plan of a round: which messages travel in which group
- * from whom to whom, with which tags and sizes, and how each receiver asks for them. It then does its own part in
- * a random order and checks what arrived: contents, status, and the order that MPI's rules demand. With
- * the first receive a posted before b, and message x sent before y by the same source in the same group,
- * a must not have got y and b got x if a's pattern accepts x.
+ * From the seed every process computes the whole plan of a round: which messages travel in which
+ * group from whom to whom, with which tags and sizes, and how each receiver asks for them. It then
+ * does its own part in a random order and checks what arrived: contents, status, and the order that
+ * MPI's rules demand. With the first receive a posted before b, and message x sent before y by the
+ * same source in the same group, a must not have got y and b got x if a's pattern accepts x.
  *
- * How receives of one group at one receiver are posted is chosen so that no choice of the matching can
- * starve a receive: only exact ones; one wildcard kind throughout; exact ones first and full wildcards
- * for the rest; or probing, one by one, after everything else was started.
+ * How receives of one group at one receiver are posted is chosen so that no choice of the matching
+ * can starve a receive: only exact ones; one wildcard kind throughout; exact ones first and full
+ * wildcards for the rest; or probing, one by one, after everything else was started.
  */
 #include "common.h"
 
@@ -78,7 +78,7 @@ static void make_groups(void)
     group[0] = waitio_create_group(0, f, order);
     for (int p = 0; p < npb; p++)
         order[p] = 2 * (npb - p); /* reversed, with gaps */
-    int same = npb == 1; /* with one block these have the members of group 0 */
+    int same = npb == 1;          /* with one block these have the members of group 0 */
     group[1] = waitio_create_group(same ? 1 : 0, f, order);
     for (int p = 0; p < npb; p++)
         f[p] = even;
@@ -242,8 +242,9 @@ static void start_send(struct send *q, uint64_t *s)
     }
 }
 
-/* Which message of the plan is this? The oldest of its group, source and tag that no receive posted before
- * has got; contents tell (short messages may look alike, and then the rules demand the oldest). */
+/* Which message of the plan is this? The oldest of its group, source and tag that no receive posted
+ * before has got; contents tell (short messages may look alike, and then the rules demand the
+ * oldest). */
 static void identify(struct receive *r)
 {
     const waitio_status_t *st = &r->status;
@@ -344,7 +345,8 @@ static void check_order(void)
                 continue;
             const struct message *x = &plan[rb->message], *y = &plan[ra->message];
             if (x->src == y->src && accepts(ra, x))
-                DIE("overtaking: receive %d (src %d, tag %d) got message %d, receive %d got %d of the "
+                DIE("overtaking: receive %d (src %d, tag %d) got message %d, receive %d got %d of "
+                    "the "
                     "same source %d, group %d",
                     a, ra->src, ra->tag, ra->message, b, rb->message, x->src, x->group);
         }
