@@ -22,7 +22,7 @@ static void announce(struct wio_universe *u)
         wio_os_eventfd_set(u->kick_fd);
 }
 
-static bool needs_service(const struct wio_universe *u)
+bool wio_needs_service(const struct wio_universe *u)
 {
     for (int t = 0; t < WIO_TR_COUNT; t++)
         if (u->iface[t] != NULL && u->iface[t]->tr->needs_service(u->iface[t]))
@@ -44,7 +44,7 @@ void wio_leave(struct wio_universe *u)
         if (!u->service_runs) {
             if (u->batched)
                 wio_flush(u);
-        } else if (needs_service(u) && u->service_wake_ns > wio_os_now_ns() + WIO_SERVICE_SOON) {
+        } else if (wio_needs_service(u) && u->service_wake_ns > wio_os_now_ns() + WIO_SERVICE_SOON) {
             /* The program may compute for long now: the service thread keeps what we promised. */
             u->service_wake_ns = 0;
             wio_os_eventfd_set(u->service_fd);

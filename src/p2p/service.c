@@ -23,19 +23,11 @@ struct service {
     bool away;
 };
 
-static bool unfinished(struct wio_universe *u)
-{
-    for (int t = 0; t < WIO_TR_COUNT; t++)
-        if (u->iface[t] != NULL && u->iface[t]->tr->needs_service(u->iface[t]))
-            return true;
-    return !wio_list_empty(&u->active);
-}
-
 /* When to look again by ourselves. */
 static int64_t next_look(struct wio_universe *u, struct service *s, int64_t now)
 {
     int64_t wake = INT64_MAX;
-    if (unfinished(u)) {
+    if (wio_needs_service(u)) {
         s->quiet = 0;
         wake = now + s->tick_ns;
         s->tick_ns = s->tick_ns * 3 / 2 < TICK_MAX_NS ? s->tick_ns * 3 / 2 : TICK_MAX_NS;

@@ -298,6 +298,8 @@ void wio_enter(struct wio_universe *u);
 void wio_leave(struct wio_universe *u);
 int wio_progress(struct wio_universe *u, enum wio_progress_how how);
 void wio_flush(struct wio_universe *u);
+/** Is there work that must go on while no application thread is inside? */
+bool wio_needs_service(const struct wio_universe *u);
 /** Free links whose CLOSED upcall has run. */
 void wio_bury(struct wio_universe *u);
 typedef bool (*wio_done_fn)(void *arg);

@@ -418,6 +418,15 @@ static void rest_of_ack(struct tcp_link *l, const uint8_t *ack, uint32_t sent)
     b->len = WIO_HDR_BYTES;
 }
 
+/* A message went out in one call, in n bytes. */
+static int sent_whole(struct tcp_link *l, size_t n)
+{
+    l->tx_seq++;
+    acked(l);
+    note_write(l, n);
+    return WIO_TX_DONE;
+}
+
 /* Header and payload in one piece. */
 static int send_inline(struct tcp_link *l, struct wio_tx *tx)
 {
@@ -429,10 +438,7 @@ static int send_inline(struct tcp_link *l, struct wio_tx *tx)
     ssize_t n = wio_os_send(l->fd, buf, FRAME(tx));
     if (WIO_UNLIKELY(n != (ssize_t)FRAME(tx)))
         return send_partly(l, tx, buf, n);
-    l->tx_seq++;
-    acked(l);
-    note_write(l, (size_t)n);
-    return WIO_TX_DONE;
+    return sent_whole(l, (size_t)n);
 }
 
 /* The same behind an ACK frame; see copies_badly(). */
@@ -452,10 +458,7 @@ static int send_shifted(struct tcp_link *l, struct wio_tx *tx)
     n -= WIO_HDR_BYTES;
     if (WIO_UNLIKELY(n != (ssize_t)FRAME(tx)))
         return send_partly(l, tx, hdr, n);
-    l->tx_seq++;
-    acked(l);
-    note_write(l, (size_t)n);
-    return WIO_TX_DONE;
+    return sent_whole(l, (size_t)n);
 }
 
 /* Header, then the payload from the user's buffer, in one call. */
@@ -468,10 +471,7 @@ static int send_direct(struct tcp_link *l, struct wio_tx *tx)
     ssize_t n = wio_os_sendv(l->fd, iov, 2);
     if (WIO_UNLIKELY(n != (ssize_t)FRAME(tx)))
         return send_partly(l, tx, buf, n);
-    l->tx_seq++;
-    acked(l);
-    note_write(l, (size_t)n);
-    return WIO_TX_DONE;
+    return sent_whole(l, (size_t)n);
 }
 
 int wio_tcp_send(struct wio_ep *ep, struct wio_tx *tx)
