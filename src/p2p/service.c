@@ -142,5 +142,7 @@ void wio_service_thread_stop(struct wio_universe *u)
     pthread_mutex_unlock(&u->lock);
     wio_os_eventfd_set(u->service_fd);
     pthread_join(u->service, NULL);
+    pthread_mutex_lock(&u->lock); /* at exit other threads may still be inside */
     u->service_runs = false;
+    pthread_mutex_unlock(&u->lock);
 }

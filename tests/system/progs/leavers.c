@@ -51,6 +51,8 @@ int main(int argc, char **argv)
     if (strcmp(mode, "threads") == 0 && (pthread_create(&t[0], NULL, keep_testing, NULL) != 0 ||
                                          pthread_create(&t[1], NULL, keep_waiting, NULL) != 0))
         DIE("no threads");
+    for (int i = 0; strcmp(mode, "threads") == 0 && i < 2; i++)
+        pthread_detach(t[i]);
     usleep(50000);
     if (strcmp(mode, "finalize") == 0)
         OK(waitio_finalize());
