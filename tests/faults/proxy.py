@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A TCP proxy that spoils connections: it splits what it forwards into pieces of any size, delays them,
-stalls for a while, cuts a connection off (with or without a reset), or changes a byte.
+"""A TCP proxy that spoils connections: it splits what it forwards into pieces of any size,
+delays them, stalls for a while, cuts a connection off (with or without a reset), or changes a
+byte.
 
     with Proxy(("127.0.0.77", 4711), ("127.0.0.1", 4711), Split(seed=1)):
         ...
 
-A policy's piece(n, done) is asked for every piece: n bytes are there, done were forwarded before in this
-direction. It returns how many to forward (0 ends the connection) and may sleep."""
+A policy's piece(n, done) is asked for every piece: n bytes are there, done were forwarded before
+in this direction. It returns how many to forward (0 ends the connection) and may sleep."""
 
 import random
 import socket

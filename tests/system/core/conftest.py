@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plays universes: starts parallel blocks by hand or by a real mpiexec, talks to actors (progs/actor.c),
-and kills by id whatever is left when a test ends."""
+"""Plays universes: starts parallel blocks by hand or by a real mpiexec, talks to actors
+(progs/actor.c), and kills by id whatever is left when a test ends."""
 
 import itertools
 import os
@@ -38,7 +38,7 @@ def free_port():
         return s.getsockname()[1]
 
 
-class Ended(AssertionError):
+class EndedError(AssertionError):
     """The process ended where an answer was due."""
 
 
@@ -85,7 +85,7 @@ class Process:
             self.child.stdin.write(command + "\n")
             self.child.stdin.flush()
         except BrokenPipeError:
-            raise Ended(f"cannot tell {self.story()} to {command}") from None
+            raise EndedError(f"cannot tell {self.story()} to {command}") from None
 
     def answer(self, timeout=20.0):
         """Next line of an actor; seen_at tells when it came."""
@@ -94,7 +94,7 @@ class Process:
         except queue.Empty:
             raise AssertionError(f"no answer within {timeout} s from {self.story()}") from None
         if line is None:
-            raise Ended(f"ended ({self.child.wait()}): {self.story()}")
+            raise EndedError(f"ended ({self.child.wait()}): {self.story()}")
         return line
 
     def silent(self, seconds):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Peers that die or stop, in every phase. Killed: everything with it fails within 2 s, everything with
-others goes on. Stopped: nothing fails, all continues. Guards: without the close detection in the
-transport the `failed(..., timeout)` calls time out; with a detector that takes silence for death the
-SIGSTOP tests get an error where they demand silence."""
+"""Peers that die or stop, in every phase. Killed: everything with it fails within 2 s,
+everything with others goes on. Stopped: nothing fails, all continues. Guards: without the close
+detection in the transport the `failed(..., timeout)` calls time out; with a detector that takes
+silence for death the SIGSTOP tests get an error where they demand silence."""
 
 import signal
 import time
@@ -21,7 +21,8 @@ def trio(universe, **env):
 
 
 def contact(a, ra, b, rb):
-    """One message each way. Both are in a call until the link stands, as WAITIO_PROGRESS=poll needs."""
+    """One message each way. Both are in a call until the link stands, as WAITIO_PROGRESS=poll
+    needs."""
     for x, other in ((a, rb), (b, ra)):
         x.ok(f"irecv 61 0 {other} 10 600")
         x.ok(f"isend 60 0 {other} 10 600 3")
@@ -77,7 +78,8 @@ def test_receive_pending(universe):
 
 
 def test_any_source_waits_for_the_living(universe):
-    """A dead member does not fail a receive that a living one can satisfy; when all are dead it fails."""
+    """A dead member does not fail a receive that a living one can satisfy; when all are dead it
+    fails."""
     u, s, v, b = trio(universe)
     contact(s, 0, v, 1)
     contact(s, 0, b, 2)
@@ -268,8 +270,9 @@ def test_peer_that_left_in_order(universe):
 
 @pytest.mark.parametrize("progress", ["service", "poll"])
 def test_stopped_in_every_phase(universe, progress):
-    """Six pairs, each in another phase; all second halves are stopped for longer than death takes to
-    be noticed, then go on. Every operation must be pending meanwhile and succeed afterwards."""
+    """Six pairs, each in another phase; all second halves are stopped for longer than death
+    takes to be noticed, then go on. Every operation must be pending meanwhile and succeed
+    afterwards."""
     u = universe(WAITIO_PROGRESS=progress, WAITIO_UNEXPECTED_MAX=2 << 20, WAITIO_LINGER=30)
     cast = u.actors([6, 6])
     pairs = [(cast[i], i, cast[6 + i], 6 + i) for i in range(6)]
@@ -321,7 +324,8 @@ def test_stopped_in_every_phase(universe, progress):
 
 
 def test_computing_is_not_dead(universe):
-    """Without the library's attention, and without a service thread, for longer than anything waits."""
+    """Without the library's attention, and without a service thread, for longer than anything
+    waits."""
     u = universe(WAITIO_PROGRESS="poll", WAITIO_CONNECT_TIMEOUT=2)
     a, b = u.actors([1, 1])
     b.begin("sleep 5")  # no contact yet: not even the handshake is answered
@@ -381,7 +385,8 @@ def test_leaving_with_messages_in_flight(universe, how, progress, linked):
 
 
 def test_unresponsive_peer_is_given_up_at_finalize(universe):
-    """A stopped peer that owes an answer bounds finalize by WAITIO_LINGER; living ones are not hurried."""
+    """A stopped peer that owes an answer bounds finalize by WAITIO_LINGER; living ones are not
+    hurried."""
     u = universe(WAITIO_LINGER=2)
     a, b, c = u.actors([1, 1, 1])
     contact(a, 0, b, 1)

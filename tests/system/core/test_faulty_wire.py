@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A proxy (tests/faults/proxy.py) between the processes: what TCP may do must not be noticed, what breaks a
-connection must be told, and nothing may ever be delivered wrong."""
+"""A proxy (tests/faults/proxy.py) between the processes: what TCP may do must not be noticed,
+what breaks a connection must be told, and nothing may ever be delivered wrong."""
 
 import importlib.util
 import pathlib
@@ -69,8 +69,8 @@ class Spoiled:
     ids=["pieces", "crumbs", "delay"],
 )
 def test_pieces_at_any_byte(universe, policy):
-    """Partial reads at any byte of handshake, header and payload. Guard: a reader that takes one recv for
-    one frame fails at once."""
+    """Partial reads at any byte of handshake, header and payload. Guard: a reader that takes one
+    recv for one frame fails at once."""
     largest = (
         3000 if isinstance(policy, faults.Split) and getattr(policy, "largest", 0) == 7 else 200000
     )
@@ -95,8 +95,8 @@ def test_stall(universe):
 @pytest.mark.parametrize("reset", [True, False], ids=["reset", "truncate"])
 @pytest.mark.parametrize("after", [20, 150, 400, 70000, 2000000])
 def test_broken_connection_is_a_peer_error(universe, after, reset):
-    """In the handshake, in a header, in the middle of a payload: both ends get an error soon, the third
-    goes on. (A later release resumes the connection; until then this is the promise.)"""
+    """In the handshake, in a header, in the middle of a payload: both ends get an error soon,
+    the third goes on. (A later release resumes the connection; until then this is the promise.)"""
     u = universe(WAITIO_CONNECT_TIMEOUT=3)
     with Spoiled(u, faults.Cut(after, reset), "actor") as s:
         a, b, c = s.cast
@@ -114,8 +114,8 @@ def test_broken_connection_is_a_peer_error(universe, after, reset):
 
 @pytest.mark.parametrize("at", [1000, 300000, 1500000])
 def test_changed_payload_is_noticed_with_crc(universe, at):
-    """WAITIO_CRC=1: a turned bit ends the link, no wrong byte is delivered. Guard: without the check the
-    receiver's comparison of contents fails (last word of its answer)."""
+    """WAITIO_CRC=1: a turned bit ends the link, no wrong byte is delivered. Guard: without the
+    check the receiver's comparison of contents fails (last word of its answer)."""
     with Spoiled(universe(WAITIO_CRC=1), faults.Corrupt(at), "actor") as s:
         a, b, _ = s.cast
         a.ok("isend 1 0 1 3000000 1 5")

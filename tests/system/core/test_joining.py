@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Joining on bad days: wrong variables, wrong company, strangers at the door. Every refusal must name
-what is wrong on the side that has to act (the `texts` of fails); without the check named in each test
-the process would join, hang until its timeout, or fail with another code."""
+"""Joining on bad days: wrong variables, wrong company, strangers at the door. Every refusal must
+name what is wrong on the side that has to act (the `texts` of fails); without the check named in
+each test the process would join, hang until its timeout, or fail with another code."""
 
 import resource
 import signal
@@ -286,8 +286,8 @@ def drip(port, stop):
 
 
 def test_garbage_and_half_handshakes_at_the_rendezvous(universe):
-    """Members still join while strangers shout. Guard: a service that reads strangers in the order they
-    came, or believes a length, does not get through this."""
+    """Members still join while strangers shout. Guard: a service that reads strangers in the
+    order they came, or believes a length, does not get through this."""
     u = universe()
     a = u.process(0, 0, 1, 2, "actor")
     a.begin("init 30")
@@ -360,7 +360,8 @@ def many_descriptors():
 
 
 def test_ten_thousand_idle_strangers_at_the_rendezvous(universe, many_descriptors):
-    """Silent connections, as many as the test may hold: members still join, memory stays bounded."""
+    """Silent connections, as many as the test may hold: members still join, memory stays
+    bounded."""
     u = universe(WAITIO_INIT_TIMEOUT=60)
     a = u.process(0, 0, 1, 2, "actor")
     a.begin("init 60")
@@ -402,7 +403,8 @@ def test_ten_thousand_idle_strangers_at_a_member(universe, many_descriptors):
 
 
 def test_wrong_protocol_version_is_told(universe):
-    """A fake client of another release gets a REFUSE that says so; the service logs it and goes on."""
+    """A fake client of another release gets a REFUSE that says so; the service logs it and goes
+    on."""
     u = universe()
     a = u.process(0, 0, 1, 2, "actor")
     a.begin("init 30")
@@ -468,8 +470,8 @@ def test_port_taken_by_another_universe(universe):
 
 
 def test_two_universes_with_one_job_id(universe):
-    """Same user, same id, same port: nobody joins the wrong run. The second run's PB 0 is told, or waits
-    and gets a universe of its own after the first is complete."""
+    """Same user, same id, same port: nobody joins the wrong run. The second run's PB 0 is told,
+    or waits and gets a universe of its own after the first is complete."""
     u1, u2 = universe(), universe(WAITIO_INIT_TIMEOUT=12)
     u2.set(WAITIO_MASTER_PORT=u1.port, HOME=u1.folder, WAITIO_JOB_ID=u1.env["WAITIO_JOB_ID"])
     first = [u1.process(pb, 0, 1, 2, "actor") for pb in (0, 1)]

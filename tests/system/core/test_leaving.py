@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Leaving with unfinished business: messages that nobody will ever receive, threads still inside."""
+"""Leaving with unfinished business: messages that nobody will ever receive, threads still
+inside."""
 
 import pytest
 

@@ -46,7 +46,8 @@ def test_self(universe, blocks):
 
 
 def test_truncation_tells_both_sizes(universe):
-    """Guard: without the room check in the receiver the third actor's memory would be overwritten."""
+    """Guard: without the room check in the receiver the third actor's memory would be
+    overwritten."""
     a, b = universe().actors([1, 1])
     for size in (1000, 300000, 5 * MIB):
         a.ok(f"isend 1 0 1 {size} 5 77")
@@ -107,8 +108,8 @@ def test_unexpected_memory_is_bounded(universe, blocks, size):
 
 @pytest.mark.parametrize("progress", ["service", "poll"])
 def test_connection_cap(universe, progress):
-    """12 processes, all with all, 3 connections each. Guard: without the cap links exceed it and the
-    program says so; without order across links it finds wrong contents."""
+    """12 processes, all with all, 3 connections each. Guard: without the cap links exceed it and
+    the program says so; without order across links it finds wrong contents."""
     u = universe(WAITIO_MAX_CONNECTIONS=3, WAITIO_PROGRESS=progress)
     u.go([4, 8], "flood", "all2all", 12, timeout=120)
 

@@ -59,7 +59,8 @@ def test_barrier_while_small_messages_are_on_their_way(universe, flavours):
 
 
 def test_barrier_needs_the_service_thread(universe):
-    """The guard taken out: without the thread the same program hangs, so the test above can fail."""
+    """The guard taken out: without the thread the same program hangs, so the test above can
+    fail."""
     u = universe(WAITIO_PROGRESS="poll")
     cast = [u.mpi("openmpi", 0, 2, 2, "mpi_barrier"), u.mpi("mpich", 1, 1, 2, "mpi_barrier")]
     with pytest.raises(AssertionError, match="not all ended"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two network namespaces joined by a veth pair: separate hosts as far as the library can tell. IPv4,
-IPv6, device choice, and a cable that is pulled."""
+"""Two network namespaces joined by a veth pair: separate hosts as far as the library can tell.
+IPv4, IPv6, device choice, and a cable that is pulled."""
 
 import itertools
 import os
@@ -115,8 +115,9 @@ def test_no_route_to_another_host(universe, net):
 
 @pytest.mark.parametrize("pending", ["isend 1 0 2 30000000 1 5", "irecv 1 0 2 100 1"])
 def test_unreachable(universe, net, pending):
-    """The cable is pulled: no acknowledgement from the host for WAITIO_CONNECT_TIMEOUT (default 30 s,
-    here 4 s) is an error; others go on. Guard: without the probe of the host the wait never ends."""
+    """The cable is pulled: no acknowledgement from the host for WAITIO_CONNECT_TIMEOUT (default
+    30 s, here 4 s) is an error; others go on. Guard: without the probe of the host the wait
+    never ends."""
     u = universe(WAITIO_MASTER_HOST="10.99.7.1", WAITIO_CONNECT_TIMEOUT=4)
     a, b, far = joined(u, couple(u, net, "actor", sides="aab"))
     for x, y, rx, ry in ((a, far, 0, 2), (b, far, 1, 2)):
@@ -160,7 +161,8 @@ def test_short_interruption_is_survived(universe, net):
 
 
 def test_stopped_for_longer_than_the_limit(universe, net):
-    """Its host acknowledges, it does not read: alive, however long (TCP_INFO, not a user timeout)."""
+    """Its host acknowledges, it does not read: alive, however long (TCP_INFO, not a user
+    timeout)."""
     u = universe(WAITIO_MASTER_HOST="10.99.7.1", WAITIO_CONNECT_TIMEOUT=2)
     a, b = joined(u, couple(u, net, "actor"))
     b.ok("irecv 1 0 0 90000000 1")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random traffic against a model (progs/traffic.c): sizes, tags, wildcards, groups, orders of posting,
-probes, cancels, persistent sends. Guards: a match that overtakes, a lost or doubled message, a wrong
-byte or status each end the program with a line that says so."""
+"""Random traffic against a model (progs/traffic.c): sizes, tags, wildcards, groups, orders of
+posting, probes, cancels, persistent sends. Guards: a match that overtakes, a lost or doubled
+message, a wrong byte or status each end the program with a line that says so."""
 
 import time
 
