@@ -268,23 +268,8 @@ def test_peer_that_left_in_order(universe):
 # ---- stopped, not dead ----
 
 
-@pytest.mark.parametrize("progress", ["service", "poll"])
-def test_stopped_in_every_phase(universe, progress):
-    """Six pairs, each in another phase; all second halves are stopped for longer than death
-    takes to be noticed, then go on. Every operation must be pending meanwhile and succeed
-    afterwards."""
-    u = universe(WAITIO_PROGRESS=progress, WAITIO_UNEXPECTED_MAX=2 << 20, WAITIO_LINGER=30)
-    cast = u.actors([6, 6])
-    pairs = [(cast[i], i, cast[6 + i], 6 + i) for i in range(6)]
-    for s, rs, v, rv in pairs[1:]:
-        contact(s, rs, v, rv)
-    for _, _, v, rv in pairs:
-        if rv == 9:  # has promised a buffer for a transfer
-            v.ok(f"irecv 1 0 3 {BIG} 1")
-        if rv == 10:
-            v.ok(f"isend 1 0 4 {BIG} 1 5")
-    for _, _, v, _ in pairs:
-        v.stop()
+def begin_all_phases(pairs):
+    """What the first halves want from the second halves, which are stopped by now."""
     waits = {
         0: "isend 1 0 6 100 1 5",  # no contact yet
         1: "irecv 1 0 7 100 1",  # idle
@@ -301,11 +286,10 @@ def test_stopped_in_every_phase(universe, progress):
     pairs[0][0].was_ok(pairs[0][0].answer())  # completes locally although nobody answers
     pairs[0][0].ok("irecv 2 0 6 100 2")
     pairs[0][0].begin("wait 2 5")
-    time.sleep(4.0)
-    for i in (0, 1, 2, 3, 5):
-        pairs[i][0].silent(0.01)
-    for _, _, v, _ in pairs:
-        v.resume()
+
+
+def end_all_phases(pairs):
+    """The second halves live again and do their part: everything succeeds."""
     for i, command in ((0, "100"), (2, "3000000"), (5, "100")):
         v, rs = pairs[i][2], pairs[i][1]
         v.ok(f"irecv 2 0 {rs} {command} 1")
@@ -316,10 +300,32 @@ def test_stopped_in_every_phase(universe, progress):
     pairs[4][2].ok("wait 1 0", timeout=30)
     for i in (0, 1, 2, 3, 4):
         assert pairs[i][0].was_ok(pairs[i][0].answer(30))[-1] == "-1"
-    for a in cast:
-        if a is not pairs[5][0]:
-            a.begin("finalize")
-    for a in cast:
+
+
+@pytest.mark.parametrize("progress", ["service", "poll"])
+def test_stopped_in_every_phase(universe, progress):
+    """Six pairs, each in another phase; all second halves are stopped for longer than death takes
+    to be noticed, then go on. Every operation must be pending meanwhile and succeed afterwards."""
+    u = universe(WAITIO_PROGRESS=progress, WAITIO_UNEXPECTED_MAX=2 << 20, WAITIO_LINGER=30)
+    cast = u.actors([6, 6])
+    pairs = [(cast[i], i, cast[6 + i], 6 + i) for i in range(6)]
+    for s, rs, v, rv in pairs[1:]:
+        contact(s, rs, v, rv)
+    pairs[3][2].ok(f"irecv 1 0 3 {BIG} 1")  # has promised a buffer for a transfer
+    pairs[4][2].ok(f"isend 1 0 4 {BIG} 1 5")
+    for _, _, v, _ in pairs:
+        v.stop()
+    begin_all_phases(pairs)
+    time.sleep(4.0)
+    for i in (0, 1, 2, 3, 5):
+        pairs[i][0].silent(0.01)
+    for _, _, v, _ in pairs:
+        v.resume()
+    end_all_phases(pairs)
+    rest = [a for a in cast if a is not pairs[5][0]]
+    for a in rest:
+        a.begin("finalize")
+    for a in [pairs[5][0], *rest]:
         a.was_ok(a.answer(40), "finalize")
 
 

@@ -191,46 +191,67 @@ static void cancel(void)
     OK(waitio_wait(&r));
 }
 
+enum { BATCH = 40 };
+static int batch_in[BATCH], batch_out[BATCH];
+
+static void complete_by_waitany(waitio_req_t *r)
+{
+    int index;
+    waitio_status_t st;
+    for (int i = 0; i < BATCH; i++) {
+        OK(waitio_waitany(BATCH, r, &index, &st));
+        CHECK(index >= 0 && index < BATCH && st.tag == index && batch_in[index] == batch_out[index],
+              "waitany gave index %d, tag %d", index, st.tag);
+    }
+    OK(waitio_waitany(BATCH, r, &index, &st));
+    CHECK(index == WAITIO_UNDEFINED, "index %d of an array of null handles", index);
+}
+
+static void complete_by_testany(waitio_req_t *r)
+{
+    int index, flag;
+    waitio_status_t st;
+    for (int seen = 0; seen < BATCH; seen += flag) {
+        OK(waitio_testany(BATCH, r, &index, &flag, &st));
+        CHECK(!flag || (index >= 0 && batch_in[index] == batch_out[index]), "testany index %d",
+              index);
+    }
+    OK(waitio_testany(BATCH, r, &index, &flag, &st));
+    CHECK(flag && index == WAITIO_UNDEFINED, "testany of null handles");
+}
+
+static void complete_by_testall(waitio_req_t *r)
+{
+    waitio_status_t st[BATCH];
+    for (int flag = 0; !flag;)
+        OK(waitio_testall(BATCH, r, &flag, st));
+    CHECK(st[7].tag == 7 && st[7].bytes == sizeof batch_in[0], "testall's status");
+}
+
+static void complete_by_waitall(waitio_req_t *r)
+{
+    waitio_status_t st[BATCH];
+    OK(waitio_waitall(BATCH, r, st));
+    CHECK(st[7].tag == 7 && st[7].bytes == sizeof batch_in[0], "waitall's status");
+}
+
 static void any_and_all(void)
 {
-    enum { N = 40 };
-    int v[N], w[N], index, flag, seen = 0;
-    waitio_req_t r[N], s[N];
-    waitio_status_t st, sts[N];
+    static void (*const complete[])(waitio_req_t *) = {complete_by_waitany, complete_by_testany,
+                                                       complete_by_testall, complete_by_waitall};
+    waitio_req_t r[BATCH], s[BATCH];
     for (int round = 0; round < 20; round++) {
-        for (int i = 0; i < N; i++) {
-            v[i] = -1;
-            w[i] = 1000 * round + i;
-            OK(waitio_irecv(g, 1 - me, &v[i], sizeof v[i], i, &r[i]));
+        for (int i = 0; i < BATCH; i++) {
+            batch_in[i] = -1;
+            batch_out[i] = 1000 * round + i;
+            OK(waitio_irecv(g, 1 - me, &batch_in[i], sizeof batch_in[i], i, &r[i]));
         }
-        for (int i = N; i-- > 0;)
-            OK(waitio_isend(g, 1 - me, &w[i], sizeof w[i], i, &s[i]));
-        if (round % 4 == 0) {
-            for (int i = 0; i < N; i++) {
-                OK(waitio_waitany(N, r, &index, &st));
-                CHECK(index >= 0 && index < N && st.tag == index && v[index] == w[index],
-                      "waitany gave index %d, tag %d", index, st.tag);
-            }
-            OK(waitio_waitany(N, r, &index, &st));
-            CHECK(index == WAITIO_UNDEFINED, "index %d of an array of null handles", index);
-        } else if (round % 4 == 1) {
-            for (flag = 0; !flag;)
-                OK(waitio_testall(N, r, &flag, sts));
-        } else if (round % 4 == 2) {
-            for (seen = 0; seen < N;) {
-                OK(waitio_testany(N, r, &index, &flag, &st));
-                CHECK(!flag || (index >= 0 && v[index] == w[index]), "testany index %d", index);
-                seen += flag;
-            }
-            OK(waitio_testany(N, r, &index, &flag, &st));
-            CHECK(flag && index == WAITIO_UNDEFINED, "testany of null handles");
-        } else {
-            OK(waitio_waitall(N, r, sts));
-            CHECK(sts[7].tag == 7 && sts[7].bytes == sizeof v[0], "waitall's status");
-        }
-        OK(waitio_waitall(N, s, NULL));
-        for (int i = 0; i < N; i++)
-            CHECK(v[i] == w[i], "message %d holds %d", i, v[i]);
+        for (int i = BATCH; i-- > 0;)
+            OK(waitio_isend(g, 1 - me, &batch_out[i], sizeof batch_out[i], i, &s[i]));
+        complete[round % 4](r);
+        OK(waitio_waitall(BATCH, s, NULL));
+        for (int i = 0; i < BATCH; i++)
+            CHECK(batch_in[i] == batch_out[i], "message %d holds %d", i, batch_in[i]);
     }
 }
 
