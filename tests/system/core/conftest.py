@@ -278,6 +278,8 @@ class Universe:
             except subprocess.TimeoutExpired:
                 stories = "\n".join(q.story() for q in cast)
                 raise AssertionError(f"not all ended within {timeout} s:\n{stories}") from None
+        for p in cast:
+            p.reader.join(5)  # what was printed last has arrived, too
         bad = [p.story() for p in cast if p.child.returncode != 0]
         assert not bad, "\n".join(bad)
 
