@@ -59,7 +59,7 @@ static int on_reg(struct ld_follower *f, const uint8_t *p, size_t n)
     if (count != 1 || !f->have_host || f->m != NULL)
         return wio_fail(WAITIO_ERR_PROTOCOL, "a follower registers once, itself");
     wio_boot_reg_at(p, 0, &reg);
-    f->m = ld_add_member(f->l, &reg, &f->host, f);
+    f->m = wio_ld_add_member(f->l, &reg, &f->host, f);
     return f->m != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "follower");
 }
 
@@ -72,7 +72,7 @@ static int down_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *
     case WIO_BOOT_REG:
         return on_reg(f, p, n);
     case WIO_BOOT_QUERY:
-        ld_up_ask(f->l);
+        wio_ld_up_ask(f->l);
         send_progress(f);
         return 0;
     default:
@@ -93,7 +93,7 @@ static void drop(struct ld_follower *f)
     if (f->m != NULL) {
         wio_debug(l->j->log, WIO_C_BOOT, "PB %u rank %u (pid %u) left while joining: %s",
                   f->m->reg.pbid, f->m->reg.rank, f->m->reg.pid, f->bc.text);
-        ld_up_leave(l, f->m);
+        wio_ld_up_leave(l, f->m);
         wio_list_remove(&f->m->node);
         wio_os_free(f->m);
         f->m = NULL;
@@ -129,7 +129,7 @@ static void admit(struct leader *l, int fd)
         drop(f);
 }
 
-void ld_down_accept(struct leader *l)
+void wio_ld_down_accept(struct leader *l)
 {
     for (int i = 0; i < 64; i++) {
         struct sockaddr_storage sa;
@@ -140,7 +140,7 @@ void ld_down_accept(struct leader *l)
             continue;
         }
         if (fd == -EMFILE || fd == -ENFILE)
-            ld_fail(l, WAITIO_ERR_LIMIT,
+            wio_ld_fail(l, WAITIO_ERR_LIMIT,
                     "descriptor limit of %d is too low to lead the processes of this host: %u are "
                     "connected, one descriptor each is needed (raise ulimit -n)",
                     wio_os_fd_limit(), l->nfollowers);
@@ -148,7 +148,7 @@ void ld_down_accept(struct leader *l)
     }
 }
 
-void ld_down_event(struct ld_follower *f, uint32_t events)
+void wio_ld_down_event(struct ld_follower *f, uint32_t events)
 {
     if (f->dead)
         return;
@@ -156,7 +156,7 @@ void ld_down_event(struct ld_follower *f, uint32_t events)
         drop(f);
 }
 
-void ld_down_sweep(struct leader *l, int64_t now)
+void wio_ld_down_sweep(struct leader *l, int64_t now)
 {
     WIO_LIST_FOR_SAFE(it, next, &l->followers)
     {
@@ -170,7 +170,7 @@ void ld_down_sweep(struct leader *l, int64_t now)
 
 /* ---- what we tell them ---- */
 
-void ld_down_progress(struct leader *l)
+void wio_ld_down_progress(struct leader *l)
 {
     WIO_LIST_FOR(it, &l->followers)
     {
@@ -182,7 +182,7 @@ void ld_down_progress(struct leader *l)
     }
 }
 
-void ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_boot_refuse *m)
+void wio_ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_boot_refuse *m)
 {
     uint8_t out[WIO_BOOT_REFUSE_MAX];
     size_t n = wio_boot_put_refuse(out, m);
@@ -193,12 +193,17 @@ void ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_bo
             continue;
         wio_bc_send(&to->bc, WIO_BOOT_REFUSE, out, n);
         (void)wio_bc_arm(&to->bc, l->epfd);
-        if (to->m != NULL)
+        if (f != NULL && to->m != NULL) { /* no member, so no table and nothing to withdraw */
+            wio_list_remove(&to->m->node);
+            wio_os_free(to->m);
+            to->m = NULL;
+        } else if (to->m != NULL) {
             to->m->sent = false; /* there is nothing to withdraw */
+        }
     }
 }
 
-void ld_down_table(struct leader *l)
+void wio_ld_down_table(struct leader *l)
 {
     uint8_t out[8];
     wio_put64(out, l->map_bytes);
@@ -218,7 +223,7 @@ void ld_down_table(struct leader *l)
             struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
             if (wio_bc_flushed(&f->bc))
                 continue;
-            ld_down_event(f, EPOLLOUT);
+            wio_ld_down_event(f, EPOLLOUT);
             waiting |= !f->dead && !wio_bc_flushed(&f->bc);
         }
         if (waiting)
@@ -226,7 +231,7 @@ void ld_down_table(struct leader *l)
     }
 }
 
-void ld_down_close(struct leader *l)
+void wio_ld_down_close(struct leader *l)
 {
     WIO_LIST_FOR_SAFE(it, next, &l->followers)
     {
@@ -238,5 +243,5 @@ void ld_down_close(struct leader *l)
         }
         drop(f);
     }
-    ld_down_sweep(l, wio_os_now_ns());
+    wio_ld_down_sweep(l, wio_os_now_ns());
 }

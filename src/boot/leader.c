@@ -13,7 +13,7 @@
 #define EMBED_NS INT64_C(500000000)
 #define ROUND_EVENTS 64
 
-void ld_fail(struct leader *l, int code, const char *fmt, ...)
+void wio_ld_fail(struct leader *l, int code, const char *fmt, ...)
 {
     va_list ap;
     if (l->result != 0)
@@ -41,7 +41,7 @@ static uint32_t host_index(struct leader *l, const struct wio_tab_host *host)
     return l->nhosts++;
 }
 
-struct ld_member *ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
+struct ld_member *wio_ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
                                 const struct wio_tab_host *host, struct ld_follower *from)
 {
     struct ld_member *m = wio_os_alloc(sizeof *m);
@@ -65,20 +65,20 @@ static void at_deadline(struct leader *l, int64_t now)
     if (l->final_ns == INT64_MAX) {
         l->final_ns = l->up_ready ? now + FINAL_NS : 0;
         l->asked = false;
-        ld_up_ask(l);
+        wio_ld_up_ask(l);
         if (l->up_ready)
             return;
     }
     if (now >= l->final_ns) {
         struct wio_boot_refuse m = {
             .code = wio_join_timeout(l->j), .pbid = WIO_BOOT_ALL, .rank = WIO_BOOT_ALL};
-        ld_fail(l, m.code, "%s", wio_last_detail());
+        wio_ld_fail(l, m.code, "%s", wio_last_detail());
         wio_text(m.text, sizeof m.text, "PB 0 rank 0, which serves the rendezvous, gave up: %.900s",
                  l->text);
         if (l->j->service != NULL) /* it ends with us */
-            ld_down_refuse(l, NULL, &m);
+            wio_ld_down_refuse(l, NULL, &m);
         else
-            ld_down_progress(l);
+            wio_ld_down_progress(l);
     }
 }
 
@@ -97,24 +97,24 @@ static void one_round(struct leader *l)
     int n =
         wio_os_epoll_wait(l->epfd, ev, ROUND_EVENTS, wio_join_sleep(times, WIO_ARRAY_LEN(times)));
     if (n < 0)
-        ld_fail(l, WAITIO_ERR_SYSTEM, "epoll_wait: %s", strerror(-n));
+        wio_ld_fail(l, WAITIO_ERR_SYSTEM, "epoll_wait: %s", strerror(-n));
     for (int i = 0; i < n && !l->have_table; i++) {
         int *kind = ev[i].data.ptr;
         if (*kind == LD_LISTENER)
-            ld_down_accept(l);
+            wio_ld_down_accept(l);
         else if (*kind == LD_UP)
-            ld_up_event(l, ev[i].events);
+            wio_ld_up_event(l, ev[i].events);
         else
-            ld_down_event((struct ld_follower *)(void *)kind, ev[i].events);
+            wio_ld_down_event((struct ld_follower *)(void *)kind, ev[i].events);
     }
     now = wio_os_now_ns();
-    ld_down_sweep(l, now);
+    wio_ld_down_sweep(l, now);
     if (l->have_table)
         return;
     int rc = wio_join_embed(j);
     if (rc != 0)
-        ld_fail(l, rc, "%s", wio_last_detail());
-    ld_up_work(l, now);
+        wio_ld_fail(l, rc, "%s", wio_last_detail());
+    wio_ld_up_work(l, now);
     if (now >= j->deadline_ns)
         at_deadline(l, now);
 }
@@ -137,7 +137,7 @@ static int begin(struct leader *l, struct wio_joiner *j, int listener)
                  : 0;
     if (rc != 0)
         return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
-    return ld_add_member(l, &j->reg, &j->host, NULL) != NULL
+    return wio_ld_add_member(l, &j->reg, &j->host, NULL) != NULL
                ? 0
                : wio_fail(WAITIO_ERR_NOMEM, "joining");
 }
@@ -146,8 +146,8 @@ static int begin(struct leader *l, struct wio_joiner *j, int listener)
 static int take_table(struct leader *l)
 {
     struct wio_joiner *j = l->j;
-    ld_down_table(l);
-    ld_up_ack(l);
+    wio_ld_down_table(l);
+    wio_ld_up_ack(l);
     j->map = wio_os_map(l->memfd, l->map_bytes, false);
     j->map_bytes = l->map_bytes;
     return j->map != NULL ? 0
@@ -157,7 +157,7 @@ static int take_table(struct leader *l)
 
 static void end(struct leader *l)
 {
-    ld_down_close(l);
+    wio_ld_down_close(l);
     wio_bc_close(&l->up);
     for (struct wio_list *it; l->members.next != NULL && (it = wio_list_pop(&l->members)) != NULL;)
         wio_os_free(WIO_CONTAINER(it, struct ld_member, node));
@@ -180,16 +180,16 @@ int wio_join_lead(struct wio_joiner *j, int listener)
     }
     int rc = begin(l, j, listener);
     if (rc == 0)
-        ld_up_work(l, wio_os_now_ns());
+        wio_ld_up_work(l, wio_os_now_ns());
     while (rc == 0 && l->result == 0 && !l->have_table)
         one_round(l);
     if (rc == 0 && l->have_table) {
         wio_os_close(l->listener); /* who comes now belongs to another universe */
         l->listener = -1;
         rc = take_table(l);
-    } else if (rc == 0) {
-        rc = wio_fail(l->result, "%s", l->text);
     }
+    if (rc == 0 && (l->refused || !l->have_table)) /* refused: the table was for the others */
+        rc = wio_fail(l->result, "%s", l->text);
     end(l);
     return rc;
 }

@@ -53,38 +53,39 @@ struct leader {
     void *map;
     size_t map_bytes;
     bool have_table;
+    bool refused; /* the leader's own registration was refused */
     int result; /* < 0: error, with text */
     char text[WIO_BOOT_TEXT];
 };
 
 /** End with an error; the text is kept. */
-void ld_fail(struct leader *l, int code, const char *fmt, ...) WIO_PRINTF(3, 4);
+void wio_ld_fail(struct leader *l, int code, const char *fmt, ...) WIO_PRINTF(3, 4);
 /** New registration: goes upstream within a few milliseconds. @return NULL when out of memory */
-struct ld_member *ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
+struct ld_member *wio_ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
                                 const struct wio_tab_host *host, struct ld_follower *from);
 
 /* upstream.c */
 /** Dial, send, ask: whatever is due. */
-void ld_up_work(struct leader *l, int64_t now);
-void ld_up_event(struct leader *l, uint32_t events);
+void wio_ld_up_work(struct leader *l, int64_t now);
+void wio_ld_up_event(struct leader *l, uint32_t events);
 /** Withdraw a registration. */
-void ld_up_leave(struct leader *l, const struct ld_member *m);
+void wio_ld_up_leave(struct leader *l, const struct ld_member *m);
 /** Ask the service who is missing. */
-void ld_up_ask(struct leader *l);
+void wio_ld_up_ask(struct leader *l);
 /** Acknowledge the table and wait until the service has heard it (at most 1 s). */
-void ld_up_ack(struct leader *l);
+void wio_ld_up_ack(struct leader *l);
 
 /* downstream.c */
-void ld_down_accept(struct leader *l);
-void ld_down_event(struct ld_follower *f, uint32_t events);
+void wio_ld_down_accept(struct leader *l);
+void wio_ld_down_event(struct ld_follower *f, uint32_t events);
 /** Pass on how far the join is. */
-void ld_down_progress(struct leader *l);
+void wio_ld_down_progress(struct leader *l);
 /** Pass on a refusal; @p f NULL = to all. */
-void ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_boot_refuse *m);
+void wio_ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_boot_refuse *m);
 /** Hand out the table. */
-void ld_down_table(struct leader *l);
+void wio_ld_down_table(struct leader *l);
 /** Drop followers that take too long to say who they are, and free the dropped. */
-void ld_down_sweep(struct leader *l, int64_t now);
-void ld_down_close(struct leader *l);
+void wio_ld_down_sweep(struct leader *l, int64_t now);
+void wio_ld_down_close(struct leader *l);
 
 #endif

@@ -82,15 +82,17 @@ static int on_refuse(struct leader *l, const uint8_t *p, size_t n)
         return 0;
     }
     if (m.pbid == WIO_BOOT_ALL) {
-        ld_down_refuse(l, NULL, &m);
-        ld_fail(l, m.code, "%s", m.text);
+        wio_ld_down_refuse(l, NULL, &m);
+        wio_ld_fail(l, m.code, "%s", m.text);
         return 0;
     }
     struct ld_member *who = find_member(l, &m);
     if (who != NULL && who->from != NULL)
-        ld_down_refuse(l, who->from, &m);
-    else if (who != NULL)
-        ld_fail(l, m.code, "%s", m.text);
+        wio_ld_down_refuse(l, who->from, &m);
+    else if (who != NULL) {
+        l->refused = true;
+        wio_ld_fail(l, m.code, "%s", m.text);
+    }
     return 0;
 }
 
@@ -110,7 +112,7 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
     j->note[0] = '\0';
     if (changed) {
         wio_info(j->log, WIO_C_BOOT, "%u processes came; missing: %s", m.joined, m.missing);
-        ld_down_progress(l);
+        wio_ld_down_progress(l);
     }
     if (l->final_ns != INT64_MAX)
         l->final_ns = 0;
@@ -216,7 +218,7 @@ static void judge(struct leader *l)
     const struct wio_bc *c = &l->up;
     const char *text = c->text[0] != '\0' ? c->text : "connection closed";
     if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_VERSION)
-        ld_fail(l, c->error, "rendezvous at %s port %u: %s", l->j->master, l->j->port, text);
+        wio_ld_fail(l, c->error, "rendezvous at %s port %u: %s", l->j->master, l->j->port, text);
     else if (l->up_ready)
         wio_join_note(l->j, "the rendezvous at %s port %u went away: %s", l->j->master, l->j->port,
                       text);
@@ -232,7 +234,7 @@ static void dial(struct leader *l, int64_t now)
     int one = 1, fd = wio_os_socket(sa->ss_family, SOCK_STREAM);
     if (fd < 0) {
         if (l->next_addr + 1 >= j->naddr && fd != -EAFNOSUPPORT)
-            ld_fail(l, fd == -EMFILE || fd == -ENFILE ? WAITIO_ERR_LIMIT : WAITIO_ERR_SYSTEM,
+            wio_ld_fail(l, fd == -EMFILE || fd == -ENFILE ? WAITIO_ERR_LIMIT : WAITIO_ERR_SYSTEM,
                     "no socket for the rendezvous: %s (descriptor limit %d)", strerror(-fd),
                     wio_os_fd_limit());
         up_ended(l);
@@ -256,12 +258,12 @@ static void dial(struct leader *l, int64_t now)
     if (rc == 0 && (rc = wio_bc_arm(&l->up, l->epfd)) != 0)
         rc = wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
     if (rc != 0)
-        ld_fail(l, rc, "%s", wio_last_detail());
+        wio_ld_fail(l, rc, "%s", wio_last_detail());
     l->dialling = true;
     l->dial_deadline_ns = now + DIAL_NS;
 }
 
-void ld_up_event(struct leader *l, uint32_t events)
+void wio_ld_up_event(struct leader *l, uint32_t events)
 {
     if (!l->dialling)
         return;
@@ -324,7 +326,7 @@ static void flush(struct leader *l)
         l->query_ns = soon;
 }
 
-void ld_up_ask(struct leader *l)
+void wio_ld_up_ask(struct leader *l)
 {
     if (l->up_ready && !l->asked) {
         l->asked = true;
@@ -333,7 +335,7 @@ void ld_up_ask(struct leader *l)
     }
 }
 
-void ld_up_leave(struct leader *l, const struct ld_member *m)
+void wio_ld_up_leave(struct leader *l, const struct ld_member *m)
 {
     uint8_t out[WIO_BOOT_LEAVE_BYTES];
     struct wio_boot_leave msg = {m->reg.pbid, m->reg.rank, m->reg.incarnation};
@@ -348,14 +350,14 @@ static void check_lost(struct leader *l, int64_t now)
     struct wio_joiner *j = l->j;
     if (j->lost_ns == 0 || now - j->lost_ns < WIO_JOIN_LOST_NS)
         return;
-    ld_fail(l, WAITIO_ERR_PEER,
+    wio_ld_fail(l, WAITIO_ERR_PEER,
             "the rendezvous at %s port %u ended before everybody had come (did PB 0 rank 0 or "
             "waitio-serv die?)%s%.600s",
             j->master, j->port, j->have_progress ? "; missing then: " : "",
             j->have_progress ? j->progress.missing : "");
 }
 
-void ld_up_work(struct leader *l, int64_t now)
+void wio_ld_up_work(struct leader *l, int64_t now)
 {
     if (l->dialling && !l->up_ready && now >= l->dial_deadline_ns) {
         wio_join_note(l->j, "%s port %u takes connections but does not answer as a rendezvous",
@@ -369,13 +371,13 @@ void ld_up_work(struct leader *l, int64_t now)
         flush(l);
     if (l->up_ready && now >= l->query_ns) {
         l->query_ns = now + QUERY_NS;
-        ld_up_ask(l);
+        wio_ld_up_ask(l);
     }
     if (l->dialling)
         (void)wio_bc_arm(&l->up, l->epfd);
 }
 
-void ld_up_ack(struct leader *l)
+void wio_ld_up_ack(struct leader *l)
 {
     struct epoll_event ev;
     int64_t deadline = wio_os_now_ns() + INT64_C(1000000000);

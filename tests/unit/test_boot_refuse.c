@@ -50,17 +50,19 @@ static void embedded_timeout_lists_who_is_missing(void **state)
     (void)state;
     struct crowd c;
     wt_crowd(&c);
+    /* Only the one that serves is impatient: one that gives up before is missing in its list. */
     wt_start(&c, 0, 4, 0, 9, 1.2);
-    wt_start(&c, 0, 4, 4, 9, 1.2);
-    wt_start(&c, 0, 4, 8, 9, 3);
-    wt_start(&c, 2, 4, 0, 1, 1.2);
+    wt_start(&c, 0, 4, 4, 9, 5);
+    wt_start(&c, 0, 4, 8, 9, 5);
+    wt_start(&c, 2, 4, 0, 1, 5);
     wt_wait_all(&c, 10);
-    /* With more patience than the process that serves: told, or finding out, that it is gone. */
-    assert_true(c.p[2].rc == WAITIO_ERR_TIMEOUT || c.p[2].rc == WAITIO_ERR_PEER);
-    for (int i = 0; i < 4; i++)
-        wt_expect_error(&c, i, i == 2 ? c.p[2].rc : WAITIO_ERR_TIMEOUT,
+    for (int i = 0; i < 4; i++) {
+        /* With more patience than the process that serves: told, or finding out, that it is gone. */
+        assert_true(c.p[i].rc == WAITIO_ERR_TIMEOUT || (i > 0 && c.p[i].rc == WAITIO_ERR_PEER));
+        wt_expect_error(&c, i, c.p[i].rc,
                         "PB 0: ranks 1-3,5-7 of 9; PB 1: nobody came (size unknown); PB 3: nobody "
                         "came (size unknown)");
+    }
     assert_true(c.p[0].seconds >= 1.2 && c.p[0].seconds < 2.5);
     wt_end(&c);
 }
