@@ -12,8 +12,9 @@
 
 #define TICK_SOON_NS 500000LL
 #define TICK_MAX_NS 50000000LL
+#define BUSY_NS 10000000LL
 #define AWAY_NS 60000000LL
-enum { QUIET_TICKS = 100 }; /* waking it up costs the program more than its look at nothing */
+enum { QUIET_TICKS = 50 }; /* waking it up costs the program more than its look at nothing */
 
 struct service {
     int64_t tick_ns; /* length of the current tick */
@@ -77,6 +78,18 @@ static bool arm(struct wio_universe *u, enum wio_progress_how how, int *fds, int
     return work;
 }
 
+/* A lock that is held means that the program is inside and drives everything itself. To wait for it
+ * would cost the program system calls at its unlocking, to come again at once its processor: come again
+ * later. Who leaves work behind sees in service_wake_ns that this is late, and kicks. */
+static void take_lock(struct wio_universe *u)
+{
+    while (pthread_mutex_trylock(&u->lock) != 0) {
+        atomic_store(&u->service_wake_ns, wio_os_now_ns() + BUSY_NS);
+        wio_os_poll_in(&u->service_fd, 1, BUSY_NS);
+        wio_os_eventfd_clear(u->service_fd);
+    }
+}
+
 static void *service_main(void *arg)
 {
     struct wio_universe *u = arg;
@@ -106,7 +119,7 @@ static void *service_main(void *arg)
         if (wake == INT64_MAX || wait > 0)
             wio_os_poll_in(fds, n, wait);
         wio_os_eventfd_clear(u->service_fd);
-        pthread_mutex_lock(&u->lock);
+        take_lock(u);
         if (u->service_wake_ns == 0) { /* kicked: more of the kind may follow */
             s.tick_ns = TICK_SOON_NS;
             s.quiet = 0;

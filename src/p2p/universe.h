@@ -190,7 +190,7 @@ struct wio_universe {
 
     pthread_t service;
     bool service_runs, service_stop;
-    int64_t service_wake_ns; /* when the service thread looks next by itself */
+    _Atomic int64_t service_wake_ns; /* when the service thread looks next by itself */
     int service_fd;          /* wakes the service thread */
     int64_t dial_ns;         /* last dial of a silent source */
     int64_t stuck_ns;        /* last wio_stuck_check */
