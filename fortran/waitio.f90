@@ -389,7 +389,8 @@ contains
         at = c_strerror(int(code, c_int))
         n = int(c_strlen(at))
         call c_f_pointer(at, chars, [n])
-        allocate (character(len=n) :: text)
+        allocate (character(len=n) :: text, stat=i)
+        if (i /= 0) return
         do i = 1, n
             text(i:i) = chars(i)
         end do

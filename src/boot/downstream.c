@@ -140,10 +140,11 @@ void wio_ld_down_accept(struct leader *l)
             continue;
         }
         if (fd == -EMFILE || fd == -ENFILE)
-            wio_ld_fail(l, WAITIO_ERR_LIMIT,
-                    "descriptor limit of %d is too low to lead the processes of this host: %u are "
-                    "connected, one descriptor each is needed (raise ulimit -n)",
-                    wio_os_fd_limit(), l->nfollowers);
+            wio_ld_fail(
+                l, WAITIO_ERR_LIMIT,
+                "descriptor limit of %d is too low to lead the processes of this host: %u are "
+                "connected, one descriptor each is needed (raise ulimit -n)",
+                wio_os_fd_limit(), l->nfollowers);
         return;
     }
 }

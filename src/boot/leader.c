@@ -42,7 +42,7 @@ static uint32_t host_index(struct leader *l, const struct wio_tab_host *host)
 }
 
 struct ld_member *wio_ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
-                                const struct wio_tab_host *host, struct ld_follower *from)
+                                    const struct wio_tab_host *host, struct ld_follower *from)
 {
     struct ld_member *m = wio_os_alloc(sizeof *m);
     uint32_t at = host_index(l, host);

@@ -54,7 +54,7 @@ struct leader {
     size_t map_bytes;
     bool have_table;
     bool refused; /* the leader's own registration was refused */
-    int result; /* < 0: error, with text */
+    int result;   /* < 0: error, with text */
     char text[WIO_BOOT_TEXT];
 };
 
@@ -62,7 +62,7 @@ struct leader {
 void wio_ld_fail(struct leader *l, int code, const char *fmt, ...) WIO_PRINTF(3, 4);
 /** New registration: goes upstream within a few milliseconds. @return NULL when out of memory */
 struct ld_member *wio_ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
-                                const struct wio_tab_host *host, struct ld_follower *from);
+                                    const struct wio_tab_host *host, struct ld_follower *from);
 
 /* upstream.c */
 /** Dial, send, ask: whatever is due. */

@@ -235,8 +235,8 @@ static void dial(struct leader *l, int64_t now)
     if (fd < 0) {
         if (l->next_addr + 1 >= j->naddr && fd != -EAFNOSUPPORT)
             wio_ld_fail(l, fd == -EMFILE || fd == -ENFILE ? WAITIO_ERR_LIMIT : WAITIO_ERR_SYSTEM,
-                    "no socket for the rendezvous: %s (descriptor limit %d)", strerror(-fd),
-                    wio_os_fd_limit());
+                        "no socket for the rendezvous: %s (descriptor limit %d)", strerror(-fd),
+                        wio_os_fd_limit());
         up_ended(l);
         return;
     }
@@ -351,10 +351,10 @@ static void check_lost(struct leader *l, int64_t now)
     if (j->lost_ns == 0 || now - j->lost_ns < WIO_JOIN_LOST_NS)
         return;
     wio_ld_fail(l, WAITIO_ERR_PEER,
-            "the rendezvous at %s port %u ended before everybody had come (did PB 0 rank 0 or "
-            "waitio-serv die?)%s%.600s",
-            j->master, j->port, j->have_progress ? "; missing then: " : "",
-            j->have_progress ? j->progress.missing : "");
+                "the rendezvous at %s port %u ended before everybody had come (did PB 0 rank 0 or "
+                "waitio-serv die?)%s%.600s",
+                j->master, j->port, j->have_progress ? "; missing then: " : "",
+                j->have_progress ? j->progress.missing : "");
 }
 
 void wio_ld_up_work(struct leader *l, int64_t now)

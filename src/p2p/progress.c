@@ -44,7 +44,8 @@ void wio_leave(struct wio_universe *u)
         if (!u->service_runs) {
             if (u->batched)
                 wio_flush(u);
-        } else if (wio_needs_service(u) && u->service_wake_ns > wio_os_now_ns() + WIO_SERVICE_SOON) {
+        } else if (wio_needs_service(u) &&
+                   u->service_wake_ns > wio_os_now_ns() + WIO_SERVICE_SOON) {
             /* The program may compute for long now: the service thread keeps what we promised. */
             u->service_wake_ns = 0;
             wio_os_eventfd_set(u->service_fd);

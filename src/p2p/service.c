@@ -79,8 +79,8 @@ static bool arm(struct wio_universe *u, enum wio_progress_how how, int *fds, int
 }
 
 /* A lock that is held means that the program is inside and drives everything itself. To wait for it
- * would cost the program system calls at its unlocking, to come again at once its processor: come again
- * later. Who leaves work behind sees in service_wake_ns that this is late, and kicks. */
+ * would cost the program system calls at its unlocking, to come again at once its processor: come
+ * again later. Who leaves work behind sees in service_wake_ns that this is late, and kicks. */
 static void take_lock(struct wio_universe *u)
 {
     while (pthread_mutex_trylock(&u->lock) != 0) {

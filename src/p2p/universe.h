@@ -191,11 +191,11 @@ struct wio_universe {
     pthread_t service;
     bool service_runs, service_stop;
     _Atomic int64_t service_wake_ns; /* when the service thread looks next by itself */
-    int service_fd;          /* wakes the service thread */
-    int64_t dial_ns;         /* last dial of a silent source */
-    int64_t stuck_ns;        /* last wio_stuck_check */
-    int64_t looked_ns;       /* first fruitless probe of any source; 0 = none */
-    uint32_t dial_next;      /* any-source: member to dial next */
+    int service_fd;                  /* wakes the service thread */
+    int64_t dial_ns;                 /* last dial of a silent source */
+    int64_t stuck_ns;                /* last wio_stuck_check */
+    int64_t looked_ns;               /* first fruitless probe of any source; 0 = none */
+    uint32_t dial_next;              /* any-source: member to dial next */
 
     int *sizes;  /* processes per PB, made on demand */
     bool ending; /* finalize has begun */

@@ -41,6 +41,12 @@ class Command:
         mark = f"WT_MARK={uuid.uuid4()}"
         self.mark = mark.encode()
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI"))}
+        # These tests are about the command alone; with the service in reach it would use it.
+        self.env["PATH"] = os.pathsep.join(
+            folder
+            for folder in self.env["PATH"].split(os.pathsep)
+            if not os.path.exists(os.path.join(folder, "waitio-serv"))
+        )
         self.env.update(
             PYTHONPATH=str(source_dir / "python"),
             TMPDIR=str(self.tmp),

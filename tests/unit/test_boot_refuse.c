@@ -57,7 +57,8 @@ static void embedded_timeout_lists_who_is_missing(void **state)
     wt_start(&c, 2, 4, 0, 1, 5);
     wt_wait_all(&c, 10);
     for (int i = 0; i < 4; i++) {
-        /* With more patience than the process that serves: told, or finding out, that it is gone. */
+        /* With more patience than the process that serves: told, or finding out, that it is gone.
+         */
         assert_true(c.p[i].rc == WAITIO_ERR_TIMEOUT || (i > 0 && c.p[i].rc == WAITIO_ERR_PEER));
         wt_expect_error(&c, i, c.p[i].rc,
                         "PB 0: ranks 1-3,5-7 of 9; PB 1: nobody came (size unknown); PB 3: nobody "
