@@ -203,7 +203,7 @@ struct wio_universe {
 };
 #define WIO_SMALL_HELD 256u
 #define WIO_CTL_BYTES 160
-#define WIO_SERVICE_SOON 1000000LL /* ns: the service thread looks soon enough by itself */
+#define WIO_SERVICE_SOON 2500000LL /* ns: the service thread looks soon enough by itself */
 
 /** A closed link waiting for free_ep outside the upcall. */
 struct wio_grave {
