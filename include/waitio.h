@@ -176,7 +176,9 @@ int truef(int pbid, int n);
  *               send completes locally (bytes are copied if need be), larger ones when the peer's
  *               library has acknowledged the data
  * @param[out] req  handle for wait/test; set to null on error
- * @return 0; GROUP, RANK, TAG, ARG, PEER, NOROUTE, NOMEM, STATE, FORK
+ * @return 0; GROUP, RANK, TAG, ARG, NOMEM, STATE, FORK. What concerns the peer (PEER, NOROUTE,
+ * LIMIT) is the result of the operation and comes from wait or test, so that callers who only look
+ * there see it
  * @blocking never
  */
 int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
