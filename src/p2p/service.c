@@ -80,9 +80,9 @@ static bool arm(struct wio_universe *u, enum wio_progress_how how, int *fds, int
 }
 
 /* A lock that is held means that the program is inside and drives everything itself. To wait for it
- * would cost the program system calls at its unlocking, to come again at once its processor: come again
- * later; soon when somebody kicked us and left work behind in between. Who leaves work behind later sees in
- * service_wake_ns whether we come soon enough. */
+ * would cost the program system calls at its unlocking, to come again at once its processor: come
+ * again later; soon when somebody kicked us and left work behind in between. Who leaves work behind
+ * later sees in service_wake_ns whether we come soon enough. */
 static void take_lock(struct wio_universe *u, struct service *s)
 {
     int soon = atomic_load(&u->service_wake_ns) == 0 ? KICKED_LOOKS : 0;
