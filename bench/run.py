@@ -174,7 +174,8 @@ def build_peers(args, folder):
         subprocess.run(
             [cc, "-O2", "-D_GNU_SOURCE", "-o", str(exe), str(HERE / "peer_mpi.c")], check=True
         )
-        peers[mpi] = [mpiexec, "-n", "2", *options, str(exe), str(args.scale), str(args.max)]
+        label = "Open MPI (tcp)" if mpi == "openmpi" else "MPICH (shared memory)"
+        peers[label] = [mpiexec, "-n", "2", *options, str(exe), str(args.scale), str(args.max)]
     return peers
 
 
@@ -184,7 +185,6 @@ def run_peer(command):
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "MPIR_CVAR_NOLOCAL": "1",
     }
     out = subprocess.run(
         command,
@@ -266,7 +266,11 @@ def main():
     p.add_argument(
         "--netns", action="store_true", help="two network namespaces over a veth pair (root)"
     )
-    p.add_argument("--peers", action="store_true", help="also Open MPI and MPICH over TCP, one job")
+    p.add_argument(
+        "--peers",
+        action="store_true",
+        help="also one job of Open MPI (TCP) and of MPICH (its shared memory)",
+    )
     p.add_argument(
         "--fifo",
         action="store_true",
