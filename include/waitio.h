@@ -84,7 +84,8 @@ typedef struct waitio_status {
  * Join the universe: learn who we are, meet all processes of all PBs.
  * @param timeout  seconds to wait for every PB; <= 0 means 1000. WAITIO_INIT_TIMEOUT wins.
  * @return 0; CONFIG, TIMEOUT (the text lists who is missing), JOIN, AUTH, VERSION, LIMIT, SYSTEM.
- *         A second call is harmless and returns 0.
+ *         A second call is harmless and returns 0. After a failure it tries again; calls that join
+ *         implicitly do not, but return the error of the failed attempt at once.
  * @blocking until every process has joined, or the timeout
  */
 int waitio_init(int timeout);

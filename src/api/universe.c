@@ -20,15 +20,27 @@ static _Atomic int fork_cleaned;
 static _Atomic int errors_mode = WIO_CFG_ERRORS_DEFAULT;
 static _Atomic int lines_printed;
 
+/* Why joining failed last, 0 = it did not. Under the gate. */
+static struct {
+    int code;
+    char text[1024];
+} refusal;
+
 enum { LINES_MAX = 50 };
 
 static int leave(bool exiting);
+static void print_error(const char *call, int code);
 
 /* Other threads may be inside the library: nothing is freed under them. */
 static void at_exit(void)
 {
-    if (!atomic_load(&forked) && atomic_load(&phase) == JOINED)
-        wio_api_result("waitio_finalize", leave(true));
+    if (atomic_load(&forked) || atomic_load(&phase) != JOINED)
+        return;
+    int rc = leave(true);
+    if (rc == WAITIO_ERR_BUSY)
+        print_error("exit", rc); /* whatever WAITIO_ERRORS says: nobody else could tell */
+    else
+        wio_api_result("waitio_finalize", rc);
 }
 
 /* In the child of a fork: nothing of the universe is ours. */
@@ -46,17 +58,23 @@ static int forked_error(void)
     return wio_fail(WAITIO_ERR_FORK, "this process was forked from a member of the universe");
 }
 
-static int join_locked(int timeout)
+static int join_locked(int timeout, bool implied)
 {
     if (atomic_load(&phase) == JOINED)
         return 0;
     if (atomic_load(&phase) == LEFT)
         return wio_fail(WAITIO_ERR_STATE,
                         "the universe was left already; joining again is not possible");
+    /* Programs that ignore what waitio_init() returns go on calling: each call would try again. */
+    if (implied && refusal.code != 0)
+        return wio_fail(refusal.code, "joining failed before: %s", refusal.text);
     struct wio_universe *u = NULL;
     int rc = wio_universe_join(timeout, &u);
-    if (rc != 0)
+    refusal.code = rc;
+    if (rc != 0) {
+        wio_text(refusal.text, sizeof refusal.text, "%s", wio_last_detail());
         return rc;
+    }
     errors_mode = wio_universe_config(u)->errors;
     if (!atomic_exchange(&hooks_set, 1)) {
         wio_os_at_fork_child(in_child);
@@ -67,12 +85,12 @@ static int join_locked(int timeout)
     return 0;
 }
 
-static int join(int timeout)
+static int join(int timeout, bool implied)
 {
     if (atomic_load(&forked))
         return forked_error();
     pthread_mutex_lock(&gate);
-    int rc = join_locked(timeout);
+    int rc = join_locked(timeout, implied);
     pthread_mutex_unlock(&gate);
     return rc;
 }
@@ -82,7 +100,7 @@ struct wio_universe *wio_api_universe(void)
     if (WIO_LIKELY(atomic_load_explicit(&phase, memory_order_acquire) == JOINED &&
                    !atomic_load_explicit(&forked, memory_order_relaxed)))
         return atomic_load_explicit(&the_universe, memory_order_acquire);
-    return join(0) == 0 ? atomic_load(&the_universe) : NULL;
+    return join(0, true) == 0 ? atomic_load(&the_universe) : NULL;
 }
 
 struct wio_universe *wio_api_current(void)
@@ -128,24 +146,20 @@ int wio_api_result(const char *call, int code)
 
 int waitio_init(int timeout)
 {
-    return wio_api_result("waitio_init", join(timeout));
+    return wio_api_result("waitio_init", join(timeout, false));
 }
 
+/* Without the gate: exit() may be called by a signal handler that interrupted who holds it. */
 static int leave(bool exiting)
 {
-    pthread_mutex_lock(&gate);
-    int rc = 0;
-    if (atomic_load(&phase) != JOINED) {
-        rc = wio_fail(WAITIO_ERR_STATE, "the universe was %s",
-                      atomic_load(&phase) == LEFT ? "left already" : "never joined");
-    } else {
-        struct wio_universe *u = atomic_load(&the_universe);
-        atomic_store(&phase, LEFT);
-        rc = wio_universe_leave(u, exiting);
-        if (!exiting)
-            atomic_store(&the_universe, NULL);
-    }
-    pthread_mutex_unlock(&gate);
+    int was = JOINED;
+    if (!atomic_compare_exchange_strong(&phase, &was, LEFT))
+        return wio_fail(WAITIO_ERR_STATE, "the universe was %s",
+                        was == LEFT ? "left already" : "never joined");
+    struct wio_universe *u = atomic_load(&the_universe);
+    int rc = wio_universe_leave(u, exiting);
+    if (!exiting)
+        atomic_store(&the_universe, NULL);
     return rc;
 }
 

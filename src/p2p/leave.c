@@ -4,6 +4,8 @@
  * are waited for, however slow; a peer whose library gives no sign of life for WAITIO_LINGER is
  * given up.
  */
+#include <errno.h>
+
 #include "p2p/universe.h"
 
 #define PING_NS 500000000LL
@@ -179,9 +181,27 @@ void wio_universe_destroy(struct wio_universe *u)
     wio_os_free(u);
 }
 
+/* exit() or waitio_abort() in a signal handler: has it interrupted a call of this very thread in
+ * the middle? Then nothing of the engine can be relied on. */
+static bool interrupted_ourselves(struct wio_universe *u)
+{
+    atomic_fetch_add(&u->want, 1);
+    int rc = pthread_mutex_lock(&u->lock);
+    atomic_fetch_sub(&u->want, 1);
+    if (rc == 0)
+        pthread_mutex_unlock(&u->lock);
+    return rc == EDEADLK;
+}
+
 int wio_universe_leave(struct wio_universe *u, bool keep)
 {
+    if (keep && interrupted_ourselves(u))
+        return wio_fail(WAITIO_ERR_BUSY,
+                        "called by a signal handler in the middle of a WaitIO call: leaving "
+                        "without delivering what was sent and without a goodbye");
     wio_enter(u);
+    if (u->polling && pthread_equal(u->poller, pthread_self()))
+        u->polling = u->poller_asleep = false; /* our own wait, which a handler interrupted */
     u->ending = true;
     struct leaving l = {.u = u, .begun_ns = wio_os_now_ns()};
     wio_recv_refuse_held(
@@ -205,6 +225,8 @@ int wio_universe_leave(struct wio_universe *u, bool keep)
 
 void wio_universe_abort(struct wio_universe *u)
 {
+    if (interrupted_ourselves(u))
+        return;
     wio_enter(u);
     u->ending = true;
     for (uint32_t i = 0; i < u->table->size; i++) {

@@ -189,6 +189,25 @@ void wio_peer_doom(struct wio_universe *u, struct wio_peer *p)
     activate(u, p);
 }
 
+void wio_peer_unsaid(struct wio_universe *u, struct wio_peer *p)
+{
+    p->unsaid = true;
+    activate(u, p);
+}
+
+static void fail_unsaid(struct wio_universe *u, struct wio_peer *p)
+{
+    wio_peer_fail(u, p, WAITIO_ERR_NOMEM, false, "no memory for a control message to it");
+}
+
+void wio_peer_end_unsaid(struct wio_universe *u, struct wio_peer *p)
+{
+    if (p->ep == NULL)
+        fail_unsaid(u, p);
+    else if (p->ep->state < WIO_EP_CLOSING)
+        p->iface->tr->close(p->ep, WIO_BYE_ERROR); /* its CLOSED state fails the peer */
+}
+
 static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep, int err,
                         enum wio_bye_reason reason, const char *text)
 {
@@ -205,6 +224,8 @@ static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_e
     }
     if (p->silent)
         wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it gave no sign of life at finalize");
+    else if (p->unsaid)
+        fail_unsaid(u, p);
     else if (err < 0)
         wio_peer_fail(u, p, err, false, text);
     else if (reason == WIO_BYE_FINALIZE)

@@ -115,8 +115,9 @@ void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_p
 /* Does anybody other than us live who could still satisfy it? */
 static bool hopeless(struct wio_universe *u, const struct wio_request *r)
 {
-    if (r->group->size == 1)
-        return false; /* only ourselves: another thread may send */
+    const struct wio_peer *self = u->peer[u->table->me];
+    if (r->group->size == 1) /* only ourselves: another thread may send */
+        return self != NULL && self->dead;
     for (uint32_t i = 0; i < r->group->size; i++) {
         uint32_t rank = wio_group_member(r->group, i);
         if (rank != u->table->me && (u->peer[rank] == NULL || !u->peer[rank]->dead))

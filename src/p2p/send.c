@@ -413,8 +413,10 @@ int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg
     if (p->dead)
         return 0; /* nobody is left to hear it */
     struct ctl *c = wio_pool_get(&u->ctl_pool);
-    if (c == NULL)
+    if (c == NULL) {
+        wio_peer_unsaid(u, p);
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a control message");
+    }
     msg->credit = p->credit.granted;
     p->credit.announced = p->credit.granted;
     *c = (struct ctl){.tx = {.flags = (uint8_t)flags, .done = ctl_done}, .u = u, .peer = p};

@@ -118,6 +118,7 @@ struct wio_peer {
     bool watched, active;
     bool doomed;       /* a dial failed at once, or it is given up: to be failed */
     bool silent;       /* finalize gave it up */
+    bool unsaid;       /* no memory for a control message: without it the two wait for ever */
     uint32_t piece;    /* payload bytes of the message that is arriving */
     uint32_t moving;   /* receives with data on its way from this peer */
     char *why;         /* dead: reason, owned */
@@ -162,9 +163,10 @@ struct wio_universe {
     int sleepers;     /* threads on `turn` */
     bool polling;     /* somebody drives the transports */
     bool poller_asleep;
-    bool completed; /* something completed since the poller looked */
-    int kick_fd;    /* wakes the poller */
-    uint64_t calls; /* library calls, for the service thread's "program is away" */
+    pthread_t poller; /* who drives, while polling */
+    bool completed;   /* something completed since the poller looked */
+    int kick_fd;      /* wakes the poller */
+    uint64_t calls;   /* library calls, for the service thread's "program is away" */
 
     struct wio_iface *iface[WIO_TR_COUNT];
     struct wio_tr_attr attr[WIO_TR_COUNT];
@@ -245,6 +247,10 @@ int wio_peer_error(const struct wio_universe *u,
 /** A dial failed where the peer cannot be failed (upcalls, scans): the next round of progress does
  * it. */
 void wio_peer_doom(struct wio_universe *u, struct wio_peer *p);
+/** A control message could not be kept: the next round of progress ends the link and the peer. */
+void wio_peer_unsaid(struct wio_universe *u, struct wio_peer *p);
+/** That round: not from upcalls. */
+void wio_peer_end_unsaid(struct wio_universe *u, struct wio_peer *p);
 /** "PB 1 rank 3" into buf. */
 const char *wio_peer_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n);
 void wio_peer_free(struct wio_universe *u, struct wio_peer *p);

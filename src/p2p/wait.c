@@ -233,6 +233,7 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
         struct poll_turn t = {
             .done = done, .arg = arg, .hint = hint, .what = what, .deadline_ns = deadline_ns};
         u->polling = true;
+        u->poller = pthread_self();
         if (hint != NULL)
             hint->waited = true;
         rc = poll_until(u, &t);

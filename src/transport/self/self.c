@@ -20,6 +20,8 @@ struct self_copy {
 struct self_ep {
     struct wio_ep ep;
     bool told_ready, closing, told_closed;
+    int err; /* why it ends, 0 = in order */
+    char why[160];
     uint8_t reason;
     struct wio_list small, bulk;
     size_t queued;
@@ -177,7 +179,19 @@ static void self_watch(struct wio_ep *ep, bool on)
     iface_of(ep->iface)->watched = on;
 }
 
-/* Deliver one message. @return p2p's wish to stop, or < 0 */
+/* Everything still queued goes back, as never delivered. */
+static void give_back(struct self_ep *l, int err)
+{
+    struct wio_list *it;
+    while ((it = wio_list_pop(&l->small)) != NULL || (it = wio_list_pop(&l->bulk)) != NULL) {
+        struct wio_tx *tx = WIO_CONTAINER(it, struct wio_tx, node);
+        l->queued -= tx->bytes + WIO_HDR_BYTES;
+        tx->done(tx, err);
+    }
+}
+
+/* Deliver one message. p2p refuses one when it has no memory to hold it: with the message the order
+ * would be lost, so the link ends, as that to another process would. @return p2p's wish to stop */
 static int deliver(struct self_iface *f, struct self_ep *l, struct wio_tx *tx)
 {
     const struct wio_upcalls *up = f->base.p.up;
@@ -187,23 +201,34 @@ static int deliver(struct self_iface *f, struct self_ep *l, struct wio_tx *tx)
         wio_list_push_front(tx->flags & WIO_TX_SMALL ? &l->small : &l->bulk, &tx->node);
         return stop;
     }
-    int err = stop < 0 ? stop : 0;
-    if (stop == 0) {
-        size_t n = tx->bytes < sink.len ? tx->bytes : sink.len;
-        if (n > 0)
-            memcpy(sink.buf, tx->payload, n);
-        stop = up->on_payload(f->base.p.user, &l->ep, l->ep.peer, &sink);
+    if (stop < 0) {
+        l->err = stop;
+        wio_text(l->why, sizeof l->why, "%s", wio_last_detail());
+        l->queued -= tx->bytes + WIO_HDR_BYTES;
+        tx->done(tx, stop);
+        give_back(l, stop);
+        l->closing = true;
+        l->reason = WIO_BYE_ERROR;
+        l->ep.state = WIO_EP_CLOSING;
+        return 0;
     }
+    size_t n = tx->bytes < sink.len ? tx->bytes : sink.len;
+    if (n > 0)
+        memcpy(sink.buf, tx->payload, n);
+    stop = up->on_payload(f->base.p.user, &l->ep, l->ep.peer, &sink);
     l->queued -= tx->bytes + WIO_HDR_BYTES;
-    tx->done(tx, err);
+    tx->done(tx, 0);
     return stop;
 }
 
 static void tell_state(struct self_iface *f, struct self_ep *l, enum wio_ep_state s)
 {
     l->ep.state = (uint8_t)s;
-    f->base.p.up->on_state(f->base.p.user, &l->ep, l->ep.peer, s, 0, (enum wio_bye_reason)l->reason,
-                           s == WIO_EP_READY ? "connected" : wio_bye_reason_name(l->reason));
+    const char *text = s == WIO_EP_READY ? "connected"
+                       : l->err != 0     ? l->why
+                                         : wio_bye_reason_name(l->reason);
+    f->base.p.up->on_state(f->base.p.user, &l->ep, l->ep.peer, s, l->err,
+                           (enum wio_bye_reason)l->reason, text);
 }
 
 static int self_progress(struct wio_iface *iface, enum wio_progress_how how)
