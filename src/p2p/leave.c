@@ -4,11 +4,12 @@
  * are waited for, however slow; a peer whose library gives no sign of life for WAITIO_LINGER is
  * given up.
  */
-#include <errno.h>
-
 #include "p2p/universe.h"
 
+#include <time.h>
+
 #define PING_NS 500000000LL
+#define STUCK_NS 2000000000LL
 
 struct leaving {
     struct wio_universe *u;
@@ -182,15 +183,18 @@ void wio_universe_destroy(struct wio_universe *u)
 }
 
 /* exit() or waitio_abort() in a signal handler: has it interrupted a call of this very thread in
- * the middle? Then nothing of the engine can be relied on. */
+ * the middle? Then nothing of the engine can be relied on. Usually the mutex knows; not when it was
+ * just being locked or unlocked, but no other thread keeps it for so long. */
 static bool interrupted_ourselves(struct wio_universe *u)
 {
+    int64_t until = wio_os_wall_ns() + STUCK_NS;
+    struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     atomic_fetch_add(&u->want, 1);
-    int rc = pthread_mutex_lock(&u->lock);
+    int rc = pthread_mutex_timedlock(&u->lock, &t);
     atomic_fetch_sub(&u->want, 1);
     if (rc == 0)
         pthread_mutex_unlock(&u->lock);
-    return rc == EDEADLK;
+    return rc != 0;
 }
 
 int wio_universe_leave(struct wio_universe *u, bool keep)

@@ -2,6 +2,7 @@
 """Plays universes: starts parallel blocks by hand or by a real mpiexec, talks to actors
 (progs/actor.c), and kills by id whatever is left when a test ends."""
 
+import importlib.util
 import itertools
 import os
 import pathlib
@@ -10,12 +11,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import uuid
 
 import pytest
 
+FAULTS = pathlib.Path(__file__).resolve().parents[2] / "faults"
 SLOW = os.environ.get("WAITIO_TEST_SLOW") == "1"
 ERRORS = {
     line.split()[1]: int(line.split()[2].strip("()"))
@@ -30,6 +33,14 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("slow") and not SLOW:
             item.add_marker(pytest.mark.skip(reason="slow: set WAITIO_TEST_SLOW=1"))
+
+
+def load_fault(name):
+    """A module of tests/faults."""
+    spec = importlib.util.spec_from_file_location(f"waitio_test_{name}", FAULTS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def free_port():
@@ -144,6 +155,35 @@ class Process:
         self.signal(signal.SIGKILL)
         self.child.wait()
         return time.monotonic()
+
+    def dies(self, timeout=30.0):
+        """Wait until it has been killed by SIGKILL. @return when"""
+        deadline = time.monotonic() + timeout
+        while self.child.poll() is None:
+            assert time.monotonic() < deadline, f"still alive: {self.story()}"
+            time.sleep(0.002)
+        assert self.child.returncode == -signal.SIGKILL, self.story()
+        return time.monotonic()
+
+    def stops(self, timeout=30.0):
+        """Wait until it has stopped (SIGSTOP)."""
+        deadline = time.monotonic() + timeout
+        while pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2][0] != "T":
+            assert time.monotonic() < deadline, f"does not stop: {self.story()}"
+            time.sleep(0.005)
+
+    def descriptors(self):
+        """How many it has open."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def memory_kib(self):
+        """Resident memory."""
+        with open(f"/proc/{self.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+    def count(self, name):
+        """A counter of an actor."""
+        return int(self.ok(f"counter {name}")[0])
 
     def ports(self):
         """TCP ports it listens on."""
@@ -352,6 +392,36 @@ def universe(programs, tmp_path):
     yield make
     for u in made:
         u.close()
+
+
+@pytest.fixture
+def intruder():
+    """The module tests/faults/intruder.py."""
+    return load_fault("intruder")
+
+
+@pytest.fixture
+def crowd():
+    """crowd(port, n) starts a process that holds n silent connections; .held() waits for them."""
+    made = []
+
+    class Crowd:
+        def __init__(self, port, n):
+            words = [sys.executable, FAULTS / "crowd.py", "127.0.0.1", str(port), str(n)]
+            self.child = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            made.append(self)
+
+        def held(self):
+            return int(self.child.stdout.readline().split()[1])
+
+    yield Crowd
+    for c in made:
+        c.child.kill()
+        c.child.wait()
+        c.child.stdin.close()
+        c.child.stdout.close()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ IPv4, IPv6, device choice, and a cable that is pulled."""
 
 import itertools
 import os
+import pathlib
 import subprocess
 import time
 
@@ -113,24 +114,31 @@ def test_no_route_to_another_host(universe, net):
     u.leave(a, b)
 
 
-@pytest.mark.parametrize("pending", ["isend 1 0 2 30000000 1 5", "irecv 1 0 2 100 1"])
-def test_unreachable(universe, net, pending):
-    """The cable is pulled: no acknowledgement from the host for WAITIO_CONNECT_TIMEOUT (default
-    30 s, here 4 s) is an error; others go on. Guard: without the probe of the host the wait
-    never ends."""
-    u = universe(WAITIO_MASTER_HOST="10.99.7.1", WAITIO_CONNECT_TIMEOUT=4)
+def pull_while_pending(universe, net, pending, **env):
+    """The cable is pulled while a waits for far. @return seconds until a was told; b and a go
+    on."""
+    u = universe(WAITIO_MASTER_HOST="10.99.7.1", **env)
     a, b, far = joined(u, couple(u, net, "actor", sides="aab"))
     for x, y, rx, ry in ((a, far, 0, 2), (b, far, 1, 2)):
         x.ok(f"isend 1 0 {ry} 10 1 3")
         y.ok(f"irecv 1 0 {rx} 10 1")
         y.ok("wait 1 3")
+    if pending == "transfer":  # in the middle of one: far stops reading after a while
+        far.ok("irecv 1 0 0 400000000 1")
+        far.ok("stopat rx_bytes 20000000")
+        far.begin("wait 1 0")
+        pending = "isend 1 0 2 400000000 1 0"
     a.ok(pending)
     a.begin("wait 1 0")
-    time.sleep(0.5)
+    if "400000000" in pending:
+        far.stops()
+        far.resume()
+    else:
+        time.sleep(0.5)
     pulled = time.monotonic()
     net.pull()
-    a.failed("PEER", "PB 2 rank 0", timeout=25)
-    assert 2.5 < a.seen_at - pulled < 14, f"noticed after {a.seen_at - pulled:.1f} s"
+    a.failed("PEER", "PB 2 rank 0", timeout=70)
+    took = a.seen_at - pulled
     a.ok("isend 2 0 1 100000 1 5")
     b.ok("irecv 2 0 0 100000 1")
     assert b.ok("wait 2 5")[-1] == "-1"
@@ -139,6 +147,57 @@ def test_unreachable(universe, net, pending):
     b.begin("finalize")
     a.answer(30)
     b.answer(30)
+    return took
+
+
+PENDING = ["transfer", "isend 1 0 2 30000000 1 5", "irecv 1 0 2 100 1"]
+PENDING_IDS = ["transfer", "asked", "receive"]
+
+
+@pytest.mark.parametrize("pending", PENDING, ids=PENDING_IDS)
+def test_unreachable(universe, net, pending):
+    """No acknowledgement from the host for WAITIO_CONNECT_TIMEOUT (default 30 s, here 4 s) is an
+    error; others go on. Guards: without the probe of the host (liveness.c) the wait for a transfer
+    never ends, without keepalive (sockopt.c) the two others."""
+    took = pull_while_pending(universe, net, pending, WAITIO_CONNECT_TIMEOUT=4)
+    assert 2.5 < took < 8, f"noticed after {took:.1f} s"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pending", PENDING, ids=PENDING_IDS)
+def test_unreachable_by_default(universe, net, pending):
+    """The same with the default."""
+    took = pull_while_pending(universe, net, pending)
+    assert 20 < took < 40, f"noticed after {took:.1f} s"
+
+
+def keepalive_due(pid, port):
+    """Seconds until the kernel asks the other host of the connections of this port."""
+    with open(f"/proc/{pid}/net/tcp") as lines:
+        rows = [line.split() for line in list(lines)[1:]]
+    ends = [(r[1], r[2]) for r in rows]
+    timers = [r[5] for r, e in zip(rows, ends) if f":{port:04X}" in e[0] + e[1] and r[3] == "01"]
+    timers = [t for t in timers if t.startswith("02:")]  # others have something unacknowledged
+    return [int(t[3:], 16) / os.sysconf("SC_CLK_TCK") for t in timers]
+
+
+@pytest.mark.parametrize(("setting", "limit"), [(None, 30), (12, 12)])
+def test_silence_limit_in_use(universe, setting, limit):
+    """What the table says is what the connections have: the kernel first asks a silent host after a
+    third of the limit. (The 30 s themselves are waited for with WAITIO_TEST_SLOW=1.)"""
+    table = (pathlib.Path(__file__).resolve().parents[3] / "spec" / "config.toml").read_text()
+    (row,) = [line for line in table.splitlines() if '"WAITIO_CONNECT_TIMEOUT"' in line]
+    assert 'default = "30"' in row
+    u = universe(WAITIO_CONNECT_TIMEOUT=setting)
+    a, b = u.actors([1, 1])
+    a.ok("isend 1 0 1 10 1 3")
+    b.ok("irecv 1 0 0 10 1")
+    b.ok("wait 1 3")
+    (port,) = b.ports() - {u.port}
+    while len(due := keepalive_due(a.pid, port)) < 2:  # both ends are ours
+        time.sleep(0.05)
+    assert all(limit / 3 - 3 < s <= limit / 3 for s in due), due
+    u.leave(a, b)
 
 
 def test_short_interruption_is_survived(universe, net):

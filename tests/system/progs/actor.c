@@ -10,6 +10,9 @@
  *   fork: a child calls this and that; there must be a request in slot 1
  *   counter NAME | dump | sleep S | abort N | exit N | quit N (_exit) | pid | echo TEXT
  *   suicide NAME VALUE: a thread sends SIGKILL to this process once the counter is above the value
+ *   stopat NAME VALUE: the same with SIGSTOP, once
+ *   onterm N: SIGTERM calls exit(N) from its handler
+ *   storm G: messages to oneself without end
  * R and G are small numbers (slots). seed 0: contents are not checked. src and tag -1: any.
  */
 #include <pthread.h>
@@ -195,6 +198,7 @@ static void do_fork(void)
 struct suicide {
     char name[64];
     uint64_t above;
+    int signal;
 };
 
 static void *suicide(void *arg)
@@ -202,8 +206,10 @@ static void *suicide(void *arg)
     struct suicide *s = arg;
     for (;;) {
         uint64_t v = 0;
-        if (waitio_counter(s->name, &v) == 0 && v > s->above)
-            kill(getpid(), SIGKILL);
+        if (waitio_counter(s->name, &v) == 0 && v > s->above) {
+            kill(getpid(), s->signal);
+            return NULL;
+        }
         sleep_s(0.0002);
     }
     return NULL;
@@ -215,9 +221,41 @@ static void do_suicide(char **w)
     pthread_t t;
     snprintf(s.name, sizeof s.name, "%s", w[1]);
     s.above = (uint64_t)number(w[2]);
+    s.signal = strcmp(w[0], "stopat") == 0 ? SIGSTOP : SIGKILL;
     CHECK(pthread_create(&t, NULL, suicide, &s) == 0, "no thread");
     pthread_detach(t);
     answer(0);
+}
+
+static volatile sig_atomic_t exit_status;
+
+/* exit() is not for handlers. Programs do it all the same. */
+static void leave_by_exit(int signal_number)
+{
+    (void)signal_number;
+    exit(exit_status);
+}
+
+static void do_onterm(char **w)
+{
+    exit_status = (sig_atomic_t)number(w[1]);
+    answer(signal(SIGTERM, leave_by_exit) == SIG_ERR ? -1 : 0);
+}
+
+static void do_storm(char **w)
+{
+    static char from[8], to[8];
+    waitio_req_t s, r;
+    waitio_group_t g = group_of(w[1]);
+    int me = 0;
+    OK(waitio_group_rank(g, &me));
+    answer(0);
+    for (;;) {
+        OK(waitio_irecv(g, me, to, sizeof to, 1, &r));
+        OK(waitio_isend(g, me, from, sizeof from, 1, &s));
+        OK(waitio_wait(&s));
+        OK(waitio_wait(&r));
+    }
 }
 
 static void do_group(char **w)
@@ -270,9 +308,11 @@ static void run(char **w)
         const char *name;
         void (*call)(char **w);
     } table[] = {
-        {"wait", do_wait},   {"test", do_test},     {"probe", do_probe},     {"iprobe", do_probe},
-        {"isend", do_send},  {"psend", do_send},    {"irecv", do_recv},      {"precv", do_recv},
-        {"group", do_group}, {"pbgroup", do_group}, {"suicide", do_suicide},
+        {"wait", do_wait},     {"test", do_test},       {"probe", do_probe},
+        {"iprobe", do_probe},  {"isend", do_send},      {"psend", do_send},
+        {"irecv", do_recv},    {"precv", do_recv},      {"group", do_group},
+        {"pbgroup", do_group}, {"suicide", do_suicide}, {"stopat", do_suicide},
+        {"onterm", do_onterm}, {"storm", do_storm},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(w[0], table[i].name) == 0) {

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ten thousand silent connections at a listening port, held by two other processes: members still
+join and exchange, and the victim's memory and descriptors stay bounded. Guard: without the limit of
+the number of strangers (rendezvous: 1024, messages: 64) each costs about 2 KiB and a descriptor."""
+
+import socket
+import time
+
+CROWD = 5000  # each of two: the limit of descriptors may be 20,000
+MEMORY_KIB = 8 << 10
+DESCRIPTORS = 1200
+
+
+def wait_for(port):
+    end = time.monotonic() + 10
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
+            return
+        except OSError:
+            assert time.monotonic() < end, f"nobody listens on port {port}"
+            time.sleep(0.02)
+
+
+def all_exchange(cast):
+    """Everybody with everybody, after the groups are made."""
+    for a in cast:
+        a.ok("group 0 0")
+    n = 0
+    for i, a in enumerate(cast):
+        for j, b in enumerate(cast):
+            if i != j:
+                n += 1
+                a.ok(f"isend 1 0 {j} 100000 {n} 5")
+                b.ok(f"irecv 1 0 {i} 100000 {n}")
+                assert b.ok("wait 1 5", timeout=60)[-1] == "-1"
+                a.ok("wait 1 5", timeout=60)
+
+
+def bounded(a, before, crowds):
+    held = [c.held() for c in crowds]
+    assert min(held) == CROWD, f"the crowd itself failed: {held}"
+    grown = a.memory_kib() - before
+    assert grown < MEMORY_KIB, f"{sum(held)} strangers cost {grown} KiB"
+    assert a.descriptors() < DESCRIPTORS, f"{a.descriptors()} descriptors are open"
+
+
+def test_at_the_rendezvous(universe, crowd):
+    u = universe(WAITIO_INIT_TIMEOUT=90)
+    a = u.process(0, 0, 1, 3, "actor")
+    a.begin("init 90")
+    wait_for(u.port)
+    before = a.memory_kib()
+    crowds = [crowd(u.port, CROWD) for _ in range(2)]
+    b = u.process(1, 0, 1, 3, "actor")
+    b.begin("init 90")  # comes in the thick of it
+    bounded(a, before, crowds)
+    c = u.process(2, 0, 1, 3, "actor")
+    c.begin("init 90")  # comes when all are there
+    cast = [a, b, c]
+    for x in cast:
+        x.was_ok(x.answer(60), "init")
+    assert a.memory_kib() - before < MEMORY_KIB
+    all_exchange(cast)
+    u.leave(*cast)
+
+
+def test_at_a_member(universe, crowd):
+    """They come before the universe has formed, wait in the backlog, and more come after."""
+    u = universe(WAITIO_INIT_TIMEOUT=90)
+    a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
+    a.begin("init 90")
+    wait_for(u.port)
+    b.begin("init 90")
+    while not (ports := a.ports() - {u.port}):
+        time.sleep(0.02)
+    before = a.memory_kib()
+    (port,) = ports
+    crowds = [crowd(port, CROWD) for _ in range(2)]
+    c = u.process(2, 0, 1, 3, "actor")
+    c.begin("init 90")
+    cast = [a, b, c]
+    for x in cast:
+        x.was_ok(x.answer(60), "init")
+    all_exchange(cast)
+    bounded(a, before, crowds)
+    assert a.count("strangers") >= CROWD
+    u.leave(*cast)
