@@ -9,8 +9,8 @@ from waitio import __version__, dryrun, envcmd, runargs
 from waitio.errors import UsageError, WaitioError, nearest
 from waitio.tools import exec_tool
 
-TOOLS = {"info": "waitio-info", "perf": "waitio-perf", "serv": "waitio-serv"}
-COMMANDS = ("run", "env", *TOOLS, "help", "version")
+TOOLS = {"info": "waitio-info", "serv": "waitio-serv"}
+COMMANDS = ("run", "env", "perf", *TOOLS, "help", "version")
 HELP = """usage: waitio COMMAND [ARGUMENTS]
 
 Messages between separately launched parallel programs.
@@ -50,6 +50,10 @@ def _dispatch(words: list[str]) -> int:
         return _run(rest)
     if command == "env":
         return envcmd.main(rest)
+    if command == "perf":
+        from waitio import perf
+
+        return perf.main(rest)
     if command in TOOLS:
         return exec_tool(TOOLS[command], rest)
     raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)}; see waitio --help")

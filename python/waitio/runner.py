@@ -88,9 +88,15 @@ class BlockRun:
 class Runner:
     """One run."""
 
-    def __init__(self, blocks: Sequence[Block], settings: Settings) -> None:
-        """Prepare; `run` does everything."""
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        settings: Settings,
+        make_sink: Callable[[Settings], Sink] = Sink,
+    ) -> None:
+        """Prepare; `run` does everything. The sink gets what the blocks print."""
         self.settings = settings
+        self.make_sink = make_sink
         self.blocks = blocks
         self.runs: list[BlockRun] = []
         self.selector = selectors.DefaultSelector()
@@ -110,7 +116,7 @@ class Runner:
         """Run all blocks to their end; return the exit status of the command."""
         self.meeting = rendezvous.arrange(self.blocks, self.settings)
         remote = self.meeting.host != rendezvous.LOOPBACK
-        self.sink = Sink(self.settings)
+        self.sink = self.make_sink(self.settings)
         self.intake = Intake(self.selector, self.sink, self._admit)
         self.nofile = procs.raise_file_limit()
         with self._signals():

@@ -93,7 +93,7 @@ def test_wrong_use(waitio, words, text):
     assert (status, out) == (2, b"") and text in err.decode()
 
 
-@pytest.mark.parametrize("tool", ["info", "perf", "serv"])
+@pytest.mark.parametrize("tool", ["info", "serv"])
 def test_tools_are_found_and_get_their_arguments(waitio, tool):
     variable = "WAITIO_" + tool.upper()
     waitio.script("tool", f'echo "${{{variable}-gone}} $@"; exit 5')
