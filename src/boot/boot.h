@@ -63,7 +63,12 @@ struct wio_table {
     size_t bytes;                      /* of the shared image */
     void *map; /* private: shared read-only mapping (one per host) or heap */
     bool shared;
+    /* Private: this process's hold on its host's connection to a rendezvous that lives as long as
+     * the universe. The service sees it end when the last holder has closed it. 0 = none. */
+    int hold_fd;
 };
+/** In the child of a fork: it is no member and holds nothing. */
+void wio_table_after_fork(struct wio_table *t);
 /** PB of a universe rank (binary search). */
 uint32_t wio_table_pb_of(const struct wio_table *t, uint32_t rank);
 void wio_table_free(struct wio_table *t);
@@ -113,7 +118,15 @@ struct wio_service_params {
     int npb;               /* expected PBs; 0 = learn from the first client */
     char job_id[64];
     int stop_fd; /* > 0: wio_service_run ends when it becomes readable or hangs up (borrowed) */
+    /* Live as long as the universe: every host leaves its connection open until its last process
+     * has gone, see WIO_SERVICE_ENDED. */
+    bool stay;
+    /* With more hosts than relay_above the table goes down a tree of leaders, each to relay_fan
+     * others; relay_fan 0 = the defaults of both. */
+    uint32_t relay_fan, relay_above;
 };
+/** wio_service_run with params.stay: the universe had formed and nobody is left of it. */
+#define WIO_SERVICE_ENDED 2
 /** Bind and listen; serves nobody until wio_service_run. Without a secret only loopback is bound,
  * unless WAITIO_SECRET_NONE_REMOTE. @return 0; JOIN: the port is taken; LIMIT, SYSTEM, CONFIG
  * (bind_host) */
@@ -122,15 +135,17 @@ uint16_t wio_service_port(const struct wio_service *s);
 /** Serve for up to timeout_ns (-1 forever). After 1 it may be called again: latecomers are then
  * told that the universe is complete. After PEER everybody was told and all registrations are
  * forgotten: the next run may join.
- *  @return 1 once when the universe is complete and every client has its table, 0 on timeout,
- * CANCELLED by stop_fd, PEER when a registered process died before the universe was complete, other
- * errors. @blocking */
+ *  @return 1 once when the universe is complete and every client has its table, with params.stay
+ * then WIO_SERVICE_ENDED when the last process has gone, 0 on timeout, CANCELLED by stop_fd, PEER
+ * when a registered process died before the universe was complete, other errors. @blocking */
 int wio_service_run(struct wio_service *s, int64_t timeout_ns);
 /** Memory held, clients seen, messages, bytes: for reports. */
 struct wio_service_stats {
     size_t bytes;
     uint64_t clients, messages, rx_bytes, tx_bytes;
     uint32_t joined, expected;
+    uint64_t tables; /* sent by the service itself */
+    uint32_t kept;   /* hosts whose connection is open for the life of the universe */
 };
 void wio_service_stats(const struct wio_service *s, struct wio_service_stats *st);
 /** Tell everybody connected that the join has failed and why. Before wio_service_stop; without it

@@ -14,6 +14,12 @@ struct wio_auth_id wio_bc_identity(void)
     return id;
 }
 
+static void no_tx_fds(struct wio_bc *c)
+{
+    for (int i = 0; i < WIO_BC_FDS; i++)
+        c->tx_fd[i] = -1;
+}
+
 static bool fail(struct wio_bc *c, int code, const char *fmt, ...) WIO_PRINTF(3, 4);
 static bool fail(struct wio_bc *c, int code, const char *fmt, ...)
 {
@@ -35,11 +41,12 @@ int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_so
     struct wio_auth_id id = wio_bc_identity();
     memset(c, 0, sizeof *c);
     c->fd = fd;
-    c->tx_fd = c->rx_fd = -1;
+    c->rx_fd = -1;
+    no_tx_fds(c);
     c->unix_socket = unix_socket;
     c->up = up;
     c->owner = owner;
-    c->allowed = UINT16_MAX;
+    c->allowed = UINT32_MAX;
     c->state = connecting ? WIO_BC_CONNECTING : WIO_BC_AUTH;
     c->auth = wio_os_alloc(sizeof *c->auth);
     int rc = c->auth == NULL
@@ -56,7 +63,8 @@ void wio_bc_close(struct wio_bc *c)
     wio_os_close(c->fd);
     if (c->rx_fd >= 0)
         wio_os_close(c->rx_fd);
-    c->fd = c->rx_fd = c->tx_fd = -1;
+    c->fd = c->rx_fd = -1;
+    no_tx_fds(c);
     c->state = WIO_BC_CLOSED;
     c->events = 0;
     wio_os_free(c->auth);
@@ -248,13 +256,18 @@ static ssize_t write_out(struct wio_bc *c)
 {
     const uint8_t *from = c->out + c->out_off;
     size_t n = c->out_len - c->out_off;
-    if (c->tx_fd < 0)
+    if (c->tx_fd[0] < 0)
         return wio_os_send(c->fd, from, n);
-    if (c->out_off < c->tx_fd_at)
-        return wio_os_send(c->fd, from, c->tx_fd_at - c->out_off);
-    ssize_t k = wio_os_send_fd(c->fd, c->tx_fd, from, n);
-    if (k > 0)
-        c->tx_fd = -1;
+    if (c->out_off < c->tx_fd_at[0])
+        return wio_os_send(c->fd, from, c->tx_fd_at[0] - c->out_off);
+    if (c->tx_fd[1] >= 0) /* not past the frame that carries the next one */
+        n = c->tx_fd_at[1] - c->out_off;
+    ssize_t k = wio_os_send_fd(c->fd, c->tx_fd[0], from, n);
+    if (k > 0) {
+        c->tx_fd[0] = c->tx_fd[1];
+        c->tx_fd_at[0] = c->tx_fd_at[1];
+        c->tx_fd[1] = -1;
+    }
     return k;
 }
 
@@ -325,12 +338,15 @@ int wio_bc_send_fd(struct wio_bc *c, enum wio_boot_type type, const void *payloa
 {
     if (c->state != WIO_BC_OPEN)
         return 0;
+    int free = c->tx_fd[0] < 0 ? 0 : 1;
+    if (c->tx_fd[free] >= 0)
+        return wio_fail(WAITIO_ERR_LIMIT, "too many descriptors on the way to one process");
     size_t at = c->out_len;
     int rc = queue(c, type, payload, n, n);
     if (rc != 0)
         return rc;
-    c->tx_fd = fd;
-    c->tx_fd_at = at;
+    c->tx_fd[free] = fd;
+    c->tx_fd_at[free] = at;
     write_frames(c);
     return 0;
 }

@@ -28,6 +28,8 @@ struct wio_bc_upcalls {
     void *(*table_room)(struct wio_bc *c, size_t n);
 };
 
+#define WIO_BC_FDS 2 /* descriptors on the way at a time */
+
 struct wio_bc {
     int kind;             /* the owner's: tells what an event is about */
     struct wio_list node; /* the owner's */
@@ -35,7 +37,7 @@ struct wio_bc {
     uint8_t state;
     bool unix_socket;
     bool refused, garbage; /* handshake: refused by the other side; no WaitIO there */
-    uint16_t allowed;      /* bit per wio_boot_type that may come */
+    uint32_t allowed;      /* bit per wio_boot_type that may come */
     uint32_t events;       /* registered with epoll */
     const struct wio_bc_upcalls *up;
     void *owner;
@@ -49,10 +51,10 @@ struct wio_bc {
     size_t out_len, out_off, out_cap;
     const uint8_t *tail; /* borrowed bytes written after out: the table image */
     size_t tail_len, tail_off;
-    int tx_fd, rx_fd; /* descriptor to pass with the next frame / received; -1 = none */
-    size_t tx_fd_at;  /* offset in out of the frame that carries it */
-    int error;        /* when CLOSED: WAITIO_ERR_*, 0 = orderly end of stream */
-    char text[300];   /* why */
+    int tx_fd[WIO_BC_FDS], rx_fd; /* descriptors to pass, in order / received; -1 = none */
+    size_t tx_fd_at[WIO_BC_FDS];  /* offsets in out of the frames that carry them */
+    int error;                    /* when CLOSED: WAITIO_ERR_*, 0 = orderly end of stream */
+    char text[300];               /* why */
     uint64_t rx_bytes, tx_bytes, messages;
 };
 
@@ -68,7 +70,8 @@ bool wio_bc_event(struct wio_bc *c, uint32_t events);
 int wio_bc_arm(struct wio_bc *c, int epfd);
 /** Queue a frame and try to write. A broken connection shows at the next event. @return 0; NOMEM */
 int wio_bc_send(struct wio_bc *c, enum wio_boot_type type, const void *payload, size_t n);
-/** Same, passing descriptor @p fd (borrowed until written) along; one at a time. */
+/** Same, passing descriptor @p fd (borrowed until written) along; at most WIO_BC_FDS at a time.
+ *  @return 0; NOMEM, LIMIT */
 int wio_bc_send_fd(struct wio_bc *c, enum wio_boot_type type, const void *payload, size_t n,
                    int fd);
 /** Same, for a TABLE whose bytes stay valid until written or closed. */

@@ -303,3 +303,88 @@ int wio_boot_get_refuse(const uint8_t *in, size_t n, struct wio_boot_refuse *m)
     int rc = get_text(&in, &n, m->text, sizeof m->text);
     return rc != 0 ? rc : n != 0 ? bad("refusal too long") : 0;
 }
+
+/* ---- the relay tree ---- */
+
+size_t wio_boot_put_relay(uint8_t *out, const struct wio_boot_relay *m)
+{
+    memcpy(out, m->universe, WIO_UNIVERSE_ID);
+    wio_put32(out + WIO_UNIVERSE_ID, m->children);
+    return WIO_BOOT_RELAY_BYTES;
+}
+
+int wio_boot_get_relay(const uint8_t *in, size_t n, struct wio_boot_relay *m)
+{
+    if (n != WIO_BOOT_RELAY_BYTES)
+        return bad("relay of wrong length");
+    memcpy(m->universe, in, WIO_UNIVERSE_ID);
+    m->children = wio_get32(in + WIO_UNIVERSE_ID);
+    return m->children == 0 || m->children > WIO_BOOT_CHILDREN_MAX
+               ? bad("number of children out of range")
+               : 0;
+}
+
+size_t wio_boot_put_port(uint8_t *out, const struct wio_boot_port *m)
+{
+    wio_put16(out, m->port);
+    return 2 + put_text(out + 2, m->why, WIO_BOOT_WHY - 1);
+}
+
+int wio_boot_get_port(const uint8_t *in, size_t n, struct wio_boot_port *m)
+{
+    if (n < 2)
+        return bad("port cut short");
+    m->port = wio_get16(in);
+    in += 2;
+    n -= 2;
+    int rc = get_text(&in, &n, m->why, sizeof m->why);
+    return rc != 0 ? rc : n != 0 ? bad("port too long") : 0;
+}
+
+size_t wio_boot_put_parent(uint8_t *out, const struct wio_boot_parent *m)
+{
+    size_t n = WIO_UNIVERSE_ID + 10;
+    memcpy(out, m->universe, WIO_UNIVERSE_ID);
+    wio_put64(out + WIO_UNIVERSE_ID, m->bytes);
+    wio_put16(out + WIO_UNIVERSE_ID + 8, m->port);
+    n += put_text(out + n, m->name, WIO_BOOT_NAME - 1);
+    return n + put_host(out + n, &m->host);
+}
+
+int wio_boot_get_parent(const uint8_t *in, size_t n, struct wio_boot_parent *m)
+{
+    if (n < WIO_UNIVERSE_ID + 10)
+        return bad("parent cut short");
+    memcpy(m->universe, in, WIO_UNIVERSE_ID);
+    m->bytes = wio_get64(in + WIO_UNIVERSE_ID);
+    m->port = wio_get16(in + WIO_UNIVERSE_ID + 8);
+    if (m->port == 0 || m->bytes == 0 || m->bytes > WIO_BOOT_IMAGE_MAX)
+        return bad("port or table of a parent out of range");
+    in += WIO_UNIVERSE_ID + 10;
+    n -= WIO_UNIVERSE_ID + 10;
+    int rc = get_text(&in, &n, m->name, sizeof m->name);
+    if (rc == 0)
+        rc = get_host(&in, &n, &m->host);
+    return rc != 0 ? rc : n != 0 ? bad("parent too long") : 0;
+}
+
+size_t wio_boot_put_fetch(uint8_t *out, const struct wio_boot_fetch *m)
+{
+    size_t n = WIO_UNIVERSE_ID;
+    memcpy(out, m->universe, WIO_UNIVERSE_ID);
+    n += put_text(out + n, m->host, WIO_BOOT_NAME - 1);
+    return n + put_text(out + n, m->why, WIO_BOOT_WHY - 1);
+}
+
+int wio_boot_get_fetch(const uint8_t *in, size_t n, struct wio_boot_fetch *m)
+{
+    if (n < WIO_UNIVERSE_ID)
+        return bad("fetch cut short");
+    memcpy(m->universe, in, WIO_UNIVERSE_ID);
+    in += WIO_UNIVERSE_ID;
+    n -= WIO_UNIVERSE_ID;
+    int rc = get_text(&in, &n, m->host, sizeof m->host);
+    if (rc == 0)
+        rc = get_text(&in, &n, m->why, sizeof m->why);
+    return rc != 0 ? rc : n != 0 ? bad("fetch too long") : 0;
+}

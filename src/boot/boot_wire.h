@@ -11,7 +11,12 @@
  *   REG     batch of registrations                   PROGRESS  how many came, who is missing
  *   LEAVE   a registration is withdrawn              TABLE     the packed address table
  *   QUERY   asks for PROGRESS                        TABLE_FD  (leader only) the image as a
- * descriptor ACK     the table has reached everybody behind this connection
+ *   ACK     the table has reached everybody here               descriptor
+ *   PORT    where the children of this leader may    HOLD_FD   (leader only) the connection to a
+ *           ask it for the table                               service that stays: hold it open
+ *   FETCH   asks for the table: a parent; or the     RELAY     hand the table to so many leaders
+ *           service, when the parent failed          PARENT    ask this leader for the table
+ *                                                    DONE      all is well, the service stays
  *
  * Version 1. What changed: first version.
  */
@@ -42,6 +47,12 @@ enum wio_boot_type {
     WIO_BOOT_TABLE,
     WIO_BOOT_ACK,
     WIO_BOOT_TABLE_FD,
+    WIO_BOOT_HOLD_FD,
+    WIO_BOOT_RELAY,
+    WIO_BOOT_PORT,
+    WIO_BOOT_PARENT,
+    WIO_BOOT_FETCH,
+    WIO_BOOT_DONE,
     WIO_BOOT_TYPES
 };
 
@@ -67,10 +78,11 @@ int wio_boot_get_hello(const uint8_t *in, size_t n, struct wio_boot_hello *m);
 
 struct wio_boot_welcome {
     uint32_t npb;   /* 0: not known yet */
-    uint32_t flags; /* WIO_BOOT_COMPLETE */
+    uint32_t flags; /* WIO_BOOT_COMPLETE, WIO_BOOT_STAYS */
     char job[WIO_BOOT_NAME];
 };
 #define WIO_BOOT_COMPLETE 1u
+#define WIO_BOOT_STAYS 2u /* the service lives as long as the universe: DONE and HOLD_FD */
 #define WIO_BOOT_WELCOME_MAX (12 + WIO_BOOT_NAME)
 size_t wio_boot_put_welcome(uint8_t *out, const struct wio_boot_welcome *m);
 int wio_boot_get_welcome(const uint8_t *in, size_t n, struct wio_boot_welcome *m);
@@ -132,5 +144,45 @@ struct wio_boot_refuse {
 #define WIO_BOOT_REFUSE_MAX (22 + WIO_BOOT_TEXT)
 size_t wio_boot_put_refuse(uint8_t *out, const struct wio_boot_refuse *m);
 int wio_boot_get_refuse(const uint8_t *in, size_t n, struct wio_boot_refuse *m);
+
+/* The relay tree. The universe's id keeps a child from taking another run's table. */
+
+struct wio_boot_relay {
+    uint8_t universe[WIO_UNIVERSE_ID];
+    uint32_t children; /* leaders that will be sent here; at least 1 */
+};
+#define WIO_BOOT_CHILDREN_MAX 1024
+#define WIO_BOOT_RELAY_BYTES (WIO_UNIVERSE_ID + 4)
+size_t wio_boot_put_relay(uint8_t *out, const struct wio_boot_relay *m);
+int wio_boot_get_relay(const uint8_t *in, size_t n, struct wio_boot_relay *m);
+
+#define WIO_BOOT_WHY 240 /* reasons in the messages below, with the final NUL */
+struct wio_boot_port {
+    uint16_t port; /* 0: cannot serve children, and why */
+    char why[WIO_BOOT_WHY];
+};
+#define WIO_BOOT_PORT_MAX (4 + WIO_BOOT_WHY)
+size_t wio_boot_put_port(uint8_t *out, const struct wio_boot_port *m);
+int wio_boot_get_port(const uint8_t *in, size_t n, struct wio_boot_port *m);
+
+struct wio_boot_parent {
+    uint8_t universe[WIO_UNIVERSE_ID];
+    uint64_t bytes; /* of the packed table */
+    uint16_t port;
+    char name[WIO_BOOT_NAME]; /* of its host */
+    struct wio_tab_host host;
+};
+#define WIO_BOOT_PARENT_MAX (WIO_UNIVERSE_ID + 12 + WIO_BOOT_NAME + 8 + WIO_BOOT_HOST_MAX)
+size_t wio_boot_put_parent(uint8_t *out, const struct wio_boot_parent *m);
+int wio_boot_get_parent(const uint8_t *in, size_t n, struct wio_boot_parent *m);
+
+struct wio_boot_fetch {
+    uint8_t universe[WIO_UNIVERSE_ID];
+    char host[WIO_BOOT_NAME]; /* who asks */
+    char why[WIO_BOOT_WHY];   /* to the service: what was wrong with the parent; else empty */
+};
+#define WIO_BOOT_FETCH_MAX (WIO_UNIVERSE_ID + 4 + WIO_BOOT_NAME + WIO_BOOT_WHY)
+size_t wio_boot_put_fetch(uint8_t *out, const struct wio_boot_fetch *m);
+int wio_boot_get_fetch(const uint8_t *in, size_t n, struct wio_boot_fetch *m);
 
 #endif

@@ -6,7 +6,7 @@
 #include "os/os.h"
 
 #define INTRODUCE_NS INT64_C(10000000000)
-#define BIT(type) (uint16_t)(1u << (type))
+#define BIT(type) (1u << (type))
 
 static struct ld_follower *of(struct wio_bc *c)
 {
@@ -211,6 +211,8 @@ void wio_ld_down_table(struct leader *l)
     WIO_LIST_FOR(it, &l->followers)
     {
         struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
+        if (f->m != NULL && l->hold)
+            wio_bc_send_fd(&f->bc, WIO_BOOT_HOLD_FD, NULL, 0, l->up.fd);
         if (f->m != NULL)
             wio_bc_send_fd(&f->bc, WIO_BOOT_TABLE_FD, out, sizeof out, l->memfd);
     }

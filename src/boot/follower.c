@@ -5,7 +5,7 @@
 
 #define FINAL_NS INT64_C(300000000)
 #define EMBED_NS INT64_C(500000000)
-#define BIT(type) (uint16_t)(1u << (type))
+#define BIT(type) (1u << (type))
 
 struct follower {
     struct wio_joiner *j;
@@ -20,7 +20,8 @@ static int opened(struct wio_bc *c)
 {
     struct follower *f = c->owner;
     uint8_t out[8 + WIO_BOOT_HOST_MAX];
-    c->allowed = BIT(WIO_BOOT_REFUSE) | BIT(WIO_BOOT_PROGRESS) | BIT(WIO_BOOT_TABLE_FD);
+    c->allowed = BIT(WIO_BOOT_REFUSE) | BIT(WIO_BOOT_PROGRESS) | BIT(WIO_BOOT_TABLE_FD) |
+                 BIT(WIO_BOOT_HOLD_FD);
     int rc = wio_bc_send(c, WIO_BOOT_HOSTS, out, wio_boot_put_hosts(out, 0, &f->j->host, 1));
     if (rc == 0)
         rc = wio_bc_send(c, WIO_BOOT_REG, out, wio_boot_put_regs(out, &f->j->reg, 1));
@@ -73,6 +74,16 @@ static int on_table(struct follower *f, const uint8_t *p, size_t n)
     return 0;
 }
 
+/* The leader's connection to a rendezvous that stays. Nothing is done with it but to hold it. */
+static int on_hold(struct follower *f)
+{
+    if (f->bc.rx_fd < 0 || f->j->hold_fd > 0)
+        return wio_fail(WAITIO_ERR_PROTOCOL, "the leader passed no connection to hold");
+    f->j->hold_fd = f->bc.rx_fd;
+    f->bc.rx_fd = -1;
+    return 0;
+}
+
 static int frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p, size_t n)
 {
     struct follower *f = c->owner;
@@ -80,6 +91,8 @@ static int frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p, si
         return on_refuse(f, p, n);
     if (type == WIO_BOOT_PROGRESS)
         return on_progress(f, p, n);
+    if (type == WIO_BOOT_HOLD_FD)
+        return on_hold(f);
     return on_table(f, p, n);
 }
 

@@ -224,6 +224,10 @@ int wio_join(const struct wio_join_params *p, struct wio_table **table)
         rc = join_others(j);
         if (rc == 0)
             rc = wio_table_open(j->map, j->map_bytes, true, j->reg.pbid, j->reg.rank, table);
+        if (rc == 0)
+            (*table)->hold_fd = j->hold_fd;
+        else if (j->hold_fd > 0)
+            wio_os_close(j->hold_fd);
         if (rc != 0 && j->map != NULL)
             wio_os_unmap(j->map, j->map_bytes);
     }

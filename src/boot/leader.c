@@ -90,6 +90,7 @@ static void one_round(struct leader *l)
     int64_t times[] = {l->dialling ? (l->up_ready ? INT64_MAX : l->dial_deadline_ns)
                                    : l->next_dial_ns,
                        l->flush_ns,
+                       wio_fetch_next_ns(&l->fetch),
                        l->query_ns,
                        l->final_ns != INT64_MAX ? l->final_ns : j->deadline_ns,
                        j->lost_ns != 0 ? j->lost_ns + WIO_JOIN_LOST_NS : INT64_MAX,
@@ -104,11 +105,20 @@ static void one_round(struct leader *l)
             wio_ld_down_accept(l);
         else if (*kind == LD_UP)
             wio_ld_up_event(l, ev[i].events);
-        else
-            wio_ld_down_event((struct ld_follower *)(void *)kind, ev[i].events);
+        else if (*kind == LD_PARENT)
+            wio_ld_parent_event(l, ev[i].events);
+        else if (*kind == LD_RELAY)
+            wio_relay_accept(&l->relay);
+        else if (*kind == LD_CHILD)
+            wio_relay_event(ev[i].data.ptr, ev[i].events);
+        else if (*kind == LD_FOLLOWER)
+            wio_ld_down_event(ev[i].data.ptr, ev[i].events);
     }
     now = wio_os_now_ns();
     wio_ld_down_sweep(l, now);
+    wio_relay_sweep(&l->relay, now);
+    if (!l->have_table)
+        wio_ld_parent_work(l, now);
     if (l->have_table)
         return;
     int rc = wio_join_embed(j);
@@ -125,6 +135,8 @@ static int begin(struct leader *l, struct wio_joiner *j, int listener)
     l->j = j;
     l->listener = listener;
     l->memfd = l->up.fd = l->up.rx_fd = -1;
+    wio_fetch_init(&l->fetch);
+    wio_relay_init(&l->relay);
     l->flush_ns = l->query_ns = l->final_ns = INT64_MAX;
     wio_list_init(&l->members);
     wio_list_init(&l->followers);
@@ -146,8 +158,14 @@ static int begin(struct leader *l, struct wio_joiner *j, int listener)
 static int take_table(struct leader *l)
 {
     struct wio_joiner *j = l->j;
+    l->hold = l->hold && l->up.state == WIO_BC_OPEN;
     wio_ld_down_table(l);
     wio_ld_up_ack(l);
+    wio_ld_linger(l);
+    if (l->hold) { /* from now on this process holds the connection, as its followers do */
+        j->hold_fd = l->up.fd;
+        l->up.fd = -1;
+    }
     j->map = wio_os_map(l->memfd, l->map_bytes, false);
     j->map_bytes = l->map_bytes;
     return j->map != NULL ? 0
@@ -159,6 +177,8 @@ static void end(struct leader *l)
 {
     wio_ld_down_close(l);
     wio_bc_close(&l->up);
+    wio_fetch_close(&l->fetch);
+    wio_relay_close(&l->relay);
     for (struct wio_list *it; l->members.next != NULL && (it = wio_list_pop(&l->members)) != NULL;)
         wio_os_free(WIO_CONTAINER(it, struct ld_member, node));
     if (l->map != NULL)
@@ -168,6 +188,7 @@ static void end(struct leader *l)
     wio_os_close(l->listener);
     wio_os_free(l->hosts);
     wio_os_free(l->packed);
+    wio_os_free(l->spare);
     wio_os_free(l);
 }
 

@@ -4,9 +4,11 @@
 #ifndef WIO_BOOT_LEADER_H
 #define WIO_BOOT_LEADER_H
 
+#include "boot/fetch.h"
 #include "boot/join.h"
+#include "boot/relay.h"
 
-enum leader_kind { LD_LISTENER = 1, LD_UP, LD_FOLLOWER };
+enum leader_kind { LD_LISTENER = 1, LD_UP, LD_FOLLOWER, LD_PARENT, LD_RELAY, LD_CHILD };
 
 struct leader;
 
@@ -35,6 +37,7 @@ struct leader {
     struct wio_bc up;
     bool dialling, up_ready; /* up is in use; up was welcomed */
     bool rest;               /* the service said: later */
+    bool hold;               /* the service stays, and sees by this connection that we live */
     int next_addr;
     int64_t next_dial_ns, dial_deadline_ns, backoff_ns;
     uint32_t hosts_sent;
@@ -46,13 +49,19 @@ struct leader {
     uint32_t nfollowers;
     struct wio_tab_host *hosts;
     uint32_t nhosts, hosts_cap;
+    /* the tree of leaders */
+    struct wio_fetch fetch; /* from our parent */
+    struct wio_relay relay; /* to our children */
     /* the end */
     int64_t final_ns; /* after the deadline: last wait for the list of who is missing */
-    void *packed;     /* table as it comes */
+    void *packed;     /* table as it comes; kept while others may ask for it */
+    size_t packed_bytes;
+    void *spare; /* of a second one, which nobody needs */
     int memfd;
     void *map;
     size_t map_bytes;
     bool have_table;
+    bool released; /* the service has heard that we have it, and nobody needs us for theirs */
     bool refused; /* the leader's own registration was refused */
     int result;   /* < 0: error, with text */
     char text[WIO_BOOT_TEXT];
@@ -72,8 +81,22 @@ void wio_ld_up_event(struct leader *l, uint32_t events);
 void wio_ld_up_leave(struct leader *l, const struct ld_member *m);
 /** Ask the service who is missing. */
 void wio_ld_up_ask(struct leader *l);
-/** Acknowledge the table and wait until the service has heard it (at most 1 s). */
+/** Acknowledge the table. */
 void wio_ld_up_ack(struct leader *l);
+/** The table came, from the service or the parent: unpack it for the host, start to pass it on.
+ *  @return 0; PROTOCOL, NOMEM */
+int wio_ld_take_table(struct leader *l, size_t n);
+
+/* tree.c */
+/** The service says that we are to have children. */
+int wio_ld_on_relay(struct leader *l, const uint8_t *p, size_t n);
+/** The service says whom to ask for the table. */
+int wio_ld_on_parent(struct leader *l, const uint8_t *p, size_t n);
+/** The connection to the parent has news, or time has passed. */
+void wio_ld_parent_event(struct leader *l, uint32_t events);
+void wio_ld_parent_work(struct leader *l, int64_t now);
+/** After the table: serve the children until the service releases us, within limits. */
+void wio_ld_linger(struct leader *l);
 
 /* downstream.c */
 void wio_ld_down_accept(struct leader *l);

@@ -203,6 +203,7 @@ static bool add_place(struct wio_roster *r, uint32_t client, const struct wio_bo
     if (p == NULL)
         return false;
     c->places = p;
+    r->owed += c->nplaces == 0 && c->live && !c->acked;
     p[c->nplaces++] = (struct wio_roster_place){g->pbid, g->rank};
     return true;
 }
@@ -312,6 +313,7 @@ void wio_roster_client_gone(struct wio_roster *r, uint32_t client, int64_t now_n
     if (client == 0 || client >= r->nclients || !r->clients[client].live)
         return;
     struct wio_roster_client *c = &r->clients[client];
+    r->owed -= c->nplaces != 0 && !c->acked;
     c->live = false;
     for (uint32_t i = 0; i < c->nplaces && !c->acked; i++)
         gone(r, client, c->places[i], now_ns);
@@ -323,8 +325,11 @@ void wio_roster_client_gone(struct wio_roster *r, uint32_t client, int64_t now_n
 
 void wio_roster_acked(struct wio_roster *r, uint32_t client)
 {
-    if (r->complete && client > 0 && client < r->nclients)
-        r->clients[client].acked = true;
+    if (!r->complete || client == 0 || client >= r->nclients)
+        return;
+    struct wio_roster_client *c = &r->clients[client];
+    r->owed -= c->live && c->nplaces != 0 && !c->acked;
+    c->acked = true;
 }
 
 bool wio_roster_full(const struct wio_roster *r)
@@ -334,12 +339,7 @@ bool wio_roster_full(const struct wio_roster *r)
 
 bool wio_roster_delivered(const struct wio_roster *r)
 {
-    if (!r->complete || r->ngone != 0)
-        return false;
-    for (uint32_t i = 1; i < r->nclients; i++)
-        if (r->clients[i].live && r->clients[i].nplaces != 0 && !r->clients[i].acked)
-            return false;
-    return true;
+    return r->complete && r->ngone == 0 && r->owed == 0;
 }
 
 bool wio_roster_lost(struct wio_roster *r, int64_t now_ns, int64_t grace_ns, char *text, size_t n)
@@ -454,6 +454,7 @@ int wio_roster_pack(struct wio_roster *r, void **packed, size_t *bytes)
     int rc = wio_os_random(head.universe, sizeof head.universe);
     if (rc < 0)
         return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "random universe id");
+    memcpy(r->universe, head.universe, sizeof r->universe);
     void *base = wio_os_alloc(bound);
     if (base == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "address table of %u processes", head.size);

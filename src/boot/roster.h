@@ -59,10 +59,12 @@ struct wio_roster {
     uint32_t hash_cap;
     struct wio_roster_client *clients; /* index 0 unused */
     uint32_t nclients, clients_cap;
+    uint32_t owed; /* live clients with registrations that have not acknowledged the table */
     struct wio_roster_gone *gone;
     uint32_t ngone, gone_cap;
-    uint64_t version; /* changes with every registration and departure */
-    size_t bytes;     /* memory held */
+    uint64_t version;                  /* changes with every registration and departure */
+    size_t bytes;                      /* memory held */
+    uint8_t universe[WIO_UNIVERSE_ID]; /* once complete */
     bool complete;
 };
 

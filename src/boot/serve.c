@@ -3,7 +3,7 @@
 #include "boot/server.h"
 #include "os/os.h"
 
-#define BIT(type) (uint16_t)(1u << (type))
+#define BIT(type) (1u << (type))
 
 static struct svc_conn *of(struct wio_bc *bc)
 {
@@ -57,9 +57,11 @@ static int on_hello(struct svc_conn *c, const uint8_t *p, size_t n)
         return wio_fail(WAITIO_ERR_NOMEM, "one more client");
     s->stats.clients++;
     c->bc.allowed = BIT(WIO_BOOT_HOSTS) | BIT(WIO_BOOT_REG) | BIT(WIO_BOOT_LEAVE) |
-                    BIT(WIO_BOOT_QUERY) | BIT(WIO_BOOT_ACK);
+                    BIT(WIO_BOOT_QUERY) | BIT(WIO_BOOT_ACK) | BIT(WIO_BOOT_PORT) |
+                    BIT(WIO_BOOT_FETCH);
     struct wio_boot_welcome w = {.npb = s->roster.npb,
-                                 .flags = s->roster.complete ? WIO_BOOT_COMPLETE : 0};
+                                 .flags = (s->roster.complete ? WIO_BOOT_COMPLETE : 0) |
+                                          (s->stay ? WIO_BOOT_STAYS : 0)};
     wio_text(w.job, sizeof w.job, "%s", s->job);
     uint8_t out[WIO_BOOT_WELCOME_MAX];
     return wio_bc_send(&c->bc, WIO_BOOT_WELCOME, out, wio_boot_put_welcome(out, &w));
@@ -124,7 +126,7 @@ static int on_reg(struct svc_conn *c, const uint8_t *p, size_t n)
     if (rc != 0)
         return rc;
     if (s->roster.complete)
-        return refused < count ? wio_bc_send_table(&c->bc, s->packed, s->packed_bytes) : 0;
+        return refused < count ? wio_svc_send_table(c) : 0;
     wio_info(s->log, WIO_C_SERV,
              "%u process%s came from host %s (last: PB %u rank %u of %u); %u of %llu are here",
              count - refused, count - refused == 1 ? "" : "es", s->roster.clients[c->client].host,
@@ -143,14 +145,7 @@ int wio_svc_complete(struct wio_service *s)
     wio_info(s->log, WIO_C_SERV,
              "universe complete: %u processes in %u blocks on %u address lists, table of %zu bytes",
              s->roster.joined, s->roster.npb, s->roster.nhosts, s->packed_bytes);
-    WIO_LIST_FOR_SAFE(it, next, &s->list[SVC_MEMBER])
-    {
-        struct svc_conn *c = of(WIO_CONTAINER(it, struct wio_bc, node));
-        if (c->client == 0 || s->roster.clients[c->client].nplaces == 0)
-            continue;
-        wio_bc_send_table(&c->bc, s->packed, s->packed_bytes);
-        wio_bc_arm(&c->bc, s->epfd);
-    }
+    wio_svc_deliver(s);
     return 0;
 }
 
@@ -174,17 +169,6 @@ static int on_leave(struct svc_conn *c, const uint8_t *p, size_t n)
     return rc;
 }
 
-/* The client waits for our end of stream, so that its acknowledgement is known to have come. */
-static int on_ack(struct svc_conn *c)
-{
-    if (!c->s->roster.complete)
-        return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: acknowledgement before the table");
-    wio_roster_acked(&c->s->roster, c->client);
-    wio_os_shutdown_send(c->bc.fd);
-    c->going = true;
-    return 0;
-}
-
 static int on_frame(struct wio_bc *bc, enum wio_boot_type type, const uint8_t *p, size_t n)
 {
     struct svc_conn *c = of(bc);
@@ -203,7 +187,11 @@ static int on_frame(struct wio_bc *bc, enum wio_boot_type type, const uint8_t *p
     case WIO_BOOT_QUERY:
         return on_query(c);
     case WIO_BOOT_ACK:
-        return on_ack(c);
+        return wio_svc_on_ack(c);
+    case WIO_BOOT_PORT:
+        return wio_svc_on_port(c, p, n);
+    case WIO_BOOT_FETCH:
+        return wio_svc_on_fetch(c, p, n);
     default:
         return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: message of type %d is for clients",
                         (int)type);

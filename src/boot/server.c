@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include "boot/listen.h"
 #include "boot/server.h"
 #include "os/os.h"
 
@@ -18,68 +19,16 @@
 
 /* ---- listening ---- */
 
-static int listen_on(const struct sockaddr *sa, socklen_t len, int *fd_out)
-{
-    int one = 1, off = 0, fd = wio_os_socket(sa->sa_family, SOCK_STREAM);
-    if (fd < 0)
-        return fd;
-    wio_os_setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (sa->sa_family == AF_INET6)
-        wio_os_setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    int rc = wio_os_bind(fd, sa, len);
-    if (rc == 0)
-        rc = wio_os_listen(fd, SOMAXCONN);
-    if (rc != 0)
-        wio_os_close(fd);
-    else
-        *fd_out = fd;
-    return rc;
-}
-
-static int listen_any(uint16_t port, int *fd)
-{
-    struct sockaddr_in6 six = {
-        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any};
-    int rc = listen_on((const struct sockaddr *)&six, sizeof six, fd);
-    if (rc == 0 || rc == -EADDRINUSE)
-        return rc;
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
-    return listen_on((const struct sockaddr *)&four, sizeof four, fd); /* a machine without IPv6 */
-}
-
 static int open_listener(struct wio_service *s, const char *bind_host, uint16_t port)
 {
-    struct sockaddr_storage sa;
-    const char *why = NULL;
-    int fd = -1, rc;
-    socklen_t len = sizeof sa;
+    int fd = -1;
     if (s->secret->len == 0 && !s->cfg->secret_none_remote)
         bind_host = "127.0.0.1";
-    if (bind_host == NULL) {
-        rc = listen_any(port, &fd);
-    } else {
-        rc = wio_os_resolve(bind_host, port, &sa, 1, &why);
-        if (rc <= 0)
-            return wio_fail(WAITIO_ERR_CONFIG, "cannot resolve '%s' to listen there: %s", bind_host,
-                            why != NULL ? why : "no address");
-        rc = listen_on((struct sockaddr *)&sa,
-                       sa.ss_family == AF_INET ? sizeof(struct sockaddr_in)
-                                               : sizeof(struct sockaddr_in6),
-                       &fd);
-    }
-    if (rc == -EADDRINUSE)
-        return wio_fail(WAITIO_ERR_JOIN,
-                        "port %u is taken by another program; choose another WAITIO_MASTER_PORT",
-                        port);
+    int rc = wio_boot_listen(bind_host, &port, &fd);
     if (rc != 0)
-        return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "rendezvous cannot listen on %s port %u",
-                           bind_host != NULL ? bind_host : "any address", port);
+        return rc;
     s->listener[s->nlisteners++] = (struct svc_source){SVC_LISTENER, fd};
-    rc = wio_os_sockname(fd, &sa, &len);
-    if (rc != 0)
-        return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "getsockname");
-    s->port = ntohs(sa.ss_family == AF_INET ? ((struct sockaddr_in *)&sa)->sin_port
-                                            : ((struct sockaddr_in6 *)&sa)->sin6_port);
+    s->port = port;
     return 0;
 }
 
@@ -117,6 +66,9 @@ int wio_service_start(const struct wio_service_params *p, struct wio_service **o
     s->secret = p->secret;
     s->log = p->log;
     s->npb = p->npb > 0 ? (uint32_t)p->npb : 0;
+    s->stay = p->stay;
+    s->relay.fan = p->relay_fan > 0 ? p->relay_fan : WIO_BOOT_FAN;
+    s->relay.above = p->relay_fan > 0 ? p->relay_above : WIO_BOOT_DIRECT;
     s->epfd = -1;
     wio_text(s->job, sizeof s->job, "%s", p->job_id);
     for (int i = 0; i < SVC_LISTS; i++)
@@ -168,6 +120,7 @@ void wio_svc_drop(struct svc_conn *c)
     struct wio_service *s = c->s;
     unlist(c);
     wio_list_push(&s->dead, &c->bc.node);
+    wio_svc_relay_gone(c);
     if (c->client != 0) {
         if (!s->roster.complete || !s->roster.clients[c->client].acked)
             wio_debug(s->log, WIO_C_SERV, "host %s pid %u: %s", s->roster.clients[c->client].host,
@@ -234,7 +187,7 @@ static void on_conn(struct svc_conn *c, uint32_t events)
     }
     if (c->list == SVC_SILENT && c->bc.rx_bytes > 0)
         wio_svc_enlist(c, SVC_TALKING);
-    if (c->going && wio_bc_flushed(&c->bc))
+    if (c->going && c->list != SVC_KEPT && wio_bc_flushed(&c->bc))
         wio_os_shutdown_send(c->bc.fd);
     if (wio_bc_arm(&c->bc, c->s->epfd) != 0)
         wio_svc_drop(c);
@@ -326,16 +279,29 @@ static int check_lost(struct wio_service *s, int64_t now)
     return wio_fail(WAITIO_ERR_PEER, "%s", text);
 }
 
-static void end_delivery(struct wio_service *s)
+static struct svc_conn *first_late(const struct wio_service *s)
 {
-    WIO_LIST_FOR_SAFE(it, next, &s->list[SVC_MEMBER])
+    WIO_LIST_FOR(it, &s->list[SVC_MEMBER])
     {
         struct svc_conn *c = WIO_CONTAINER(it, struct svc_conn, bc.node);
-        if (c->client == 0 || s->roster.clients[c->client].acked)
-            continue;
+        if (c->client != 0 && !s->roster.clients[c->client].acked)
+            return c;
+    }
+    return NULL;
+}
+
+static void end_delivery(struct wio_service *s)
+{
+    /* From the start each time: letting one go may release another. */
+    for (struct svc_conn *c; (c = first_late(s)) != NULL;) {
         wio_warn(s->log, WIO_C_SERV, "host %s did not take its table within %d s",
                  s->roster.clients[c->client].host, (int)(WIO_BOOT_DELIVERY_NS / 1000000000));
-        wio_svc_drop(c);
+        if (s->stay && c->served) { /* its leader died; others there may have the table */
+            wio_roster_acked(&s->roster, c->client);
+            wio_svc_release(c);
+        } else {
+            wio_svc_drop(c);
+        }
     }
 }
 
@@ -355,6 +321,7 @@ static int housekeeping(struct wio_service *s, int64_t now)
     }
     if (s->roster.complete && !s->reported && now - s->complete_ns > WIO_BOOT_DELIVERY_NS)
         end_delivery(s);
+    wio_svc_relay_tick(s, now);
     return check_lost(s, now);
 }
 
@@ -372,6 +339,8 @@ static int sleep_ms(const struct wio_service *s, int64_t now, int64_t deadline)
         next = s->resume_ns;
     if (s->roster.complete && !s->reported && s->complete_ns + WIO_BOOT_DELIVERY_NS < next)
         next = s->complete_ns + WIO_BOOT_DELIVERY_NS;
+    if (s->relay.untold > 0 && s->complete_ns + WIO_BOOT_PORT_NS < next)
+        next = s->complete_ns + WIO_BOOT_PORT_NS;
     if (next == INT64_MAX)
         return -1;
     int64_t ms = next <= now ? 0 : (next - now) / NS_PER_MS + 1;
@@ -413,6 +382,8 @@ int wio_service_run(struct wio_service *s, int64_t timeout_ns)
             s->reported = true;
             return 1;
         }
+        if (s->stay && s->reported && s->count[SVC_KEPT] == 0)
+            return WIO_SERVICE_ENDED;
         if (now >= deadline)
             return 0;
         rc = one_round(s, sleep_ms(s, now, deadline));
@@ -426,7 +397,8 @@ void wio_service_stats(const struct wio_service *s, struct wio_service_stats *st
     *st = s->stats;
     st->joined = s->roster.joined;
     st->expected = s->roster.expected > UINT32_MAX ? UINT32_MAX : (uint32_t)s->roster.expected;
-    st->bytes = sizeof *s + s->roster.bytes;
+    st->bytes = sizeof *s + s->roster.bytes + s->relay.n * sizeof(struct svc_conn *);
+    st->kept = s->count[SVC_KEPT];
     for (int i = 0; i < SVC_LISTS; i++) {
         WIO_LIST_FOR(it, &s->list[i])
         {
@@ -485,6 +457,7 @@ void wio_service_stop(struct wio_service *s)
     bury(s);
     wio_roster_free(&s->roster);
     wio_os_free(s->packed);
+    wio_os_free(s->relay.node);
     wio_os_close(s->epfd);
     wio_os_free(s);
 }

@@ -19,10 +19,16 @@
 /** Connections that have not proven themselves (about 1.8 KB each); when full, the oldest is
  * dropped. */
 #define WIO_BOOT_STRANGERS 1024
+/** With more hosts than this the table travels down a tree; the defaults. */
+#define WIO_BOOT_DIRECT 32
+#define WIO_BOOT_FAN 16
+/** A leader that is to have children says within this time where they may ask it. */
+#define WIO_BOOT_PORT_NS INT64_C(1000000000)
 
 /** Where a connection stands. Silent strangers make room for new ones first; those that talk are
- * given WIO_BOOT_TALK_NS at least, and meanwhile newcomers wait in the listener's queue. */
-enum svc_list { SVC_SILENT, SVC_TALKING, SVC_MEMBER, SVC_LISTS };
+ * given WIO_BOOT_TALK_NS at least, and meanwhile newcomers wait in the listener's queue. Kept ones
+ * have all they need and stay open as long as a process of their host lives. */
+enum svc_list { SVC_SILENT, SVC_TALKING, SVC_MEMBER, SVC_KEPT, SVC_LISTS };
 
 enum svc_kind { SVC_LISTENER = 1, SVC_STOP, SVC_CONN };
 
@@ -41,6 +47,20 @@ struct svc_conn {
     int64_t since_ns; /* accepted, or told to go */
     uint8_t list;     /* svc_list */
     bool going;       /* was told something final: only waits for the other side to close */
+    /* delivery, see deliver.c */
+    uint32_t place;      /* in the relay tree, + 1; 0 = it is not in it */
+    uint32_t children;   /* that are not settled */
+    bool served;         /* the table was sent from here */
+    bool told;           /* its children know whom to ask */
+    bool acked, settled; /* everybody there has the table / its parent need not care any more */
+};
+
+/** The tree: children of place i are (i + 1) * fan ..., the first fan places are served from here.
+ */
+struct svc_relay {
+    struct svc_conn **node; /* by place, NULL = gone */
+    uint32_t n, fan, above;
+    uint32_t untold; /* places with children that have not said where they listen */
 };
 
 struct wio_service {
@@ -59,7 +79,8 @@ struct wio_service {
     void *packed; /* the finished table */
     size_t packed_bytes;
     int64_t complete_ns;
-    bool reported;
+    bool reported, stay;
+    struct svc_relay relay;
     struct wio_list list[SVC_LISTS], dead; /* svc_conn.bc.node, in order of arrival there */
     uint32_t count[SVC_LISTS];
     uint32_t max_strangers;            /* silent and talking ones together */
@@ -78,5 +99,20 @@ void wio_svc_dismiss(struct svc_conn *c, const struct wio_boot_refuse *m);
 void wio_svc_enlist(struct svc_conn *c, enum svc_list list);
 /** When everybody is there: make the table and send it. @return 0 or an error */
 int wio_svc_complete(struct wio_service *s);
+
+/* deliver.c */
+/** The table is made: send it to all, or set the relay tree going. */
+void wio_svc_deliver(struct wio_service *s);
+/** Send the table from here. */
+int wio_svc_send_table(struct svc_conn *c);
+int wio_svc_on_port(struct svc_conn *c, const uint8_t *p, size_t n);
+int wio_svc_on_fetch(struct svc_conn *c, const uint8_t *p, size_t n);
+int wio_svc_on_ack(struct svc_conn *c);
+/** The client may go, or with stay remain as the sign of life of its host. */
+void wio_svc_release(struct svc_conn *c);
+/** The connection ends: nobody may wait for it. */
+void wio_svc_relay_gone(struct svc_conn *c);
+/** Serve the children of those that did not say in time where they listen. */
+void wio_svc_relay_tick(struct wio_service *s, int64_t now);
 
 #endif

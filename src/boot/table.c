@@ -149,5 +149,14 @@ void wio_table_free(struct wio_table *t)
         wio_os_unmap(t->map, t->bytes);
     else
         wio_os_free(t->map);
+    if (t->hold_fd > 0)
+        wio_os_close(t->hold_fd);
     wio_os_free(t);
+}
+
+void wio_table_after_fork(struct wio_table *t)
+{
+    if (t->hold_fd > 0)
+        wio_os_close(t->hold_fd);
+    t->hold_fd = 0;
 }

@@ -15,7 +15,7 @@
 #define QUERY_NS INT64_C(1000000000)
 #define QUERY_SOON_NS                                                                              \
     INT64_C(100000000) /* after a registration: everybody soon has a list to show */
-#define BIT(type) (uint16_t)(1u << (type))
+#define BIT(type) (1u << (type))
 
 static struct leader *of(const struct wio_bc *c)
 {
@@ -41,7 +41,9 @@ static int on_welcome(struct leader *l, const uint8_t *p, size_t n)
     int rc = wio_boot_get_welcome(p, n, &m);
     if (rc != 0)
         return rc;
-    l->up.allowed = BIT(WIO_BOOT_REFUSE) | BIT(WIO_BOOT_PROGRESS) | BIT(WIO_BOOT_TABLE);
+    l->up.allowed = BIT(WIO_BOOT_REFUSE) | BIT(WIO_BOOT_PROGRESS) | BIT(WIO_BOOT_TABLE) |
+                    BIT(WIO_BOOT_RELAY) | BIT(WIO_BOOT_PARENT);
+    l->hold = (m.flags & WIO_BOOT_STAYS) != 0;
     l->up_ready = true;
     l->backoff_ns = 0;
     l->j->lost_ns = 0;
@@ -122,18 +124,22 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
 static void *table_room(struct wio_bc *c, size_t n)
 {
     struct leader *l = of(c);
+    if (l->have_table) /* it came twice: from the parent in the end, and from here */
+        return l->spare = wio_os_realloc(l->spare, n);
+    wio_fetch_close(&l->fetch);
     wio_os_free(l->packed);
     l->packed = wio_os_alloc(n);
     return l->packed;
 }
 
-/* Unpack into memory that all processes of the host will share. */
-static int on_table(struct leader *l, size_t n)
+int wio_ld_take_table(struct leader *l, size_t n)
 {
     struct wio_image_head h;
     int rc = wio_unpack_head(l->packed, n, &h);
     if (rc != 0)
         return rc;
+    l->packed_bytes = n;
+    wio_relay_table(&l->relay, l->packed, n); /* while we unpack, it is on its way */
     l->map_bytes = (size_t)h.bytes;
     l->memfd = wio_os_memfd("waitio-table", l->map_bytes, true);
     l->map = l->memfd >= 0 ? wio_os_map(l->memfd, l->map_bytes, true) : NULL;
@@ -142,8 +148,6 @@ static int on_table(struct leader *l, size_t n)
                         l->map_bytes);
     rc = wio_unpack(l->packed, n, &h, l->map);
     l->have_table = rc == 0;
-    wio_os_free(l->packed);
-    l->packed = NULL;
     return rc;
 }
 
@@ -158,7 +162,14 @@ static int up_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p,
     case WIO_BOOT_PROGRESS:
         return on_progress(l, p, n);
     case WIO_BOOT_TABLE:
-        return on_table(l, n);
+        return l->have_table ? 0 : wio_ld_take_table(l, n);
+    case WIO_BOOT_RELAY:
+        return wio_ld_on_relay(l, p, n);
+    case WIO_BOOT_PARENT:
+        return wio_ld_on_parent(l, p, n);
+    case WIO_BOOT_DONE:
+        l->released = true;
+        return 0;
     default:
         return wio_fail(WAITIO_ERR_PROTOCOL, "rendezvous: message of type %d is for the service",
                         (int)type);
@@ -190,6 +201,8 @@ static void drop_table(struct leader *l)
         wio_os_unmap(l->map, l->map_bytes);
     if (l->memfd >= 0)
         wio_os_close(l->memfd);
+    wio_fetch_close(&l->fetch);
+    wio_relay_table(&l->relay, NULL, 0);
     wio_os_free(l->packed);
     l->map = NULL;
     l->packed = NULL;
@@ -379,16 +392,6 @@ void wio_ld_up_work(struct leader *l, int64_t now)
 
 void wio_ld_up_ack(struct leader *l)
 {
-    struct epoll_event ev;
-    int64_t deadline = wio_os_now_ns() + INT64_C(1000000000);
     wio_bc_send(&l->up, WIO_BOOT_ACK, NULL, 0);
-    l->up.allowed = BIT(WIO_BOOT_PROGRESS);
-    for (bool alive = l->up.state == WIO_BC_OPEN; alive && wio_bc_arm(&l->up, l->epfd) == 0;) {
-        int64_t left = deadline - wio_os_now_ns();
-        if (left <= 0)
-            return;
-        int n = wio_os_epoll_wait(l->epfd, &ev, 1, (int)(left / WIO_NS_PER_MS) + 1);
-        if (n > 0 && ev.data.ptr == &l->up)
-            alive = wio_bc_event(&l->up, ev.events);
-    }
+    l->up.allowed = BIT(WIO_BOOT_PROGRESS) | BIT(WIO_BOOT_TABLE) | BIT(WIO_BOOT_DONE);
 }

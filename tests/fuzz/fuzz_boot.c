@@ -64,6 +64,24 @@ static void texts(enum wio_boot_type type, const uint8_t *p, size_t n)
         must(wio_boot_get_refuse(again, wio_boot_put_refuse(again, &refuse), &refuse) == 0);
 }
 
+static void tree(enum wio_boot_type type, const uint8_t *p, size_t n)
+{
+    static struct wio_boot_relay relay;
+    static struct wio_boot_port port;
+    static struct wio_boot_parent parent;
+    static struct wio_boot_fetch fetch;
+    if (type == WIO_BOOT_RELAY && wio_boot_get_relay(p, n, &relay) == 0)
+        must(wio_boot_get_relay(again, wio_boot_put_relay(again, &relay), &relay) == 0);
+    if (type == WIO_BOOT_PORT && wio_boot_get_port(p, n, &port) == 0)
+        must(wio_boot_get_port(again, wio_boot_put_port(again, &port), &port) == 0);
+    if (type == WIO_BOOT_FETCH && wio_boot_get_fetch(p, n, &fetch) == 0)
+        must(wio_boot_get_fetch(again, wio_boot_put_fetch(again, &fetch), &fetch) == 0);
+    if (type != WIO_BOOT_PARENT || wio_boot_get_parent(p, n, &parent) != 0)
+        return;
+    must(parent.host.naddr <= WIO_HOST_ADDRS && parent.port != 0);
+    must(wio_boot_get_parent(again, wio_boot_put_parent(again, &parent), &parent) == 0);
+}
+
 /* Checksums are hard to guess, so the body is tried with a right one, too. */
 static int unpack(uint8_t *packed, size_t n, bool reseal)
 {
@@ -149,8 +167,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             table(data, n);
         else if (h.type == WIO_BOOT_ACK)
             client = other;
-        else
+        else {
             texts((enum wio_boot_type)h.type, data, n);
+            tree((enum wio_boot_type)h.type, data, n);
+        }
         data += n;
         size -= n;
     }

@@ -38,6 +38,13 @@ struct person {
     uint8_t universe[16];
     double seconds;
     uint16_t port_of_last;
+    volatile int leave; /* see crowd.stay */
+};
+
+/* What wt_service tells about itself. */
+struct service_report {
+    struct wio_service_stats st;
+    volatile int formed, ended;
 };
 
 struct crowd {
@@ -48,6 +55,11 @@ struct crowd {
     char job[64];
     const char *log;
     uint64_t identity; /* 0 = real host; otherwise pretended hosts */
+    bool plain;        /* publish 127.0.0.1 as if it were good for other hosts */
+    bool stay;         /* who has joined keeps the table until `leave` is set */
+    bool serve_on;     /* wt_service lives as long as the universe */
+    uint32_t fan, above;
+    struct service_report *serv; /* shared memory */
 };
 
 static inline uint16_t wt_free_port(void)
@@ -68,6 +80,9 @@ static inline void wt_crowd(struct crowd *c)
     c->p = mmap(NULL, WT_PEOPLE * sizeof *c->p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                 -1, 0);
     assert_true(c->p != MAP_FAILED);
+    c->serv =
+        mmap(NULL, sizeof *c->serv, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(c->serv != MAP_FAILED);
     wio_config_defaults(&c->cfg);
     snprintf(c->cfg.master_host, sizeof c->cfg.master_host, "127.0.0.1");
     c->cfg.master_port = wt_free_port();
@@ -94,6 +109,10 @@ static inline void wt_join_here(struct crowd *c, struct person *me, int pbid, in
     wio_boot_addresses(&c->cfg, &lg, &p.offer.host);
     if (c->identity != 0)
         p.offer.host.identity = c->identity;
+    if (c->plain) {
+        p.offer.host.naddr = 1;
+        p.offer.host.addr[0] = (struct wio_tab_addr){4, 0, 8, 0, 0, {127, 0, 0, 1}};
+    }
     p.offer.ep.port = (uint16_t)(1000 + 100 * pbid + rank);
     p.offer.ep.caps = 3;
     p.offer.ep.token = (uint64_t)getpid();
@@ -113,6 +132,9 @@ static inline void wt_join_here(struct crowd *c, struct person *me, int pbid, in
         if (t->ep[t->me].token != (uint64_t)getpid() || t->ep[t->me].port != p.offer.ep.port ||
             wio_table_pb_of(t, t->me) != (uint32_t)pbid)
             me->rc = 1;
+        me->done = 1;
+        while (c->stay && !me->leave)
+            usleep(1000);
         wio_table_free(t);
     }
     wio_log_close(&lg);
@@ -194,7 +216,10 @@ static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
                                        .log = &lg,
                                        .bind_host = "127.0.0.1",
                                        .port = (uint16_t)c->cfg.master_port,
-                                       .npb = npb};
+                                       .npb = npb,
+                                       .stay = c->serve_on,
+                                       .relay_fan = c->fan,
+                                       .relay_above = c->above};
         snprintf(p.job_id, sizeof p.job_id, "%s", c->job);
         alarm(60);
         close(ready[0]);
@@ -205,8 +230,12 @@ static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
             _exit(1);
         close(ready[1]);
         int64_t end = wio_os_now_ns() + (int64_t)(seconds * 1e9);
-        for (int64_t now; (now = wio_os_now_ns()) < end;)
-            wio_service_run(s, end - now);
+        while (wio_os_now_ns() < end && !c->serv->ended) {
+            int rc = wio_service_run(s, 20000000);
+            wio_service_stats(s, &c->serv->st);
+            c->serv->formed |= rc == 1;
+            c->serv->ended = rc == WIO_SERVICE_ENDED;
+        }
         wio_service_stop(s);
         _exit(0);
     }
@@ -231,6 +260,7 @@ static inline void wt_settle(double seconds)
 static inline void wt_end(struct crowd *c)
 {
     munmap(c->p, WT_PEOPLE * sizeof *c->p);
+    munmap(c->serv, sizeof *c->serv);
 }
 
 static inline void wt_expect_ok(const struct crowd *c, int i, uint32_t me, uint32_t size)

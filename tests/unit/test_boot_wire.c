@@ -85,6 +85,74 @@ static void small_messages(void **state)
     assert_int_equal(wio_boot_get_leave(buf, n + 1, &l2), WAITIO_ERR_PROTOCOL);
 }
 
+static void the_relay_tree(void **state)
+{
+    (void)state;
+    struct wio_boot_relay r = {"universe", 16}, r2;
+    size_t n = wio_boot_put_relay(buf, &r);
+    assert_int_equal(wio_boot_get_relay(buf, n, &r2), 0);
+    assert_true(r2.children == 16 && memcmp(r.universe, r2.universe, 16) == 0);
+    assert_int_equal(wio_boot_get_relay(buf, n - 1, &r2), WAITIO_ERR_PROTOCOL);
+    assert_int_equal(wio_boot_get_relay(buf, n + 1, &r2), WAITIO_ERR_PROTOCOL);
+    for (uint32_t k = 0; k < 2; k++) {
+        r.children = k == 0 ? 0 : WIO_BOOT_CHILDREN_MAX + 1;
+        assert_int_equal(wio_boot_get_relay(buf, wio_boot_put_relay(buf, &r), &r2),
+                         WAITIO_ERR_PROTOCOL);
+    }
+    struct wio_boot_port p = {7100, "no\nreason"}, p2;
+    n = wio_boot_put_port(buf, &p);
+    assert_int_equal(wio_boot_get_port(buf, n, &p2), 0);
+    assert_int_equal(p2.port, 7100);
+    assert_string_equal(p2.why, "no?reason");
+    for (size_t k = 0; k < n; k++)
+        assert_int_equal(wio_boot_get_port(buf, k, &p2), WAITIO_ERR_PROTOCOL);
+    assert_int_equal(wio_boot_get_port(buf, n + 1, &p2), WAITIO_ERR_PROTOCOL);
+    struct wio_boot_fetch f = {"universe", "host", "why"}, f2;
+    n = wio_boot_put_fetch(buf, &f);
+    assert_int_equal(wio_boot_get_fetch(buf, n, &f2), 0);
+    assert_memory_equal(f.universe, f2.universe, 16);
+    assert_string_equal(f2.host, "host");
+    assert_string_equal(f2.why, "why");
+    for (size_t k = 0; k < n; k++)
+        assert_int_equal(wio_boot_get_fetch(buf, k, &f2), WAITIO_ERR_PROTOCOL);
+    assert_int_equal(wio_boot_get_fetch(buf, n + 1, &f2), WAITIO_ERR_PROTOCOL);
+    memset(f.host, 'h', sizeof f.host);
+    memset(f.why, 'w', sizeof f.why);
+    assert_true(wio_boot_put_fetch(buf, &f) <= WIO_BOOT_FETCH_MAX);
+}
+
+static void parents(void **state)
+{
+    (void)state;
+    struct wio_boot_parent m = {"universe", 1000, 7100, "node7", {.identity = 5, .naddr = 2}}, out;
+    m.host.addr[0] = (struct wio_tab_addr){4, 0, 24, 0, 0, {10, 0, 0, 1}};
+    m.host.addr[1] = (struct wio_tab_addr){6, 0, 64, 0, 3, {0xfe, 0x80}};
+    size_t n = wio_boot_put_parent(buf, &m);
+    assert_int_equal(wio_boot_get_parent(buf, n, &out), 0);
+    assert_memory_equal(out.universe, m.universe, 16);
+    assert_true(out.bytes == 1000 && out.port == 7100 && wio_boot_host_equal(&out.host, &m.host));
+    assert_string_equal(out.name, "node7");
+    for (size_t k = 0; k < n; k++)
+        assert_int_equal(wio_boot_get_parent(buf, k, &out), WAITIO_ERR_PROTOCOL);
+    assert_int_equal(wio_boot_get_parent(buf, n + 1, &out), WAITIO_ERR_PROTOCOL);
+    for (int i = 0; i < 4; i++) { /* what a child must not be made to do */
+        struct wio_boot_parent bad = m;
+        if (i == 0)
+            bad.port = 0;
+        else if (i == 1)
+            bad.bytes = 0;
+        else if (i == 2)
+            bad.bytes = (uint64_t)WIO_BOOT_IMAGE_MAX + 1;
+        else
+            bad.host.addr[1].family = 5;
+        assert_int_equal(wio_boot_get_parent(buf, wio_boot_put_parent(buf, &bad), &out),
+                         WAITIO_ERR_PROTOCOL);
+    }
+    m.host.naddr = WIO_HOST_ADDRS;
+    memset(m.name, 'n', sizeof m.name);
+    assert_true(wio_boot_put_parent(buf, &m) <= WIO_BOOT_PARENT_MAX);
+}
+
 static void hosts(void **state)
 {
     (void)state;
@@ -262,6 +330,8 @@ int main(void)
         cmocka_unit_test(headers),
         cmocka_unit_test(texts_are_made_printable),
         cmocka_unit_test(small_messages),
+        cmocka_unit_test(the_relay_tree),
+        cmocka_unit_test(parents),
         cmocka_unit_test(hosts),
         cmocka_unit_test(registrations),
         cmocka_unit_test(images),

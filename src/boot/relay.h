@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file relay.h
+ * The upper end of a branch of the relay tree: a leader that hands the packed table to others. It
+ * knows sockets and the FETCH message, nothing of joining, so that tests and benchmarks can be
+ * leaders of many hosts.
+ */
+#ifndef WIO_BOOT_RELAY_H
+#define WIO_BOOT_RELAY_H
+
+#include "boot/boot_conn.h"
+
+struct wio_relay {
+    int kind; /* first: what epoll's pointer of the listener leads to */
+    int child_kind;
+    int fd; /* listener, -1 = not open */
+    uint16_t port;
+    int epfd;
+    const struct wio_secret *secret;
+    struct wio_log *log;
+    uint8_t universe[WIO_UNIVERSE_ID];
+    uint32_t expected, served, nchildren; /* will come, have it, are connected */
+    struct wio_list children, dead;
+    const void *packed; /* NULL = not there yet; borrowed */
+    size_t bytes;
+};
+
+void wio_relay_init(struct wio_relay *r);
+/**
+ * Listen. Everything pointed to must outlive the relay.
+ * @param kind, child_kind  what struct wio_bc.kind is for: the owner's way to tell epoll's events
+ *        apart. Those of @p kind belong to wio_relay_accept, those of @p child_kind to
+ *        wio_relay_event.
+ * @param bind_host  NULL = every address
+ * @return 0; SYSTEM, LIMIT, CONFIG, JOIN
+ */
+int wio_relay_open(struct wio_relay *r, int epfd, int kind, int child_kind, const char *bind_host,
+                   const struct wio_secret *secret, struct wio_log *log,
+                   const struct wio_boot_relay *what);
+void wio_relay_accept(struct wio_relay *r);
+/** @param ptr  of epoll */
+void wio_relay_event(void *ptr, uint32_t events);
+/** The table is there: send it to those who have asked and will ask. NULL = it is not any more:
+ * connections that were given it end. */
+void wio_relay_table(struct wio_relay *r, const void *packed, size_t n);
+/** Drop who takes too long to prove itself; free the dropped. To be called after each round. */
+void wio_relay_sweep(struct wio_relay *r, int64_t now);
+void wio_relay_close(struct wio_relay *r);
+
+#endif
