@@ -35,7 +35,7 @@ def all_goes_on(u, a):
 
 
 class Wiretap:
-    """Stands between a dialler and a listener of this host and writes down what the dialler says."""
+    """Stands between a dialler and a listener of this host and writes down what they say."""
 
     def __init__(self, here, port):
         self.said, self.heard = b"", b""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""exit() called by a signal handler, as batch systems' warnings provoke it: whatever the process was
-doing in the library, it ends."""
+"""exit() called by a signal handler, as warnings of batch systems provoke it: whatever the process
+was doing in the library, it ends."""
 
 import signal
 import time
