@@ -176,8 +176,8 @@ struct wio_config {
     /** WAITIO_TCP_RCVBUF: socket receive buffer in bytes; 0 leaves the system's choice */
     uint64_t tcp_rcvbuf;
     /**
-     * WAITIO_MAX_CONNECTIONS: most open connections; the least recently used idle one is closed;
-     * 0: from the descriptor limit
+     * WAITIO_MAX_CONNECTIONS: most open connections (one more while another closes); beyond, peers
+     * take turns; 0: from the descriptor limit
      */
     int64_t max_connections;
     /**

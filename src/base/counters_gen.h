@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WIO_COUNTERS 30
+#define WIO_COUNTERS 31
 
 struct wio_counters {
     /** messages given to isend (counter, msgs) */
@@ -50,6 +50,8 @@ struct wio_counters {
     uint64_t link_opens;
     /** connections closed by the connection cap (counter, events) */
     uint64_t link_evictions;
+    /** most connections ever open or being opened (the cap and one more) (max, peers) */
+    uint64_t links_max;
     /** own memory held for peers and links (gauge, bytes) */
     uint64_t peer_bytes;
     /** own memory held for requests (gauge, bytes) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file links.c  Every transport: connecting, simultaneous connects, closing, the cap, dying
+/** @file links.c  Every transport: connecting, simultaneous connects, closing, dying
  * peers. */
 #include "harness.h"
 
@@ -176,101 +176,6 @@ static void test_abort(void **state)
     }
 }
 
-/* ---- the cap ---- */
-
-static void check_caps(struct world *w, int cap, int *over)
-{
-    for (int i = 0; i < w->n; i++)
-        if ((int)w->node[i].ctr.links > cap + 1)
-            (*over)++;
-}
-
-static void test_cap_reopens_without_loss(void **state)
-{
-    (void)state;
-    EACH_TRANSPORT(tr)
-    {
-        struct world *w = world_new(tr, 8);
-        w->rng = 5;
-        w->node[0].cfg.max_connections = 3;
-        world_open(w);
-        int over = 0;
-        for (int round = 0; round < 200; round++) {
-            node_send(&w->node[0], 1 + rnd(w, 7), rnd(w, 3000), 0, false);
-            node_send(&w->node[1 + rnd(w, 7)], 0, rnd(w, 3000), 0, false);
-            for (uint32_t k = rnd(w, 6); k > 0; k--)
-                world_drive(w);
-            check_caps(w, 3 + 7, &over); /* its own dials obey; inbound ones are let in and evict */
-        }
-        UNTIL(w, all_arrived(w));
-        assert_true(w->node[0].ctr.link_evictions > 5);
-        FOR_MS(w, 20);
-        assert_true(w->node[0].ctr.links <= 4);
-        assert_int_equal(over, 0);
-        for (int i = 1; i < 8; i++) {
-            assert_int_equal(w->node[0].peer[i].err, 0);
-            assert_int_equal(w->node[i].peer[0].err, 0);
-        }
-        world_free(w);
-    }
-}
-
-/* Everybody has a cap and talks to everybody: evictions and dials cross all the time. */
-static void test_cap_everywhere(void **state)
-{
-    (void)state;
-    EACH_TRANSPORT(tr)
-    {
-        struct world *w = world_new(tr, 6);
-        w->rng = 9;
-        for (int i = 0; i < 6; i++)
-            w->node[i].cfg.max_connections = 2;
-        world_open(w);
-        for (int round = 0; round < 400; round++) {
-            uint32_t a = rnd(w, 6), b = rnd(w, 6);
-            if (a != b)
-                node_send(&w->node[a], b, rnd(w, 500), 0, false);
-            for (uint32_t k = rnd(w, 4); k > 0; k--)
-                node_drive(&w->node[rnd(w, 6)], WIO_PROGRESS_FULL);
-        }
-        UNTIL(w, all_arrived(w));
-        for (int i = 0; i < 6; i++)
-            for (int k = 0; k < 6; k++)
-                assert_int_equal(w->node[i].peer[k].err, 0);
-        world_free(w);
-    }
-}
-
-static void test_cap_asks_and_takes_the_oldest(void **state)
-{
-    (void)state;
-    EACH_TRANSPORT(tr)
-    {
-        struct world *w = world_new(tr, 5);
-        w->node[0].cfg.max_connections = 2;
-        world_open(w);
-        struct node *a = &w->node[0];
-        node_send(a, 1, 8, 0, false);
-        UNTIL(w, all_arrived(w));
-        node_send(a, 2, 8, 0, false);
-        UNTIL(w, all_arrived(w));
-        node_send(a, 1, 8, 0, false); /* 1 is now younger than 2 */
-        UNTIL(w, all_arrived(w));
-        node_send(a, 3, 8, 0, false);
-        UNTIL(w, all_arrived(w) && a->peer[2].closed);
-        assert_int_equal(a->peer[1].closed, 0);
-        assert_int_equal(a->peer[2].err, 0);
-        assert_int_equal(a->peer[2].reason, WIO_BYE_CAP);
-        assert_int_equal(w->node[2].peer[0].reason, WIO_BYE_CAP);
-        a->busy = true; /* nothing may be closed: the needed dial exceeds the cap */
-        node_send(a, 4, 8, 0, false);
-        UNTIL(w, all_arrived(w));
-        assert_int_equal(a->peer[1].closed + a->peer[3].closed, 0);
-        assert_int_equal(a->ctr.links, 3);
-        world_free(w);
-    }
-}
-
 /* ---- dying ---- */
 
 static void test_dead_peer_is_refused(void **state)
@@ -360,12 +265,11 @@ static void test_stopped_peer_lives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CONFORM(test_connect_is_idempotent),         CONFORM(test_simultaneous_connect),
-        CONFORM(test_close_with_data_in_flight),     CONFORM(test_close_while_connecting),
-        CONFORM(test_reconnect_while_closing),       CONFORM(test_abort),
-        CONFORM(test_cap_reopens_without_loss),      CONFORM(test_cap_everywhere),
-        CONFORM(test_cap_asks_and_takes_the_oldest), CONFORM(test_dead_peer_is_refused),
-        CONFORM(test_peer_vanishes_any_time),        CONFORM(test_stopped_peer_lives),
+        CONFORM(test_connect_is_idempotent),     CONFORM(test_simultaneous_connect),
+        CONFORM(test_close_with_data_in_flight), CONFORM(test_close_while_connecting),
+        CONFORM(test_reconnect_while_closing),   CONFORM(test_abort),
+        CONFORM(test_dead_peer_is_refused),      CONFORM(test_peer_vanishes_any_time),
+        CONFORM(test_stopped_peer_lives),
     };
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);
 }

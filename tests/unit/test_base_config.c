@@ -107,7 +107,7 @@ static void test_numbers(void **state)
     assert_int_equal(cfg.pbid, 7);
     assert_int_equal(wio_config_set(&cfg, "WAITIO_SPIN", "-1"), 0);
     assert_int_equal(wio_config_set(&cfg, "WAITIO_MAX_CONNECTIONS", "0"), 0);
-    assert_refused("WAITIO_MAX_CONNECTIONS", "1", "at least 2, or 0");
+    assert_refused("WAITIO_MAX_CONNECTIONS", "-1", "at least 1, or 0");
     assert_refused("WAITIO_PBID", "abc", "not a whole number (0 to 1048575)");
     assert_refused("WAITIO_PBID", "-1", "out of range (0 to 1048575)");
     assert_refused("WAITIO_PBID", "1048576", "out of range");

@@ -35,9 +35,11 @@ void wio_tcp_conn_close(struct tcp_conn *c)
     struct tcp_iface *f = c->iface;
     wio_os_close(c->fd);
     c->fd = -1;
-    if (c->link != NULL && c->link->dial != NULL && c->link->dial->conn == c) {
+    if (c->link != NULL && c->link->dial != NULL && c->link->dial->conn == c)
         c->link->dial->conn = NULL;
-        f->nopen--;
+    if (c->placed) { /* nothing came of it */
+        c->placed = false;
+        wio_tcp_place_free(f);
     }
     if (c->link == NULL && wio_list_linked(&c->node))
         f->ninbound--;
@@ -76,6 +78,7 @@ static void accepted(struct tcp_conn *c)
     if (l->state == TCP_CONFIRM)
         wio_tcp_link_drop_socket(l); /* the peer gave that dial up: this is its newer one */
     wio_tcp_dial_cancel(l);
+    wio_tcp_place_pass(c, l);
     if (wio_tcp_link_adopt(l, c) < 0) {
         wio_tcp_conn_close(c);
         if (!l->known)
@@ -87,8 +90,6 @@ static void accepted(struct tcp_conn *c)
     if (l->state != TCP_CONFIRM)
         wio_tcp_set_state(l, TCP_CONFIRM);
     wio_tcp_conn_close(c);
-    if (f->nopen > f->cap)
-        (void)wio_tcp_evict(f);
 }
 
 /* The dialer was let in. */

@@ -5,13 +5,15 @@
  * refused everywhere means that the peer is dead (its listener is open as long as it lives). A peer
  * that accepts but stays silent is stopped or computing, not dead: we wait. One that hangs up
  * inside the handshake shed us among strangers: we come again. One that says BUSY dials us itself,
- * or has not yet seen the end of the older link: we come again unless it comes first.
+ * has not yet seen the end of the older link, or has no place for us: we come again unless it comes
+ * first.
  */
 #include <arpa/inet.h>
 
 #include "tcp.h"
 
 #define DROPS_MIN 8u
+#define CALL_NS 1500000000LL /* how long we try to call a refused dialer back */
 
 static bool addr_of(const struct wio_tab_addr *a, uint16_t port, union tcp_addr *o)
 {
@@ -65,6 +67,16 @@ void wio_tcp_dial_cancel(struct tcp_link *l)
         wio_tcp_conn_close(l->dial->conn);
 }
 
+void wio_tcp_dial_pause(struct tcp_link *l)
+{
+    wio_tcp_dial_cancel(l);
+    if (l->dial != NULL && !l->dial->paused) {
+        l->dial->paused = true;
+        l->dial->busy = 0;
+        l->dial->began = wio_os_now_ns() - l->dial->began;
+    }
+}
+
 void wio_tcp_dial_later(struct tcp_link *l, int64_t ns)
 {
     if (l->state != TCP_WAIT)
@@ -87,6 +99,12 @@ static void give_up(struct tcp_link *l, int err)
 {
     char who[48];
     struct tcp_dial *d = l->dial;
+    if (!l->known) { /* we call back; perhaps only the other direction has a route: hold the place
+                      */
+        *d = (struct tcp_dial){.began = d->began, .tried = d->tried};
+        wio_tcp_dial_later(l, CALL_NS / 4);
+        return;
+    }
     const char *tried = d->tried.len > 0 ? d->tried.text : "no address is usable from here";
     char text[512];
     wio_text(text, sizeof text, "%s", tried);
@@ -97,6 +115,12 @@ static void give_up(struct tcp_link *l, int err)
 static int64_t backoff(uint32_t tries)
 {
     return tries < 8 ? 1000000LL << tries : 250000000LL;
+}
+
+/* A peer without a place calls back: coming again is for what may get lost, and costs it time. */
+static int64_t busy_backoff(uint32_t tries)
+{
+    return tries < 10 ? 1000000LL << tries : 1000000000LL;
 }
 
 /* Every address was tried. */
@@ -158,7 +182,6 @@ static int try_addr(struct tcp_link *l, const union tcp_addr *a, int64_t allowed
     c->link = l;
     l->dial->conn = c;
     l->addr = *a;
-    f->nopen++;
     wio_list_push(&f->dials, &c->node);
     return 0;
 }
@@ -177,7 +200,7 @@ static void no_descriptor(struct tcp_link *l)
             wio_os_fd_limit(), f->nopen);
     }
     (void)wio_tcp_shed_stranger(f);
-    (void)wio_tcp_evict(f);
+    wio_tcp_evict(f);
     if (wio_os_now_ns() - d->began > f->connect_timeout && ++d->drops >= DROPS_MIN) {
         wio_strbuf_add(&d->tried, "out of file descriptors (limit %d)", wio_os_fd_limit());
         give_up(l, WAITIO_ERR_LIMIT);
@@ -214,8 +237,18 @@ static void next_addr(struct tcp_link *l)
 
 void wio_tcp_dial(struct tcp_link *l)
 {
-    struct tcp_iface *f = tcp_of(l);
     l->timer = INT64_MAX;
+    if (l->older != NULL) {
+        if (l->state != TCP_WAIT)
+            wio_tcp_set_state(l, TCP_WAIT);
+        return; /* the end of the older link wakes us */
+    }
+    if (!wio_tcp_place_for(l))
+        return;
+    if (!l->known && wio_os_now_ns() - l->turn_at > CALL_NS) {
+        wio_tcp_link_over(l, 0, "it did not take our call");
+        return;
+    }
     if (l->dial == NULL) {
         l->dial = wio_os_alloc(sizeof *l->dial);
         if (l->dial == NULL) {
@@ -224,14 +257,9 @@ void wio_tcp_dial(struct tcp_link *l)
         }
         l->dial->began = wio_os_now_ns();
     }
-    if (l->older != NULL) {
-        if (l->state != TCP_WAIT)
-            wio_tcp_set_state(l, TCP_WAIT);
-        return; /* the end of the older link wakes us */
-    }
-    if (!wio_tcp_room(f)) {
-        wio_tcp_dial_later(l, 1000000);
-        return;
+    if (l->dial->paused) {
+        l->dial->paused = false;
+        l->dial->began = wio_os_now_ns() - l->dial->began;
     }
     next_addr(l);
 }
@@ -246,7 +274,7 @@ void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what)
     wio_tcp_conn_close(c);
     if (refused && err == WAITIO_ERR_BUSY) {
         d->tried.len = 0;
-        wio_tcp_dial_later(l, backoff(d->busy));
+        wio_tcp_dial_later(l, busy_backoff(d->busy));
         d->busy++;
         return;
     }

@@ -10,20 +10,27 @@ static int length(const struct wio_list *q)
     return n;
 }
 
+static void dump_dial(const struct tcp_dial *d, struct wio_strbuf *out)
+{
+    int64_t spent = d->paused ? d->began : wio_os_now_ns() - d->began;
+    wio_strbuf_add(out, ", dialling for %.1f s%s%s", (double)spent * 1e-9,
+                   d->conn == NULL       ? " (pause)"
+                   : d->conn->connecting ? " (connecting)"
+                                         : " (handshake)",
+                   d->busy > 0 ? ", peer said busy" : "");
+    if (d->tried.len > 0)
+        wio_strbuf_add(out, ", tried %s", d->tried.text);
+}
+
 static void dump_link(const struct tcp_link *l, struct wio_strbuf *out)
 {
     char name[96];
     wio_strbuf_add(out, "tcp link to %s: %s", wio_tcp_link_name(l, name, sizeof name),
                    wio_tcp_states[l->state].name);
     if (l->dial != NULL)
-        wio_strbuf_add(out, ", dialling for %.1f s%s%s",
-                       (double)(wio_os_now_ns() - l->dial->began) * 1e-9,
-                       l->dial->conn == NULL       ? " (pause)"
-                       : l->dial->conn->connecting ? " (connecting)"
-                                                   : " (handshake)",
-                       l->dial->busy > 0 ? ", peer said busy" : "");
-    if (l->dial != NULL && l->dial->tried.len > 0)
-        wio_strbuf_add(out, ", tried %s", l->dial->tried.text);
+        dump_dial(l->dial, out);
+    if (l->state == TCP_WAIT && !l->placed)
+        wio_strbuf_add(out, ", no place (WAITIO_MAX_CONNECTIONS)");
     wio_strbuf_add(out,
                    ", sent %u (acknowledged %u), received %u, queued %zu bytes in %d messages%s",
                    l->tx_seq, l->tx_acked, l->rx_seq, wio_tcp_queued(&l->ep),
@@ -47,12 +54,13 @@ void wio_tcp_dump(struct wio_iface *iface, struct wio_ep *ep, struct wio_strbuf 
         dump_link(tcp_link_of(ep), out);
         return;
     }
-    wio_strbuf_add(
-        out,
-        "tcp: port %u, %d connections (cap %d), %d connecting, %d closing, %d unauthenticated "
-        "inbound, %d with output%s\n",
-        f->port, f->nopen, f->cap, length(&f->connecting), length(&f->closing), f->ninbound,
-        length(&f->out) + length(&f->blocked), f->paused ? ", accepting is paused" : "");
+    wio_strbuf_add(out,
+                   "tcp: port %u, %d connections (cap %d), %d connecting, %d closing, %d waiting "
+                   "for a place, %u "
+                   "refused, %d unauthenticated inbound, %d with output%s\n",
+                   f->port, f->nopen, f->cap, length(&f->connecting), length(&f->closing),
+                   length(&f->wants), f->ntickets, f->ninbound,
+                   length(&f->out) + length(&f->blocked), f->paused ? ", accepting is paused" : "");
     WIO_LIST_FOR(it, &f->links)
     dump_link(WIO_CONTAINER(it, struct tcp_link, all), out);
 }

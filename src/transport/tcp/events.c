@@ -27,6 +27,7 @@ void wio_tcp_announce(struct tcp_link *l)
     wio_tcp_dial_free(l);
     bool closing = l->bye_wanted;
     wio_tcp_set_state(l, TCP_READY);
+    l->turn_at = wio_os_now_ns();
     if (closing) { /* close() came while connecting */
         wio_tcp_set_state(l, TCP_DRAIN);
         if (!l->known)
@@ -157,7 +158,8 @@ int wio_tcp_arm(struct wio_iface *iface, enum wio_progress_how how)
         svc_arm_list(&f->blocked, offsetof(struct tcp_link, onode));
         svc_arm_list(&f->closing, offsetof(struct tcp_link, group));
     }
-    if (!wio_list_empty(&f->out) || !wio_list_empty(&f->done) || !wio_list_empty(&f->news))
+    if (!wio_list_empty(&f->out) || !wio_list_empty(&f->done) || !wio_list_empty(&f->news) ||
+        f->cap_due)
         return 1;
     return how == WIO_PROGRESS_FULL ? !wio_list_empty(&f->ready) : svc_has_work(f);
 }
@@ -167,6 +169,7 @@ bool wio_tcp_needs_service(struct wio_iface *iface)
     const struct tcp_iface *f = tcp_iface_of(iface);
     return f->nhup > 0 || f->ninbound > 0 || !wio_list_empty(&f->connecting) ||
            !wio_list_empty(&f->closing) || !wio_list_empty(&f->watched) ||
+           !wio_list_empty(&f->wants) || f->ntickets > 0 || f->cap_due ||
            !wio_list_empty(&f->out) || !wio_list_empty(&f->blocked) || !wio_list_empty(&f->done) ||
            !wio_list_empty(&f->news);
 }
@@ -301,6 +304,8 @@ int wio_tcp_progress(struct wio_iface *iface, enum wio_progress_how how)
         count += run_ready(f, how);
     flush_all(f);
     count += run_timers(f);
+    if (WIO_UNLIKELY(f->cap_due))
+        count += wio_tcp_cap_run(f);
     if (!wio_list_empty(&f->done) || !wio_list_empty(&f->news))
         count += wio_tcp_dispatch(f);
     if (WIO_UNLIKELY(!wio_list_empty(&f->grave) || !wio_list_empty(&f->ghosts)))

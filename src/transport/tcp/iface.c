@@ -17,10 +17,10 @@ static int tcp_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
 
 static void init_lists(struct tcp_iface *f)
 {
-    struct wio_list *lists[] = {&f->links, &f->connecting, &f->lru,     &f->closing,
-                                &f->ready, &f->out,        &f->blocked, &f->watched,
-                                &f->news,  &f->probe,      &f->done,    &f->inbound,
-                                &f->dials, &f->grave,      &f->ghosts,  &f->hot};
+    struct wio_list *lists[] = {&f->links, &f->connecting, &f->lru,     &f->closing, &f->ready,
+                                &f->out,   &f->blocked,    &f->watched, &f->news,    &f->probe,
+                                &f->done,  &f->inbound,    &f->dials,   &f->grave,   &f->ghosts,
+                                &f->hot,   &f->wants};
     for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++)
         wio_list_init(lists[i]);
 }
@@ -33,6 +33,7 @@ static void release(struct tcp_iface *f)
     wio_pool_free(&f->batches);
     wio_os_free(f->hash);
     wio_os_free(f->stage);
+    wio_os_free(f->ticket);
     wio_os_free(f);
 }
 
@@ -54,7 +55,7 @@ static int tcp_open(const struct wio_iface_params *p, struct wio_iface **iface)
     f->base.p = *p;
     init_lists(f);
     wio_pool_init(&f->batches, sizeof(struct tcp_batch), 1);
-    f->timer_at = f->probe_at = INT64_MAX;
+    f->timer_at = f->probe_at = f->cap_at = INT64_MAX;
     f->connect_timeout = (int64_t)(p->cfg->connect_timeout * 1e9);
     f->crc = p->cfg->crc;
     f->cap = wio_tcp_cap_of(p->cfg);

@@ -13,9 +13,9 @@
 const struct tcp_state_row wio_tcp_states[TCP_STATES] = {
     [TCP_NEW] = {"NEW", TO(WAIT) | TO(DIAL) | TO(CONFIRM) | TO(CLOSED), WIO_EP_CONNECTING,
                  "made, nothing on the wire"},
-    [TCP_WAIT] =
-        {"WAIT", TO(DIAL) | TO(CONFIRM) | TO(CLOSED), WIO_EP_CONNECTING,
-         "will dial when the older link is closed, a descriptor is free or a pause is over"},
+    [TCP_WAIT] = {"WAIT", TO(DIAL) | TO(CONFIRM) | TO(CLOSED), WIO_EP_CONNECTING,
+                  "will dial when the older link is closed, a place or descriptor is free or a "
+                  "pause is over"},
     [TCP_DIAL] = {"DIAL", TO(WAIT) | TO(CONFIRM) | TO(READY) | TO(CLOSED), WIO_EP_CONNECTING,
                   "our connect or handshake is under way"},
     [TCP_CONFIRM] = {"CONFIRM", TO(WAIT) | TO(READY) | TO(CLOSED), WIO_EP_CONNECTING,
@@ -268,7 +268,6 @@ int wio_tcp_link_adopt(struct tcp_link *l, struct tcp_conn *c)
     l->svc = TCP_SVC_READ;
     l->can_write = true;
     l->silent_since = 0;
-    f->nopen++;
     f->base.p.counters->links++;
     wio_tcp_make_ready(l);
     return 0;
@@ -290,7 +289,6 @@ void wio_tcp_link_drop_socket(struct tcp_link *l)
     wio_os_close(l->fd);
     l->fd = -1;
     l->svc = l->warmth = 0;
-    f->nopen--;
     f->base.p.counters->links--;
 }
 
@@ -311,6 +309,7 @@ void wio_tcp_link_over(struct tcp_link *l, int err, const char *fmt, ...)
     wio_tcp_dial_cancel(l);
     wio_tcp_dial_free(l);
     wio_tcp_link_drop_socket(l);
+    wio_tcp_place_give(l);
     wio_tcp_watch(&l->ep, false);
     if (err != 0)
         wio_info(tcp_of(l)->base.p.log, WIO_C_TCP, "%s", text);
@@ -324,6 +323,7 @@ void wio_tcp_link_lost(struct tcp_link *l, int oserr)
     char name[96];
     if (l->state == TCP_CONFIRM) { /* the peer gave its dial up: it was never a link */
         wio_tcp_link_drop_socket(l);
+        wio_tcp_place_give(l);
         if (l->known)
             wio_tcp_dial_later(l, 0);
         else
@@ -357,6 +357,7 @@ void wio_tcp_link_free(struct tcp_link *l)
     wio_tcp_dial_cancel(l);
     wio_tcp_dial_free(l);
     wio_tcp_link_drop_socket(l);
+    wio_tcp_place_give(l);
     wio_tcp_tx_drop(l);
     wio_tcp_watch(&l->ep, false);
     unlist(l);

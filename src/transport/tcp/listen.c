@@ -143,17 +143,29 @@ void wio_tcp_listen_watch(struct tcp_iface *f, bool on)
 
 /* ---- who may come in ---- */
 
-/* May a proven peer have a link now? BUSY = come again. */
-static int admit_link(struct tcp_iface *f, uint32_t peer, char *why, size_t nwhy)
+/* The link itself allows it; is there a place? */
+static int admit_place(struct tcp_conn *c, uint32_t peer, struct tcp_link *l, char *why,
+                       size_t nwhy)
 {
+    if (wio_tcp_place_admit(c, peer, l))
+        return 0;
+    wio_text(why, nwhy, "all %d connections that WAITIO_MAX_CONNECTIONS allows are in use",
+             c->iface->cap);
+    return WAITIO_ERR_BUSY;
+}
+
+/* May a proven peer have a link now? BUSY = come again. */
+static int admit_link(struct tcp_conn *c, uint32_t peer, char *why, size_t nwhy)
+{
+    struct tcp_iface *f = c->iface;
     struct tcp_link *l = wio_tcp_link_find(f, peer);
     if (l == NULL)
-        return 0;
+        return admit_place(c, peer, l, why, nwhy);
     if (l->state == TCP_WAIT && l->older != NULL) {
         struct tcp_link *old = l->older;
         if (old->state == TCP_LAST && old->older == NULL) {
             wio_tcp_link_over(old, 0, "%s", wio_bye_reason_name(old->bye_reason));
-            return 0;
+            return admit_place(c, peer, l, why, nwhy);
         }
         wio_tcp_make_ready(old);
         wio_text(why, nwhy, "the older link is still closing");
@@ -164,8 +176,12 @@ static int admit_link(struct tcp_iface *f, uint32_t peer, char *why, size_t nwhy
         wio_text(why, nwhy, "my dial goes first");
         return WAITIO_ERR_BUSY;
     }
-    if (l->state <= TCP_CONFIRM || l->state == TCP_LAST)
-        return 0;
+    if (l->state <= TCP_CONFIRM)
+        return admit_place(c, peer, l, why, nwhy);
+    if (l->state == TCP_LAST) { /* the peer is done with it: so are we */
+        wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
+        return admit_place(c, peer, NULL, why, nwhy);
+    }
     wio_tcp_mark_hup(l); /* it may have ended: look, whoever drives us */
     wio_text(why, nwhy, "a link exists");
     return WAITIO_ERR_BUSY;
@@ -190,7 +206,7 @@ static int admit(void *arg, const struct wio_auth_id *peer, bool proven, char *w
         wio_text(why, nwhy, "universe rank %u is myself", peer->rank);
         return WAITIO_ERR_RANK;
     }
-    return admit_link(f, peer->rank, why, nwhy);
+    return admit_link(c, peer->rank, why, nwhy);
 }
 
 /* ---- accepting ---- */
@@ -254,7 +270,7 @@ static bool out_of_descriptors(struct tcp_iface *f, bool again)
     }
     if (!again && wio_tcp_shed_stranger(f))
         return true;
-    (void)wio_tcp_evict(f);
+    wio_tcp_evict(f);
     wio_tcp_listen_watch(f, false); /* a readable listener would wake us without end */
     f->resume_at = wio_os_now_ns() + 50000000;
     wio_tcp_timer_at(f, f->resume_at);

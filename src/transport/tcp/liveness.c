@@ -88,6 +88,9 @@ int64_t wio_tcp_heard(const struct wio_ep *ep)
 {
     const struct tcp_link *l = (const struct tcp_link *)(const void *)ep;
     struct wio_os_tcp_info ti;
+    if (l->state == TCP_WAIT && l->older == NULL &&
+        (!l->placed || (l->dial != NULL && l->dial->busy > 0)))
+        return wio_os_now_ns(); /* we have not asked it, or it said: later */
     if (l->fd < 0 || wio_os_tcp_info(l->fd, &ti) < 0)
         return 0;
     return wio_os_now_ns() - ti.last_data_recv_ns;
@@ -184,6 +187,10 @@ int wio_tcp_timers(struct tcp_iface *f, int64_t now)
     n += expire_strangers(f, now);
     n += run_dials(f, now);
     n += run_waits(f, now);
+    if (f->cap_at <= now)
+        f->cap_due = true;
+    else
+        wio_tcp_timer_at(f, f->cap_at);
     if (f->paused && f->resume_at <= now)
         wio_tcp_listen_watch(f, true);
     else if (f->paused)

@@ -38,8 +38,8 @@
 /** States of a link. Table with legal successors: link.c, docs/design/connection.md. */
 enum tcp_state {
     TCP_NEW,     /* made, nothing on the wire */
-    TCP_WAIT,    /* before (another) dial: older link closing, no descriptor free, pause after a
-                    refusal */
+    TCP_WAIT,    /* before (another) dial: older link closing, no place or descriptor free, pause
+                    after a refusal */
     TCP_DIAL,    /* our connect() or handshake is under way */
     TCP_CONFIRM, /* the peer's dial is proven; its first frame makes the link READY */
     TCP_READY,   /* open both ways */
@@ -91,6 +91,7 @@ struct tcp_conn {
     bool connecting; /* TCP connect() still under way */
     bool spoke;      /* at least one byte came */
     bool dropped;    /* the other side hung up inside the handshake */
+    bool placed;     /* let in: holds a place for the link that it becomes (cap.c) */
     int fd;          /* -1 once given away or closed */
     struct tcp_iface *iface;
     struct tcp_link *link; /* dial: whose; accept: NULL */
@@ -109,6 +110,7 @@ struct tcp_dial {
     bool dropped;   /* ... in this round over the addresses */
     bool silent;    /* an address accepted in this round and said nothing */
     bool patient;   /* every address was tried: wait at the silent one, however long */
+    bool paused;    /* waits for a place: began is the time spent already */
     uint32_t silent_addr;
     uint32_t busy;           /* times it said: busy, later */
     int err;                 /* most telling error so far */
@@ -122,6 +124,7 @@ struct tcp_link {
     uint8_t told;       /* last wio_ep_state p2p was told by on_state */
     uint8_t bye_reason; /* of close() or of the peer's GOODBYE */
     bool known;         /* p2p holds the ep */
+    bool placed;        /* counts in iface->nopen */
     bool ready;         /* in iface->ready: unread input is likely */
     bool hup;           /* end of stream or error announced: read until it is found */
     bool eof;           /* end of stream found */
@@ -157,7 +160,7 @@ struct tcp_link {
     struct tcp_batch *batch;
     size_t queued;         /* bytes of cur, small and bulk_q not yet written */
     struct wio_list all;   /* iface->links */
-    struct wio_list group; /* iface->connecting, lru or closing by state */
+    struct wio_list group; /* iface->connecting, lru or closing by state; wants: WAIT for a place */
     struct wio_list rnode; /* iface->ready */
     struct wio_list onode; /* iface->out or blocked */
     struct wio_list wnode; /* iface->watched */
@@ -166,6 +169,7 @@ struct tcp_link {
     struct wio_list probe; /* iface->probe: may have unacknowledged data */
     int64_t silent_since;  /* liveness: retransmitting without answer since; 0 = no */
     int64_t timer;         /* WAIT: dial then */
+    int64_t turn_at;       /* when it got its place; READY: when it became so */
     struct tcp_dial *dial;
     struct tcp_link *hash_next, *older, *newer; /* same peer: older one still closing */
     union tcp_addr addr;
@@ -180,6 +184,12 @@ static_assert(sizeof(struct tcp_link) <= 1024,
 #define TCP_SVC_HUP 4u     /* always: the end of the stream */
 #define TCP_HOT_READS 200u /* reads in a row, no service needed: out of the service set */
 
+/** A proven dialer that found no place. */
+struct tcp_ticket {
+    uint32_t peer;
+    int64_t seen; /* when it was refused last */
+};
+
 struct tcp_iface {
     struct wio_iface base;
     int epoll, svc_epoll;
@@ -188,8 +198,8 @@ struct tcp_iface {
     uint16_t port;
     bool listening; /* listeners are in the event sets */
     bool paused;    /* ... but silenced: out of descriptors */
-    bool in_progress, stop;
-    bool warned_fds, warned_cc, warned_cap;
+    bool stop;
+    bool warned_fds, warned_cc;
     bool crc;
     bool in_connect;  /* connect() is running: the end of a dial waits for progress() */
     bool timer_asked; /* somebody slept on next_timer_ns(): look at the clock */
@@ -199,13 +209,19 @@ struct tcp_iface {
     int64_t probe_at;        /* next liveness round; INT64_MAX = none */
     int64_t connect_timeout; /* ns */
     struct wio_list links, connecting, lru, closing;
+    struct wio_list wants; /* links of ours that wait for a place, in turn */
     struct wio_list ready, out, blocked, watched, news, probe;
     struct wio_list hot;  /* links outside the service set */
     struct wio_list done; /* wio_tx finished without error */
     struct wio_list inbound, dials, grave;
     struct wio_list ghosts; /* closed links that p2p never knew, freed with the grave */
     int ninbound, nhup;
-    int nopen, cap; /* links with a socket, and how many there should be at most */
+    int nopen, cap;            /* places taken, and how many there should be at most (cap.c) */
+    struct tcp_ticket *ticket; /* refused dialers, in turn */
+    uint32_t ntickets, tickets_room;
+    bool tickets_next;         /* the next place is a ticket's, if both queues wait */
+    bool cap_due;              /* wio_tcp_cap_run() has something to do */
+    int64_t cap_moved, cap_at; /* when somebody was last helped; when to look again */
     int nbatch;
     struct wio_pool batches;
     struct tcp_link **hash;
@@ -247,7 +263,7 @@ void wio_tcp_link_free(struct tcp_link *l);
 /** The link takes over a proven socket: registered in both event sets. @return 0 or < 0 (not taken)
  */
 int wio_tcp_link_adopt(struct tcp_link *l, struct tcp_conn *c);
-/** Give the socket up without closing the link (CONFIRM that came to nothing). */
+/** Give the socket up without closing the link (CONFIRM that came to nothing); the place stays. */
 void wio_tcp_link_drop_socket(struct tcp_link *l);
 /** End of the link: CLOSED with this result; p2p is told by the next dispatch. */
 void wio_tcp_link_over(struct tcp_link *l, int err, const char *fmt, ...) WIO_PRINTF(3, 4);
@@ -280,6 +296,8 @@ void wio_tcp_dial_later(struct tcp_link *l, int64_t ns);
 /** A dial's socket failed. @p err WAITIO_ERR_*; @p what text of the failure */
 void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what);
 void wio_tcp_dial_cancel(struct tcp_link *l);
+/** Break the dial off; the clock of WAITIO_CONNECT_TIMEOUT stands still until it goes on. */
+void wio_tcp_dial_pause(struct tcp_link *l);
 void wio_tcp_dial_free(struct tcp_link *l);
 /** Fill the peer's usable addresses in order. @return how many */
 int wio_tcp_peer_addrs(const struct tcp_iface *f, uint32_t peer, union tcp_addr *out, int max);
@@ -357,11 +375,23 @@ int wio_tcp_timers(struct tcp_iface *f, int64_t now);
 
 /* ---- cap.c ---- */
 int wio_tcp_cap_of(const struct wio_config *cfg);
-/** Is there room for one more link? Otherwise starts closing the least recently used idle one.
- *  @return 1 go on; 0 wait until one has closed */
-int wio_tcp_room(struct tcp_iface *f);
-/** Close the least recently used link that may be closed. @return true when one was found */
-bool wio_tcp_evict(struct tcp_iface *f);
+/** A place for a dial. @return false: none is free; the link waits in turn, wio_tcp_cap_run() dials
+ */
+bool wio_tcp_place_for(struct tcp_link *l);
+/** May this proven dialer have a place? @param l our link to it, NULL = none. @return false: not
+ * now, its turn is noted */
+bool wio_tcp_place_admit(struct tcp_conn *c, uint32_t peer, struct tcp_link *l);
+/** The place that a connection was admitted with becomes the link's. */
+void wio_tcp_place_pass(struct tcp_conn *c, struct tcp_link *l);
+/** The link needs its place no more. Idempotent. */
+void wio_tcp_place_give(struct tcp_link *l);
+/** The same for a place without a link. */
+void wio_tcp_place_free(struct tcp_iface *f);
+/** Serve those who wait, make room for them, trim to the cap. From progress() only, outside of
+ *  upcalls. @return how many were served */
+int wio_tcp_cap_run(struct tcp_iface *f);
+/** Descriptors are short: close the least recently used idle link. */
+void wio_tcp_evict(struct tcp_iface *f);
 
 /* ---- sockopt.c ---- */
 /** Options of every link socket; @p peer decides on congestion control. */
