@@ -16,7 +16,9 @@
 #include "os/os.h"
 
 #define NS_PER_S INT64_C(1000000000)
-#define GRACE_NS (5 * NS_PER_S) /* a complete universe answers latecomers for so long */
+#define GRACE_NS (5 * NS_PER_S) /* in the foreground: a complete universe answers so long */
+#define ENDING_NS                                                                                  \
+    (5 * NS_PER_S) /* a daemon whose universe is just ending is waited for, not refused */
 #define WAIT_DEFAULT_S 600.0
 
 enum action { ACT_NONE, ACT_PUBLISH, ACT_DAEMON, ACT_CHECK, ACT_FOREGROUND, ACT_KILL };
@@ -38,19 +40,20 @@ struct serv {
 
 static void usage(FILE *to)
 {
-    fputs(
-        "usage: waitio-serv -d -m HOST        publish HOST and serve the rendezvous in the "
-        "background\n"
-        "       waitio-serv -m HOST           publish HOST only\n"
-        "       waitio-serv -c [--timeout S]  wait for the publication and print the host\n"
-        "       waitio-serv -k                end the daemon of this job and remove its "
-        "publication\n"
-        "       waitio-serv --foreground [-m HOST] [-p PORT] [--print-port] [--with-stdin]\n"
-        "                                     serve one universe, then end (port 0: any free one)\n"
-        "       waitio-serv --help | --version\n"
-        "WAITIO_JOB_ID (or COUPLER_JOB_ID) tells jobs apart; WAITIO_MASTER_PORT is the port to "
-        "serve.\n",
-        to);
+    fputs("usage: waitio-serv -d -m HOST        publish HOST and serve the rendezvous in the "
+          "background\n"
+          "       waitio-serv -m HOST           publish HOST only\n"
+          "       waitio-serv -c [--timeout S]  wait for the publication and print the host\n"
+          "       waitio-serv -k                end the daemon of this job and remove its "
+          "publication\n"
+          "       waitio-serv --foreground [-m HOST] [-p PORT] [--print-port] [--with-stdin]\n"
+          "                                     serve until one universe has formed (port 0: any "
+          "free "
+          "one)\n"
+          "       waitio-serv --help | --version\n"
+          "WAITIO_JOB_ID (or COUPLER_JOB_ID) tells jobs apart; WAITIO_MASTER_PORT is the port to "
+          "serve.\n",
+          to);
 }
 
 static bool to_double(const char *text, double *v)
@@ -157,7 +160,7 @@ static void fill_publication(struct serv *s, uint16_t port, int64_t pid)
     s->pub.since_ns = wio_os_wall_ns();
 }
 
-/* Does the daemon behind a publication answer? A complete one no longer holds its job id. */
+/* Does the daemon behind a publication answer? */
 static enum wio_service_found ask(const struct serv *s, const struct wio_publication *p,
                                   double timeout_s, char *text, size_t n)
 {
@@ -174,13 +177,20 @@ static int check_free(struct serv *s)
         return rc == WAITIO_ERR_PROTOCOL ? 0 : rc;
     if (old.pid == 0)
         return 0;
-    if (ask(s, &old, 3, text, sizeof text) != WIO_FOUND_FORMING)
+    enum wio_service_found f = ask(s, &old, 3, text, sizeof text);
+    for (int64_t end = wio_os_now_ns() + ENDING_NS;
+         f == WIO_FOUND_COMPLETE && wio_os_now_ns() < end;) {
+        wio_os_sleep_ns(NS_PER_S / 20);
+        f = ask(s, &old, 3, text, sizeof text);
+    }
+    if (f != WIO_FOUND_FORMING && f != WIO_FOUND_COMPLETE)
         return 0;
     return wio_fail(
         WAITIO_ERR_JOIN,
         "job id '%s' is held by a live waitio-serv on host %s (pid %" PRId64 ", port %u, "
-        "published as %s): end it with waitio-serv -k, or give this run another WAITIO_JOB_ID",
-        s->cfg.job_id, old.where, old.pid, old.port, old.host);
+        "published as %s), %s: end it with waitio-serv -k, or give this run another WAITIO_JOB_ID",
+        s->cfg.job_id, old.where, old.pid, old.port, old.host,
+        f == WIO_FOUND_COMPLETE ? "whose programs still run" : "which waits for its programs");
 }
 
 static int publish_only(struct serv *s)
@@ -288,7 +298,7 @@ static int watch_signals(void)
     return 0;
 }
 
-/* The port may still be held for seconds by the daemon of this job's last run, which is about to
+/* The port may still be held for a moment by the daemon of this job's last run, which is about to
  * end. */
 static int start_service(struct serv *s, uint16_t port, const char *bind_host, int stop_fd,
                          struct wio_service **out)
@@ -299,7 +309,8 @@ static int start_service(struct serv *s, uint16_t port, const char *bind_host, i
                                    .bind_host = bind_host,
                                    .port = port,
                                    .npb = s->cfg.npb > 0 ? (int)s->cfg.npb : 0,
-                                   .stop_fd = stop_fd};
+                                   .stop_fd = stop_fd,
+                                   .stay = s->action == ACT_DAEMON};
     char text[300];
     wio_text(p.job_id, sizeof p.job_id, "%s", s->cfg.job_id);
     for (int64_t end = wio_os_now_ns() + GRACE_NS + 2 * NS_PER_S;;) {
@@ -318,8 +329,8 @@ static int start_service(struct serv *s, uint16_t port, const char *bind_host, i
     }
 }
 
-/* Serve until the universe has formed, then answer latecomers for a while. @return 0 formed, else
- * error */
+/* Serve until the universe has formed; then, as a daemon, until its last process has gone, else
+ * for a while, since latecomers are to be told. @return 0 formed, else error */
 static int serve_one(struct serv *s, struct wio_service *service, bool daemon)
 {
     int64_t idle = (int64_t)(s->cfg.serv_idle * 1e9);
@@ -339,10 +350,8 @@ static int serve_one(struct serv *s, struct wio_service *service, bool daemon)
             fprintf(stderr, "waitio-serv: %s\n", wio_last_detail());
         seen = st.messages;
     }
-    if (daemon)
-        wio_publish_remove(s->path, &s->pub);
-    (void)wio_service_run(service, GRACE_NS);
-    return 0;
+    int rc = wio_service_run(service, daemon ? -1 : GRACE_NS);
+    return daemon && rc < 0 ? rc : 0;
 }
 
 static int run_daemon(struct serv *s)

@@ -124,6 +124,7 @@ struct wio_service_params {
     /* With more hosts than relay_above the table goes down a tree of leaders, each to relay_fan
      * others; relay_fan 0 = the defaults of both. */
     uint32_t relay_fan, relay_above;
+    double delivery_s; /* how long clients have to take their table; 0 = 30 */
 };
 /** wio_service_run with params.stay: the universe had formed and nobody is left of it. */
 #define WIO_SERVICE_ENDED 2

@@ -62,8 +62,8 @@ struct leader {
     size_t map_bytes;
     bool have_table;
     bool released; /* the service has heard that we have it, and nobody needs us for theirs */
-    bool refused; /* the leader's own registration was refused */
-    int result;   /* < 0: error, with text */
+    bool refused;  /* the leader's own registration was refused */
+    int result;    /* < 0: error, with text */
     char text[WIO_BOOT_TEXT];
 };
 

@@ -67,6 +67,7 @@ int wio_service_start(const struct wio_service_params *p, struct wio_service **o
     s->log = p->log;
     s->npb = p->npb > 0 ? (uint32_t)p->npb : 0;
     s->stay = p->stay;
+    s->delivery_ns = p->delivery_s > 0 ? (int64_t)(p->delivery_s * 1e9) : WIO_BOOT_DELIVERY_NS;
     s->relay.fan = p->relay_fan > 0 ? p->relay_fan : WIO_BOOT_FAN;
     s->relay.above = p->relay_fan > 0 ? p->relay_above : WIO_BOOT_DIRECT;
     s->epfd = -1;
@@ -295,7 +296,7 @@ static void end_delivery(struct wio_service *s)
     /* From the start each time: letting one go may release another. */
     for (struct svc_conn *c; (c = first_late(s)) != NULL;) {
         wio_warn(s->log, WIO_C_SERV, "host %s did not take its table within %d s",
-                 s->roster.clients[c->client].host, (int)(WIO_BOOT_DELIVERY_NS / 1000000000));
+                 s->roster.clients[c->client].host, (int)(s->delivery_ns / 1000000000));
         if (s->stay && c->served) { /* its leader died; others there may have the table */
             wio_roster_acked(&s->roster, c->client);
             wio_svc_release(c);
@@ -319,7 +320,7 @@ static int housekeeping(struct wio_service *s, int64_t now)
         s->accept_paused = false;
         watch_listeners(s, EPOLL_CTL_ADD);
     }
-    if (s->roster.complete && !s->reported && now - s->complete_ns > WIO_BOOT_DELIVERY_NS)
+    if (s->roster.complete && !s->reported && now - s->complete_ns > s->delivery_ns)
         end_delivery(s);
     wio_svc_relay_tick(s, now);
     return check_lost(s, now);
@@ -337,8 +338,8 @@ static int sleep_ms(const struct wio_service *s, int64_t now, int64_t deadline)
     }
     if (s->accept_paused && s->resume_ns < next)
         next = s->resume_ns;
-    if (s->roster.complete && !s->reported && s->complete_ns + WIO_BOOT_DELIVERY_NS < next)
-        next = s->complete_ns + WIO_BOOT_DELIVERY_NS;
+    if (s->roster.complete && !s->reported && s->complete_ns + s->delivery_ns < next)
+        next = s->complete_ns + s->delivery_ns;
     if (s->relay.untold > 0 && s->complete_ns + WIO_BOOT_PORT_NS < next)
         next = s->complete_ns + WIO_BOOT_PORT_NS;
     if (next == INT64_MAX)

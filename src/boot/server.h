@@ -78,7 +78,7 @@ struct wio_service {
     struct wio_roster roster;
     void *packed; /* the finished table */
     size_t packed_bytes;
-    int64_t complete_ns;
+    int64_t complete_ns, delivery_ns;
     bool reported, stay;
     struct svc_relay relay;
     struct wio_list list[SVC_LISTS], dead; /* svc_conn.bc.node, in order of arrival there */

@@ -246,6 +246,8 @@ void wio_universe_after_fork(struct wio_universe *u)
     for (int t = 0; t < WIO_TR_COUNT; t++)
         if (u->iface[t] != NULL)
             u->iface[t]->tr->after_fork(u->iface[t]);
+    if (u->table != NULL)
+        wio_table_after_fork(u->table);
     wio_os_close(u->kick_fd);
     wio_os_close(u->service_fd);
 }

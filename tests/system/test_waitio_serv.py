@@ -18,7 +18,9 @@ lib.waitio_last_error.restype = ctypes.c_char_p
 rc = lib.waitio_init(int(sys.argv[2]))
 n = ctypes.c_int(-1)
 lib.waitio_pb_size(ctypes.byref(n))
-print(rc, n.value, lib.waitio_last_error().decode() if rc else "")
+print(rc, n.value, lib.waitio_last_error().decode() if rc else "", flush=True)
+if len(sys.argv) > 3:
+    sys.stdin.read()
 lib.waitio_finalize()
 """
 
@@ -58,15 +60,28 @@ class Site:
                 return int(line.split()[1])
         return 0
 
-    def program(self, pbid, npb, timeout=20):
+    def program(self, pbid, npb, timeout=20, stays=False):
+        """Joins and leaves; with stays it leaves when its standard input is closed."""
         env = self.env | {"WAITIO_PBID": str(pbid), "WAITIO_NPB": str(npb)}
         env |= {"WAITIO_RANK": "0", "WAITIO_NPROCS": "1"}
         return subprocess.Popen(
-            [sys.executable, "-c", JOIN, self.library, str(timeout)],
+            [sys.executable, "-c", JOIN, self.library, str(timeout), *(["stays"] if stays else [])],
             env=env,
+            stdin=subprocess.PIPE if stays else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
         )
+
+    def running(self, blocks):
+        """The programs of a universe that has formed, in the order in which they joined: the first
+        one leads the host."""
+        programs = []
+        for i in range(blocks):
+            programs.append(self.program(i, blocks, stays=True))
+            time.sleep(0.3)
+        for p in programs:
+            assert p.stdout.readline().split()[:2] == ["0", str(blocks)]
+        return programs
 
 
 def ended(pid):
@@ -104,8 +119,55 @@ def test_blocks_meet_at_a_daemon_in_any_order(site):
     first = site.program(0, 2)
     for p in (late, first):
         assert p.communicate(timeout=30)[0].split()[:2] == ["0", "2"]
-    assert wait_for(lambda: not site.publication().exists(), 3), "still published when complete"
-    assert wait_for(lambda: ended(pid), 10), "the daemon ends by itself"
+    assert wait_for(lambda: ended(pid), 3), "the daemon ends with its universe"
+    assert wait_for(lambda: not site.publication().exists(), 1), "still published"
+
+
+def test_the_daemon_lives_as_long_as_the_last_process(site):
+    """Whoever leads the host may leave first; nobody has to say goodbye."""
+    assert site.run("-d", "-m", "localhost").returncode == 0
+    pid = site.daemon_pid()
+    programs = site.running(3)
+    time.sleep(6)
+    assert not ended(pid) and site.publication().exists()
+    assert programs[0].communicate(timeout=10)[0] == ""
+    assert not wait_for(lambda: ended(pid), 1), "two are left"
+    late = site.program(0, 3, timeout=1)
+    text = late.communicate(timeout=10)[0]
+    assert text.split()[0] == "-9" and "already complete" in text
+    programs[1].kill()
+    programs[1].wait(timeout=10)
+    assert not wait_for(lambda: ended(pid), 1), "one is left"
+    programs[2].kill()
+    programs[2].wait(timeout=10)
+    assert wait_for(lambda: ended(pid), 2)
+    assert not site.publication().exists()
+
+
+def test_a_running_universe_keeps_its_job_id(site):
+    assert site.run("-d", "-m", "localhost").returncode == 0
+    pid = site.daemon_pid()
+    programs = site.running(2)
+    again = site.run("-d", "-m", "localhost")
+    assert again.returncode == 1
+    assert f"pid {pid}" in again.stderr and "programs still run" in again.stderr
+    missing = site.run("-c", "--timeout", "0.3")
+    assert missing.returncode == 1 and "is complete" in missing.stderr
+    for p in programs:
+        p.kill()
+        p.wait(timeout=10)
+    assert site.run("-d", "-m", "localhost").returncode == 0, "free as soon as they are gone"
+
+
+def test_a_daemon_can_be_ended_under_its_universe(site):
+    assert site.run("-d", "-m", "localhost").returncode == 0
+    pid = site.daemon_pid()
+    programs = site.running(2)
+    assert site.run("-k").returncode == 0
+    assert wait_for(lambda: ended(pid), 3)
+    for p in programs:
+        assert p.poll() is None
+        assert p.communicate(timeout=15)[0] == "" and p.returncode == 0
 
 
 def test_the_next_run_follows_at_once(site):

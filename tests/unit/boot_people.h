@@ -59,6 +59,7 @@ struct crowd {
     bool stay;         /* who has joined keeps the table until `leave` is set */
     bool serve_on;     /* wt_service lives as long as the universe */
     uint32_t fan, above;
+    double delivery_s;
     struct service_report *serv; /* shared memory */
 };
 
@@ -219,7 +220,8 @@ static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
                                        .npb = npb,
                                        .stay = c->serve_on,
                                        .relay_fan = c->fan,
-                                       .relay_above = c->above};
+                                       .relay_above = c->above,
+                                       .delivery_s = c->delivery_s};
         snprintf(p.job_id, sizeof p.job_id, "%s", c->job);
         alarm(60);
         close(ready[0]);
