@@ -402,12 +402,13 @@ def intruder():
 
 @pytest.fixture
 def crowd():
-    """crowd(port, n) starts a process that holds n silent connections; .held() waits for them."""
+    """crowd(port, n) starts a process that holds n silent connections; .held() waits for them.
+    crowd(port, n, "drip"): they drip, and .lived() waits until the other side has ended all."""
     made = []
 
     class Crowd:
-        def __init__(self, port, n):
-            words = [sys.executable, FAULTS / "crowd.py", "127.0.0.1", str(port), str(n)]
+        def __init__(self, port, n, *how):
+            words = [sys.executable, FAULTS / "crowd.py", "127.0.0.1", str(port), str(n), *how]
             self.child = subprocess.Popen(
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
@@ -415,6 +416,11 @@ def crowd():
 
         def held(self):
             return int(self.child.stdout.readline().split()[1])
+
+        def lived(self):
+            word, seconds = self.child.stdout.readline().split()
+            assert word == "closed"
+            return float(seconds)
 
     yield Crowd
     for c in made:

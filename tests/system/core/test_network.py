@@ -194,7 +194,9 @@ def test_silence_limit_in_use(universe, setting, limit):
     b.ok("irecv 1 0 0 10 1")
     b.ok("wait 1 3")
     (port,) = b.ports() - {u.port}
+    end = time.monotonic() + 5
     while len(due := keepalive_due(a.pid, port)) < 2:  # both ends are ours
+        assert time.monotonic() < end, "no keepalive timers"
         time.sleep(0.05)
     assert all(limit / 3 - 3 < s <= limit / 3 for s in due), due
     u.leave(a, b)

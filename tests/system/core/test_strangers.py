@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ten thousand silent connections at a listening port, held by two other processes: members still
-join and exchange, and the victim's memory and descriptors stay bounded. Guard: without the limit of
-the number of strangers (rendezvous: 1024, messages: 64) each costs about 2 KiB and a descriptor."""
+"""Crowds at a listening port, held by other processes: members still join and exchange, and the
+victim's memory and descriptors stay bounded. Guard: without the limit of the number of strangers
+(rendezvous: 1024, messages: 64) each costs about 2 KiB and a descriptor."""
 
 import socket
 import time
@@ -86,3 +86,32 @@ def test_at_a_member(universe, crowd):
     bounded(a, before, crowds)
     assert a.count("strangers") >= CROWD
     u.leave(*cast)
+
+
+def test_slow_lorises(universe, crowd):
+    """More of them than there are places, at both ports: members come in between. Where nobody
+    needs their places they are gone all the same after 10 s. Guards: the choice who goes first
+    (make_room, wio_tcp_shed_stranger), the deadlines (housekeeping in server.c,
+    expire_strangers)."""
+    joined = universe()
+    x, y = joined.actors([1, 1])
+    (port,) = x.ports() - {joined.port}
+    few_at_member = crowd(port, 5, "drip")
+    u = universe(WAITIO_INIT_TIMEOUT=90)
+    a = u.process(0, 0, 1, 2, "actor")
+    a.begin("init 90")
+    wait_for(u.port)
+    few_at_rendezvous = crowd(u.port, 5, "drip")
+    for few in (few_at_member, few_at_rendezvous):
+        assert few.held() == 5
+        assert 5 < few.lived() < 16
+    assert crowd(u.port, 1200, "drip").held() == 1200
+    assert crowd(port, 200, "drip").held() == 200
+    b = u.process(1, 0, 1, 2, "actor")
+    b.begin("init 90")
+    for p in (a, b):
+        p.was_ok(p.answer(30), "init")
+    all_exchange([a, b])
+    all_exchange([x, y])
+    u.leave(a, b)
+    joined.leave(x, y)
