@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""crowd.py HOST PORT N [drip]: opens N connections and says nothing on them; drip: the beginning
-of a handshake, one byte now and then. Writes "held N" when as many as possible stand (that many),
-keeps them until its standard input ends. drip: writes "closed SECONDS" when the other side has ended
-all of them, with how long the last one lived."""
+"""crowd.py HOST PORT N [drip]: opens N connections and says nothing on them; with drip the
+beginning of a handshake, one byte now and then. Writes "held N" when as many as possible stand
+(that many) and keeps them until its standard input ends. A dripping crowd writes "closed SECONDS"
+when the other side has ended all of them: how long the last one lived."""
 
 import resource
 import select

@@ -400,6 +400,25 @@ def test_two_universes_with_one_job_id(universe):
     u2.leave(*second)
 
 
+def test_run_that_meets_the_service_of_a_complete_one(universe, build_dir):
+    """A daemon outlives the joining: who comes with the same job id is not let into the universe
+    that is there, and is told. Guard: register_late in roster.c."""
+    u1, u2 = universe(), universe(WAITIO_INIT_TIMEOUT=3)
+    u2.set(WAITIO_MASTER_PORT=u1.port, HOME=u1.folder, WAITIO_JOB_ID=u1.env["WAITIO_JOB_ID"])
+    u1.run([build_dir / "bin" / "waitio-serv", "-d", "-m", "127.0.0.1"], "serv").ended()
+    first = u1.actors([1, 1])
+    second = [u2.process(pb, 0, 1, 2, "actor") for pb in (0, 1)]
+    for x in second:
+        x.begin("init 3")
+    for x in second:
+        line = x.answer(20)
+        assert line.startswith("error") and "already complete" in line, line
+    first[0].ok("isend 1 0 1 100 1 11")
+    first[1].ok("irecv 1 0 0 100 1")
+    assert first[1].ok("wait 1 11")[-1] == "-1"
+    u1.leave(*first)
+
+
 def test_second_run_with_a_live_job_id_is_refused(universe):
     """While the first run is still joining, a second claim of PB 0 rank 0 is a duplicate."""
     u1, u2 = universe(), universe(WAITIO_INIT_TIMEOUT=5)
