@@ -58,6 +58,24 @@ static void answer_window(const struct side *s)
     give(s, 8);
 }
 
+/* What the library's own words say the link to the other side is: "peer NAME: tcp, ..." */
+static void report_transport(void)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    if (f == NULL)
+        return;
+    must(waitio_dump(f));
+    fclose(f);
+    const char *at = strstr(text, "\npeer "), *end;
+    at = at != NULL ? strstr(at, ": ") : NULL;
+    end = at != NULL ? strpbrk(at, ",\n") : NULL;
+    if (end != NULL)
+        printf("{\"transport\": \"%.*s\"}\n", (int)(end - at - 2), at + 2);
+    free(text);
+}
+
 static void echo(const struct side *s, int scale, size_t max)
 {
     for (int i = 0; i < BENCH_SIZES; i++)
@@ -88,6 +106,7 @@ int main(int argc, char **argv)
             if (bench_wanted(bench_sizes[i].bytes, max))
                 bench_report("half_rtt", bench_sizes[i].bytes,
                              bench_pingpong(trip, &s, bench_sizes[i], scale));
+        report_transport(); /* while the other side is still there */
         bench_report("rate", 8, bench_rate(window, &s, scale));
     } else {
         echo(&s, scale, max);

@@ -2,7 +2,7 @@
 /*
  * The same ping-pong and rate loop in MPI, inside one job: what WaitIO's users would have without
  * it. Built by bench/run.py with each MPI compiler found (not by CMake: it needs two MPIs side by
- * side). mpiexec -n 2 peer_mpi [SCALE [MAXBYTES]]
+ * side). mpiexec -n 2 peer_mpi [SCALE [MAXBYTES [CPU0 CPU1]]]
  */
 #include <mpi.h>
 
@@ -21,9 +21,10 @@ static void window(void *arg)
 {
     (void)arg;
     MPI_Request r[BENCH_WINDOW];
+    MPI_Status status[BENCH_WINDOW];
     for (int i = 0; i < BENCH_WINDOW; i++)
         MPI_Isend(sbuf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &r[i]);
-    MPI_Waitall(BENCH_WINDOW, r, MPI_STATUSES_IGNORE);
+    MPI_Waitall(BENCH_WINDOW, r, status);
     MPI_Recv(rbuf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
@@ -39,9 +40,10 @@ static void echo(int scale, size_t max)
         }
     for (int k = 0; k < bench_windows(scale); k++) {
         MPI_Request r[BENCH_WINDOW];
+        MPI_Status status[BENCH_WINDOW];
         for (int i = 0; i < BENCH_WINDOW; i++)
             MPI_Irecv(rbuf + 8 * i, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[i]);
-        MPI_Waitall(BENCH_WINDOW, r, MPI_STATUSES_IGNORE);
+        MPI_Waitall(BENCH_WINDOW, r, status);
         MPI_Send(sbuf, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
     }
 }
@@ -53,7 +55,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     int scale = argc > 1 ? atoi(argv[1]) : 1;
     size_t max = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-    bench_pin(me);
+    bench_pin(argc > 4 ? atoi(argv[3 + me]) : me);
     size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
     sbuf = bench_buffer(room);
     rbuf = bench_buffer(room);

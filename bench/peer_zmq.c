@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The same ping-pong and rate loop over a pair of ZeroMQ PAIR sockets. Built by bench/run.py where
+ * libzmq is installed.
+ *   peer_zmq ENDPOINT 0|1 [CPU [SCALE [MAXBYTES]]]    tcp://127.0.0.1:PORT or ipc://PATH
+ */
+#include <zmq.h>
+
+#include "common.h"
+
+static void *sock;
+static char *sbuf, *rbuf;
+
+static void must(int rc)
+{
+    if (rc >= 0)
+        return;
+    fprintf(stderr, "peer_zmq: %s\n", zmq_strerror(zmq_errno()));
+    exit(1);
+}
+
+static void give(size_t n)
+{
+    must(zmq_send(sock, sbuf, n, 0));
+}
+
+static void take(size_t n)
+{
+    must(zmq_recv(sock, rbuf, n, 0));
+}
+
+static void trip(void *arg, size_t bytes)
+{
+    (void)arg;
+    give(bytes);
+    take(bytes);
+}
+
+static void window(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < BENCH_WINDOW; i++)
+        give(8);
+    take(8);
+}
+
+static void echo(int scale, size_t max)
+{
+    for (int i = 0; i < BENCH_SIZES; i++)
+        for (int k = 0;
+             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
+             k++) {
+            take(bench_sizes[i].bytes);
+            give(bench_sizes[i].bytes);
+        }
+    for (int k = 0; k < bench_windows(scale); k++) {
+        for (int i = 0; i < BENCH_WINDOW; i++)
+            take(8);
+        give(8);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fprintf(stderr, "usage: peer_zmq ENDPOINT 0|1 [CPU [SCALE [MAXBYTES]]]\n");
+        return 2;
+    }
+    int scale = argc > 4 ? atoi(argv[4]) : 1, none = 0, patience_ms = 60000;
+    size_t max = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
+    size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
+    bench_pin(argc > 3 ? atoi(argv[3]) : -1); /* its own threads too: they start later */
+    sbuf = bench_buffer(room);
+    rbuf = bench_buffer(room);
+    void *context = zmq_ctx_new();
+    sock = zmq_socket(context, ZMQ_PAIR);
+    must(zmq_setsockopt(sock, ZMQ_SNDHWM, &none, sizeof none));
+    must(zmq_setsockopt(sock, ZMQ_RCVHWM, &none, sizeof none));
+    must(zmq_setsockopt(sock, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms));
+    if (argv[2][0] == '0') {
+        must(zmq_connect(sock, argv[1]));
+        for (int i = 0; i < BENCH_SIZES; i++)
+            if (bench_wanted(bench_sizes[i].bytes, max))
+                bench_report("half_rtt", bench_sizes[i].bytes,
+                             bench_pingpong(trip, NULL, bench_sizes[i], scale));
+        bench_report("rate", 8, bench_rate(window, NULL, scale));
+    } else {
+        must(zmq_bind(sock, argv[1]));
+        echo(scale, max);
+    }
+    zmq_close(sock);
+    zmq_ctx_term(context);
+    return 0;
+}

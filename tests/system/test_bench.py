@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench/run.py: small runs of every kind give well-formed results, and it refuses to compare what
+is not what it says."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def bench(source_dir, build_dir, tmp_path):
+    """Run it small; returns (status, stdout, stderr, data of the JSON file)."""
+    if not (build_dir / "bench" / "floor_shm").exists():
+        pytest.skip("the benchmark programs are not built (WAITIO_BENCH)")
+
+    def run(*words, env=None):
+        out = tmp_path / "r.json"
+        out.unlink(missing_ok=True)
+        small = ["--rounds", "1", "--scale", "200", "--max", "8192", "--json", str(out)]
+        command = [sys.executable, str(source_dir / "bench/run.py"), "--build", str(build_dir)]
+        done = subprocess.run(
+            [*command, *small, *words],
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=150,
+            check=False,
+        )
+        data = json.loads(out.read_text()) if out.exists() else None
+        return done.returncode, done.stdout, done.stderr, data
+
+    return run
+
+
+def check(data, names):
+    (found,) = data
+    assert set(names) <= set(found)
+    for name, rows in found.items():
+        keys = [(r["metric"], r["bytes"]) for r in rows]
+        if name != "memcpy":
+            assert keys == [("half_rtt", 8), ("half_rtt", 1024), ("half_rtt", 8192), ("rate", 8)]
+        for row in rows:
+            low, high = (1e-9, 1) if row["metric"] == "half_rtt" else (10, 1e10)
+            assert low < row["value"] < high, (name, row)
+
+
+def test_tcp_against_the_raw_floor(bench):
+    status, out, err, data = bench()
+    assert status == 0, err
+    check(data, ["raw spin", "raw block", "waitio"])
+    assert out.splitlines()[0] == "| measurement | raw spin | raw block | waitio |"
+    assert re.search(r"^\| half round trip, 8 B \| [\d.]+ us \| x[\d.]+ \(", out, re.M)
+
+
+def test_peers_over_tcp(bench):
+    status, out, err, data = bench("--peers")
+    assert status == 0, err
+    check(data, ["waitio"])
+    for name, program in (("Open MPI", "mpicc.openmpi"), ("MPICH", "mpicc.mpich")):
+        assert (f"{name} (tcp)" in data[0]) == bool(shutil.which(program)), err
+    if not shutil.which("ucx_perftest"):
+        assert "no ucx_perftest" in err
+    assert "| waitio against | raw spin |" in out
+
+
+def test_absent_peers_are_named_and_skipped(bench, tmp_path):
+    for name in ("ip", "taskset", "sh"):
+        if shutil.which(name):
+            (tmp_path / name).symlink_to(shutil.which(name))
+    status, _, err, data = bench("--peers", "--one-core", env={"PATH": str(tmp_path)})
+    assert status == 0, err
+    assert set(data[0]) == {"raw block", "waitio"}
+    for text in ("no mpicc.openmpi", "no ZeroMQ", "ucx_perftest only spins", "MPICH only spins"):
+        assert text in err
+
+
+def test_a_peer_that_does_not_use_tcp_is_found_out(source_dir, monkeypatch):
+    monkeypatch.syspath_prepend(str(source_dir / "bench"))
+    import peers
+
+    class Args:
+        transport, max, scale = "tcp", 8192, 200
+
+    class Net:
+        seen = iter((0, 1000, 0, 10**9))
+
+        def moved(self):
+            return next(self.seen)
+
+    some = peers.Peers.__new__(peers.Peers)
+    some.args, some.net, some.found = Args, Net(), {"x": dict}
+    with pytest.raises(RuntimeError, match="does not use TCP"):
+        some.run("x")
+    assert some.run("x") == {}
+
+
+@pytest.mark.parametrize("kind", ["spin", "yield", "futex", "memcpy"])
+def test_floor_over_shared_memory(build_dir, kind):
+    exe = build_dir / "bench" / "floor_shm"
+    if not exe.exists():
+        pytest.skip("the benchmark programs are not built (WAITIO_BENCH)")
+    cpu = "0" if kind in ("yield", "futex") else "-1"
+    word = f"t{os.getpid()}{kind}"
+    sides = [
+        subprocess.Popen(
+            [str(exe), kind, side, word, "-", cpu, "100", "2097152"], stdout=subprocess.PIPE
+        )
+        for side in "01"
+    ]
+    try:
+        out = sides[0].communicate(timeout=60)[0]
+        assert sides[1].wait(timeout=30) == 0 and sides[0].returncode == 0
+    finally:
+        for side in sides:
+            side.kill()
+            side.communicate()
+    rows = [json.loads(line) for line in out.splitlines()]
+    sizes = [r["bytes"] for r in rows if r["metric"] == "half_rtt"]
+    some = [1024, 8192, 65536, 262144, 1048576]
+    assert sizes == (some if kind == "memcpy" else [8, *some])
+    assert all(1e-10 < r["value"] < 1 for r in rows if r["metric"] == "half_rtt")
+    assert not list(p for p in os.listdir("/dev/shm") if word in p)
+
+
+def test_another_transport_than_asked_for_is_refused(source_dir, build_dir, monkeypatch):
+    monkeypatch.syspath_prepend(str(source_dir / "bench"))
+    import run
+
+    class Args:
+        transport, max, scale, build = "shm", 8, 1, build_dir
+
+    class Place:
+        cpus = (0, 1)
+
+    line = '{"metric": "rate", "bytes": 8, "value": 5}\n{"transport": "%s"}\n'
+    monkeypatch.setattr(run, "waitio_pair", lambda *words: line % "tcp")
+    with pytest.raises(RuntimeError, match="used tcp although shm was asked for"):
+        run.run_waitio(Args, Place)
+    monkeypatch.setattr(run, "waitio_pair", lambda *words: line % "shm")
+    assert run.run_waitio(Args, Place) == {("rate", 8): 5}
+
+
+@pytest.mark.parametrize("mode", ["overlap", "load"])
+def test_modes_of_waitio_perf(bench, mode):
+    status, out, err, data = bench(f"--{mode}", "--max", "16777216")
+    assert status == 0, err
+    (found,) = data[mode]
+    assert found["transport"] == "tcp"
+    for progress in ("service", "thread"):
+        assert found[progress]["mode"] == mode and found[progress]["bytes"] == 16777216
+        assert f"| {progress} | " in out
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--netns", "--peers"], "leave one out"),
+        (["--netns", "--transport", "shm"], "share no memory"),
+        (["--rounds", "0"], "1 or more"),
+    ],
+)
+def test_wrong_use(bench, words, text):
+    status, _, err, _ = bench(*words)
+    assert status == 2 and text in err
