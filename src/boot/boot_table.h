@@ -9,10 +9,12 @@
  * Packed: what travels, since every host needs the whole table. Little-endian:
  *     48  head: magic, bytes, universe id, npb, nhosts, size, crc32c of everything behind the head
  *      4  per block: its size
- *   9...  per host: identity, number of addresses; per address family, loopback, prefix, then 4
- * bytes (IPv4) or 4 of scope and 16 (IPv6) 1...  per endpoint: a byte of WIO_PACK_* that says which
- * fields follow because they differ from the endpoint before: host index (4), port (2), caps (2),
- * token (8). Mostly 3 bytes.
+ *  10...  per host: identity, number of addresses, a bit per address that is the same as the one
+ *         at its place of the host before; per other address family, loopback, prefix, then 4 bytes
+ *         (IPv4) or 4 of scope and 16 (IPv6)
+ *   0...  per endpoint: what differs from the endpoint before: host index (4), port (2), caps (2),
+ *         token (8). In front of up to 8 endpoints with the same differences a byte: WIO_PACK_*
+ * and, in its upper three bits, how many more there are. Mostly 2 bytes and a fraction.
  */
 #ifndef WIO_BOOT_TABLE_H
 #define WIO_BOOT_TABLE_H
@@ -26,6 +28,8 @@
 #define WIO_PACK_PORT 4u
 #define WIO_PACK_CAPS 8u
 #define WIO_PACK_TOKEN 16u
+#define WIO_PACK_WHAT 31u
+#define WIO_PACK_MORE 32u /* times 0 to 7 */
 
 struct wio_image_head {
     uint64_t magic, bytes;
@@ -50,7 +54,9 @@ void wio_image_layout(struct wio_image *im, void *base, uint32_t npb, uint32_t n
 /** Writer of a packed table: begin, then npb sizes, nhosts hosts, size endpoints, then end. */
 struct wio_pack {
     uint8_t *base, *at;
+    uint8_t *group; /* the byte that stands for the last endpoints, NULL = none yet */
     struct wio_tab_ep last;
+    struct wio_tab_host last_host;
 };
 /** @param base  room for wio_pack_bound() bytes. @param head  universe and counts are taken from it
  */

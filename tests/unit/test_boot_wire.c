@@ -273,11 +273,93 @@ static void hostile_packed_tables(void **state)
                              WAITIO_ERR_PROTOCOL);
     }
     packed();
+    buf[48 + 8 + 9] = 1; /* the first host's address is that of the host before */
+    reseal(n);
+    assert_int_equal(wio_unpack_head(buf, n, &h), 0);
+    assert_int_equal(wio_unpack(buf, n, &h, memset(image_room, 0, sizeof image_room)),
+                     WAITIO_ERR_PROTOCOL);
+    packed();
+    for (size_t k = 48; k < n; k++) { /* whatever byte is another one: nothing is read beyond */
+        packed();
+        buf[k] ^= 0xe0;
+        reseal(n);
+        if (wio_unpack_head(buf, n, &h) == 0 && h.bytes <= sizeof image_room)
+            (void)wio_unpack(buf, n, &h, memset(image_room, 0, sizeof image_room));
+    }
+    packed();
+    buf[n - 15] += WIO_PACK_MORE; /* one endpoint more than there are */
+    reseal(n);
+    assert_int_equal(wio_unpack_head(buf, n, &h), 0);
+    assert_int_equal(wio_unpack(buf, n, &h, memset(image_room, 0, sizeof image_room)),
+                     WAITIO_ERR_PROTOCOL);
+    packed();
     buf[48 + 8 + 8] = 9; /* more addresses than fit */
     reseal(n);
     assert_int_equal(wio_unpack_head(buf, n, &h), 0);
     assert_int_equal(wio_unpack(buf, n, &h, memset(image_room, 0, sizeof image_room)),
                      WAITIO_ERR_PROTOCOL);
+}
+
+#define MANY 3000
+#define MANY_HOSTS 125
+
+static uint32_t dice(uint32_t *s, uint32_t below)
+{
+    *s = *s * 1664525u + 1013904223u;
+    return (*s >> 8) % below;
+}
+
+/* Anything goes in and comes out again; and what is common costs little. */
+static void random_tables(void **state)
+{
+    (void)state;
+    static struct wio_tab_host h[MANY_HOSTS];
+    static struct wio_tab_ep e[MANY];
+    uint8_t *room = malloc(wio_pack_bound(1, MANY_HOSTS, MANY));
+    uint32_t seed = 5;
+    for (int round = 0; round < 40; round++) {
+        bool plain = round == 0; /* 24 processes a host, one after the other, only ports differ */
+        struct wio_pack k;
+        struct wio_image_head head = {
+            .universe = "u", .npb = 1, .nhosts = MANY_HOSTS, .size = MANY};
+        memset(h, 0, sizeof h);
+        for (uint32_t i = 0; i < MANY_HOSTS; i++) {
+            h[i].identity = dice(&seed, 1u << 24);
+            h[i].naddr = plain ? 2 : dice(&seed, WIO_HOST_ADDRS + 1);
+            for (uint32_t a = 0; a < h[i].naddr; a++)
+                h[i].addr[a] = (struct wio_tab_addr){
+                    (uint8_t)(plain || dice(&seed, 2) ? 4 : 6),           0, 16, 0, 0,
+                    {10, (uint8_t)(a == 0 && plain ? i : dice(&seed, 2))}};
+            if (plain)
+                h[i].addr[1] = (struct wio_tab_addr){4, 1, 8, 0, 0, {127, 0, 0, 1}};
+        }
+        for (uint32_t i = 0; i < MANY; i++)
+            e[i] = plain ? (struct wio_tab_ep){i / 24, (uint16_t)(i * 7919 + 1), 3, 0}
+                         : (struct wio_tab_ep){dice(&seed, 3) ? i / 24 : dice(&seed, MANY_HOSTS),
+                                               (uint16_t)dice(&seed, 2), (uint16_t)dice(&seed, 2),
+                                               dice(&seed, 9) ? 0 : seed};
+        wio_pack_begin(&k, room, &head);
+        wio_pack_block(&k, MANY);
+        for (uint32_t i = 0; i < MANY_HOSTS; i++)
+            wio_pack_host(&k, &h[i]);
+        for (uint32_t i = 0; i < MANY; i++)
+            wio_pack_ep(&k, &e[i]);
+        size_t n = wio_pack_end(&k);
+        assert_true(n <= wio_pack_bound(1, MANY_HOSTS, MANY));
+        if (plain) /* 48, a block, 10 + 7 a host and 7 more, 2 an endpoint, 4 bytes a host, caps
+                      once */
+            assert_int_equal(n, 48 + 4 + 17 * MANY_HOSTS + 7 + 2 * MANY + 4 * MANY_HOSTS + 2);
+        assert_int_equal(wio_unpack_head(room, n, &head), 0);
+        uint8_t *im = calloc(1, (size_t)head.bytes);
+        struct wio_table *t;
+        assert_int_equal(wio_unpack(room, n, &head, im), 0);
+        assert_int_equal(wio_table_open(im, (size_t)head.bytes, false, 0, 0, &t), 0);
+        for (uint32_t i = 0; i < MANY_HOSTS; i++)
+            assert_true(wio_boot_host_equal(&t->host[i], &h[i]));
+        assert_memory_equal(t->ep, e, sizeof e);
+        wio_table_free(t);
+    }
+    free(room);
 }
 
 /* Whoever gave the image: what does not fit together is not used. */
@@ -327,15 +409,11 @@ static void hostile_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers),
-        cmocka_unit_test(texts_are_made_printable),
-        cmocka_unit_test(small_messages),
-        cmocka_unit_test(the_relay_tree),
-        cmocka_unit_test(parents),
-        cmocka_unit_test(hosts),
-        cmocka_unit_test(registrations),
-        cmocka_unit_test(images),
-        cmocka_unit_test(hostile_packed_tables),
+        cmocka_unit_test(headers),        cmocka_unit_test(texts_are_made_printable),
+        cmocka_unit_test(small_messages), cmocka_unit_test(the_relay_tree),
+        cmocka_unit_test(parents),        cmocka_unit_test(hosts),
+        cmocka_unit_test(registrations),  cmocka_unit_test(images),
+        cmocka_unit_test(random_tables),  cmocka_unit_test(hostile_packed_tables),
         cmocka_unit_test(hostile_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
