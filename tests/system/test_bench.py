@@ -168,3 +168,31 @@ def test_modes_of_waitio_perf(bench, mode):
 def test_wrong_use(bench, words, text):
     status, _, err, _ = bench(*words)
     assert status == 2 and text in err
+
+
+def test_perf_between_hosts(source_dir, build_dir, monkeypatch):
+    """waitio-perf takes network namespaces for hosts, as the library does."""
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        pytest.skip("network namespaces need root and the ip command")
+    monkeypatch.syspath_prepend(str(source_dir / "bench"))
+    import place
+
+    class Args:
+        transport, cc = "tcp", "cubic"
+
+    try:
+        there = place.Place(False, True, False)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"cannot make network namespaces here: {error}")
+    tool = str(build_dir / "bin" / "waitio-perf")
+    words = [tool, "--pairs", "nodes", "--sizes", "8,1M", "--rounds", "10", "--quiet"]
+    try:
+        out = place.waitio_pair(Args, there, [words, words])
+        within = [tool, "--pairs", "within", "--rounds", "1", "--quiet"]
+        with pytest.raises(RuntimeError, match=r"\[2, 2\]"):  # one host each: no pair
+            place.waitio_pair(Args, there, [within, within])
+    finally:
+        there.close()
+    assert "in 2 blocks on 2 hosts, pairs across hosts" in out
+    assert re.search(r"stream 1: PB 0 rank 0 on \S+ and PB 1 rank 0 on \S+: tcp\n", out)
+    assert len(re.findall(r"^ +1 +(?:8 B|1 MiB) +10 ", out, re.M)) == 2

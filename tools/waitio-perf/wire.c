@@ -38,7 +38,7 @@ void perf_send_values(const struct perf_team *t, int to, const double *v, int n)
 
 void perf_recv_values(const struct perf_team *t, int from, double *v, int n)
 {
-    unsigned char bytes[8 * PERF_VALUES];
+    unsigned char bytes[8 * PERF_VALUES] = {0};
     perf_recv(t, from, bytes, 8 * (size_t)n, PERF_TAG_VALUES);
     for (int i = 0; i < n; i++) {
         uint64_t bits = 0;
