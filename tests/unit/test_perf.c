@@ -21,7 +21,11 @@ static int fake_wait(waitio_req_t *r);
 static int fake_waitall(int n, waitio_req_t *r, waitio_status_t *s);
 static int fake_test(waitio_req_t *r, int *flag, waitio_status_t *s);
 static void fake_abort(int code);
+static int fake_sendrecv(waitio_group_t g, int dst, const void *sbuf, size_t sbytes,
+                         waitio_tag_t stag, int src, void *rbuf, size_t rbytes, waitio_tag_t rtag,
+                         waitio_status_t *s);
 #define waitio_isend fake_isend
+#define waitio_sendrecv fake_sendrecv
 #define waitio_irecv fake_irecv
 #define waitio_wait fake_wait
 #define waitio_waitall fake_waitall
@@ -185,6 +189,45 @@ CASE(order)
     assert_true(perf_quantile(v, 5, 0) == 1);
 }
 
+/* ---- the barrier: who hears of whom ---- */
+
+enum { MOST = 12 };
+static int heard_from[MOST][MOST], told[MOST][MOST], steps[MOST];
+static int caller;
+
+static int fake_sendrecv(waitio_group_t g, int dst, const void *sbuf, size_t sbytes,
+                         waitio_tag_t stag, int src, void *rbuf, size_t rbytes, waitio_tag_t rtag,
+                         waitio_status_t *s)
+{
+    (void)g, (void)sbuf, (void)sbytes, (void)rbuf, (void)rbytes, (void)s;
+    assert_int_equal(stag, rtag);
+    told[caller][steps[caller]] = dst;
+    heard_from[caller][steps[caller]++] = src;
+    return 0;
+}
+
+CASE(barrier)
+{
+    (void)state;
+    for (int n = 1; n <= MOST; n++) {
+        unsigned know[MOST], before[MOST];
+        memset(steps, 0, sizeof steps);
+        for (caller = 0; caller < n; caller++) {
+            perf_barrier(&(struct perf_team){.me = caller, .size = n});
+            know[caller] = 1u << caller;
+        }
+        for (int k = 0; k < steps[0]; k++) {
+            memcpy(before, know, sizeof before);
+            for (int r = 0; r < n; r++) {
+                assert_int_equal(told[heard_from[r][k]][k], r); /* the other side sends it */
+                know[r] |= before[heard_from[r][k]];
+            }
+        }
+        for (int r = 0; r < n; r++)
+            assert_int_equal(know[r], (1u << n) - 1); /* everybody has come */
+    }
+}
+
 /* ---- every mode looks at what arrived ---- */
 
 static bool spoil;
@@ -269,7 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes), cmocka_unit_test(streams),    cmocka_unit_test(pairs),
         cmocka_unit_test(marks), cmocka_unit_test(rounds),     cmocka_unit_test(transport),
-        cmocka_unit_test(order), cmocka_unit_test(wrong_data),
+        cmocka_unit_test(order), cmocka_unit_test(wrong_data), cmocka_unit_test(barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
