@@ -19,6 +19,7 @@ class Spoiled:
 
     def __init__(self, u, policy, program, *args):
         self.u, self.proxies, self.cast = u, [], []
+        u.set(WAITIO_COMM_TYPE="socket")
         for pb in (1, 0):
             here = f"127.0.0.{77 + pb}"
             p = u.process(

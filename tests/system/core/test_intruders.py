@@ -70,7 +70,7 @@ class Wiretap:
 def tapped(universe):
     """(universe, listener, dialler, wiretap): the second has connected to the first through the
     wiretap, which therefore knows the name of the run, and one proof."""
-    u = universe()
+    u = universe(WAITIO_COMM_TYPE="socket")
     a = u.process(
         0, 0, 1, 2, "actor", env=dict(WAITIO_NETDEV="127.0.0.1", WAITIO_ADVERTISE="127.0.0.79")
     )

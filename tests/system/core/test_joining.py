@@ -306,7 +306,7 @@ def test_garbage_and_half_handshakes_at_the_rendezvous(universe):
 
 def test_garbage_at_a_members_port(universe):
     """The same at the listening port of a process that has joined."""
-    u = universe()
+    u = universe(WAITIO_COMM_TYPE="socket")
     a, b = u.actors([1, 1])
     ports = a.ports()
     assert ports, "no listening port found"

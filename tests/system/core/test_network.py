@@ -188,7 +188,7 @@ def test_silence_limit_in_use(universe, setting, limit):
     table = (pathlib.Path(__file__).resolve().parents[3] / "spec" / "config.toml").read_text()
     (row,) = [line for line in table.splitlines() if '"WAITIO_CONNECT_TIMEOUT"' in line]
     assert 'default = "30"' in row
-    u = universe(WAITIO_CONNECT_TIMEOUT=setting)
+    u = universe(WAITIO_CONNECT_TIMEOUT=setting, WAITIO_COMM_TYPE="socket")
     a, b = u.actors([1, 1])
     a.ok("isend 1 0 1 10 1 3")
     b.ok("irecv 1 0 0 10 1")

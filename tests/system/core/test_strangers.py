@@ -46,7 +46,7 @@ def bounded(a, before, crowds):
 
 
 def test_at_the_rendezvous(universe, crowd):
-    u = universe(WAITIO_INIT_TIMEOUT=90)
+    u = universe(WAITIO_INIT_TIMEOUT=90, WAITIO_COMM_TYPE="socket")
     a = u.process(0, 0, 1, 3, "actor")
     a.begin("init 90")
     wait_for(u.port)
@@ -67,7 +67,7 @@ def test_at_the_rendezvous(universe, crowd):
 
 def test_at_a_member(universe, crowd):
     """They come before the universe has formed, wait in the backlog, and more come after."""
-    u = universe(WAITIO_INIT_TIMEOUT=90)
+    u = universe(WAITIO_INIT_TIMEOUT=90, WAITIO_COMM_TYPE="socket")
     a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
     a.begin("init 90")
     wait_for(u.port)
@@ -93,11 +93,11 @@ def test_slow_lorises(universe, crowd):
     needs their places they are gone all the same after 10 s. Guards: the choice who goes first
     (make_room, wio_tcp_shed_stranger), the deadlines (housekeeping in server.c,
     expire_strangers)."""
-    joined = universe()
+    joined = universe(WAITIO_COMM_TYPE="socket")
     x, y = joined.actors([1, 1])
     (port,) = x.ports() - {joined.port}
     few_at_member = crowd(port, 5, "drip")
-    u = universe(WAITIO_INIT_TIMEOUT=90)
+    u = universe(WAITIO_INIT_TIMEOUT=90, WAITIO_COMM_TYPE="socket")
     a = u.process(0, 0, 1, 2, "actor")
     a.begin("init 90")
     wait_for(u.port)

@@ -92,6 +92,10 @@ static void requests(void)
     GIVES(WAITIO_ERR_REQUEST, waitio_waitany(1, &foreign, &index, NULL));
     GIVES(WAITIO_ERR_REQUEST, waitio_testall(1, &foreign, &flag, NULL));
     GIVES(WAITIO_ERR_REQUEST, waitio_waitall(1, &foreign, NULL));
+    foreign = req; /* right slot and generation, but of another universe */
+    foreign.opaque[2] ^= 1;
+    GIVES(WAITIO_ERR_REQUEST, waitio_test(&foreign, &flag, NULL));
+    GIVES(WAITIO_ERR_REQUEST, waitio_cancel(&foreign));
     uint64_t seed = 3;
     for (int i = 0; i < 20000; i++) { /* no value of a handle may crash */
         waitio_req_t r = req;
