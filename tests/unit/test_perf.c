@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -230,7 +231,7 @@ CASE(barrier)
 
 /* ---- every mode looks at what arrived ---- */
 
-static bool spoil;
+static bool spoil, slow;
 static jmp_buf aborted;
 
 static int fake_isend(waitio_group_t g, int dst, const void *buf, size_t n, waitio_tag_t tag,
@@ -254,6 +255,8 @@ static int fake_irecv(waitio_group_t g, int src, void *buf, size_t n, waitio_tag
 static int fake_wait(waitio_req_t *r)
 {
     (void)r;
+    if (slow)
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     return 0;
 }
 
@@ -307,12 +310,34 @@ CASE(wrong_data)
     }
 }
 
+/* Transfers that sleep 2 ms inside wait overlap with nothing: both take the sum. */
+CASE(overlap_computes)
+{
+    struct perf_member m[2];
+    unsigned char out[8], in[8];
+    double v[PERF_VALUES];
+    (void)state;
+    memset(m, 0, sizeof m);
+    struct perf_team t = {.size = 2, .member = m};
+    struct perf_case c = {.mode = PERF_OVERLAP, .streams = 1, .bytes = 8, .rounds = 5, .window = 1};
+    struct perf_work w = {.out = out, .in = in};
+    struct perf_side s = {.team = &t, .c = &c, .work = &w, .other = 1, .first = true, .value = v};
+    spoil = false;
+    slow = true;
+    perf_overlap(&s);
+    slow = false;
+    assert_true(v[PERF_V_TRANSFER] >= 0.002);
+    assert_true(v[PERF_V_BOTH] > 1.2 * v[PERF_V_TRANSFER]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes), cmocka_unit_test(streams),    cmocka_unit_test(pairs),
-        cmocka_unit_test(marks), cmocka_unit_test(rounds),     cmocka_unit_test(transport),
-        cmocka_unit_test(order), cmocka_unit_test(wrong_data), cmocka_unit_test(barrier),
+        cmocka_unit_test(sizes),   cmocka_unit_test(streams),
+        cmocka_unit_test(pairs),   cmocka_unit_test(marks),
+        cmocka_unit_test(rounds),  cmocka_unit_test(transport),
+        cmocka_unit_test(order),   cmocka_unit_test(wrong_data),
+        cmocka_unit_test(barrier), cmocka_unit_test(overlap_computes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
