@@ -215,6 +215,17 @@ def test_unequal_options_are_named(perf):
     assert re.search(rb"PB 0 rank 0 .*'--mode rate .* PB 1 rank 0 with '--mode load ", err)
 
 
+def test_a_run_that_never_meets_says_so_once(perf):
+    env = {k: v for k, v in perf.waitio.env.items()}
+    env.update(WAITIO_NPB="2", WAITIO_PBID="1", WAITIO_MASTER_HOST="127.0.0.1")
+    env.update(WAITIO_MASTER_PORT="9")
+    done = subprocess.run(
+        [perf.tool, "--timeout", "1"], env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "joining timed out" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 def test_results_that_cannot_be_written(perf):
     status, _, err = perf(*SMALL, "--sizes", "8", "--json", "no/such/dir.json")
     assert status == 1 and "--json 'no/such/dir.json'" in err

@@ -100,9 +100,9 @@ int main(int argc, char **argv)
         return status;
     status = perf_team_join(&t, &o);
     if (status >= 0) {
+        bool joined = t.all != NULL;
         perf_team_free(&t);
-        waitio_finalize();
-        return status;
+        return joined && waitio_finalize() != 0 ? 1 : status;
     }
     struct run run = {.team = &t};
     run.first = t.mine >= 0 && t.pair[t.mine].rank[0] == t.me;
