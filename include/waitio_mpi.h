@@ -31,6 +31,17 @@ typedef waitio_group_t WAITIO_MPI_Comm;
 typedef int WAITIO_MPI_Datatype;
 typedef int WAITIO_MPI_Op;
 typedef waitio_req_t WAITIO_MPI_Request;
+/** An ordered set of processes; like a communicator a group of waitio.h. */
+typedef waitio_group_t WAITIO_MPI_Group;
+/** Hints; none is read. */
+typedef int WAITIO_MPI_Info;
+/** Addresses and distances in memory. */
+typedef intptr_t WAITIO_MPI_Aint;
+typedef int64_t WAITIO_MPI_Offset;
+typedef int64_t WAITIO_MPI_Count;
+/** An operator of the program: inout[i] = in[i] op inout[i] for *length elements of *type. */
+typedef void WAITIO_MPI_User_function(void *in, void *inout, int *length,
+                                      WAITIO_MPI_Datatype *type);
 
 /** Fields as in MPI. The lower-case calls use the short form int[WAITIO_STATUS_SIZE] instead:
  *  source, tag, error, bytes (INT_MAX for 2 GiB and more). */
@@ -95,6 +106,32 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_INTEGER8 524322
 #define WAITIO_MPI_REAL4 524323
 #define WAITIO_MPI_REAL8 524324
+#define WAITIO_MPI_LONG_DOUBLE 524325
+#define WAITIO_MPI_WCHAR 524326
+#define WAITIO_MPI_AINT 524327
+#define WAITIO_MPI_OFFSET 524328
+#define WAITIO_MPI_COUNT 524329
+#define WAITIO_MPI_C_LONG_DOUBLE_COMPLEX 524330
+#define WAITIO_MPI_LOGICAL1 524331
+#define WAITIO_MPI_LOGICAL2 524332
+#define WAITIO_MPI_LOGICAL4 524333
+#define WAITIO_MPI_LOGICAL8 524334
+#define WAITIO_MPI_REAL16 524335
+#define WAITIO_MPI_COMPLEX8 524336
+#define WAITIO_MPI_COMPLEX16 524337
+#define WAITIO_MPI_COMPLEX32 524338
+#define WAITIO_MPI_PACKED 524339
+#define WAITIO_MPI_FLOAT_INT 524340
+#define WAITIO_MPI_DOUBLE_INT 524341
+#define WAITIO_MPI_LONG_INT 524342
+#define WAITIO_MPI_2INT 524343
+#define WAITIO_MPI_SHORT_INT 524344
+#define WAITIO_MPI_LONG_DOUBLE_INT 524345
+#define WAITIO_MPI_2REAL 524346
+#define WAITIO_MPI_2DOUBLE_PRECISION 524347
+#define WAITIO_MPI_2INTEGER 524348
+#define WAITIO_MPI_LB 524349
+#define WAITIO_MPI_UB 524350
 #define WAITIO_MPI_DATATYPE_NULL 0
 
 #define WAITIO_MPI_SUM 524289
@@ -107,6 +144,8 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_BOR 524296
 #define WAITIO_MPI_LXOR 524297
 #define WAITIO_MPI_BXOR 524298
+#define WAITIO_MPI_MINLOC 524299
+#define WAITIO_MPI_MAXLOC 524300
 #define WAITIO_MPI_OP_NULL 0
 
 #define WAITIO_MPI_SUCCESS 0
@@ -119,8 +158,29 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_STATUS_IGNORE ((WAITIO_MPI_Status *)0)
 #define WAITIO_MPI_STATUSES_IGNORE ((WAITIO_MPI_Status *)0)
 #define WAITIO_MPI_COMM_NULL ((WAITIO_MPI_Comm)0)
+#define WAITIO_MPI_GROUP_NULL ((WAITIO_MPI_Group)0)
+#define WAITIO_MPI_BOTTOM ((void *)0)
+#define WAITIO_MPI_INFO_NULL 0
+/** Results of comparing communicators and groups. */
+#define WAITIO_MPI_IDENT 0
+#define WAITIO_MPI_CONGRUENT 1
+#define WAITIO_MPI_SIMILAR 2
+#define WAITIO_MPI_UNEQUAL 3
+/** Orders of array elements in memory. */
+#define WAITIO_MPI_ORDER_C 56
+#define WAITIO_MPI_ORDER_FORTRAN 57
+/** Members of one host, or (ours) of one parallel block. */
+#define WAITIO_MPI_COMM_TYPE_SHARED 1
+#define WAITIO_MPI_COMM_TYPE_PB 2
+#define WAITIO_MPI_THREAD_SINGLE 0
+#define WAITIO_MPI_THREAD_FUNNELED 1
+#define WAITIO_MPI_THREAD_SERIALIZED 2
+#define WAITIO_MPI_THREAD_MULTIPLE 3
 /** All processes of all blocks; joins the universe on first use. */
 #define WAITIO_MPI_COMM_WORLD (waitio_mpi_comm_world())
+/** This process alone. */
+#define WAITIO_MPI_COMM_SELF (waitio_mpi_comm_self())
+#define WAITIO_MPI_GROUP_EMPTY (waitio_mpi_group_empty())
 /** For assignment; to compare, use WAITIO_MPI_Test or keep a flag (requests are structures). */
 #define WAITIO_MPI_REQUEST_NULL (waitio_mpi_request_null())
 #define WAITIO_MPI_MAX_PROCESSOR_NAME 256
@@ -139,6 +199,10 @@ int waitio_create_pbgroup(WAITIO_MPI_Comm *comm, int pbid);
 int waitio_create_universe_pbhead(WAITIO_MPI_Comm *comm);
 /** The universe as a communicator owned by the library; NULL when joining failed. */
 WAITIO_MPI_Comm waitio_mpi_comm_world(void);
+/** This process alone, as a communicator owned by the library; NULL when joining failed. */
+WAITIO_MPI_Comm waitio_mpi_comm_self(void);
+/** The group without members, owned by the library. */
+WAITIO_MPI_Group waitio_mpi_group_empty(void);
 /** A null request. */
 WAITIO_MPI_Request waitio_mpi_request_null(void);
 int waitio_mpi_comm_rank(WAITIO_MPI_Comm comm, int *rank);
@@ -199,41 +263,151 @@ int waitio_mpi_gatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, 
 
 /** Joins the universe; both arguments may be NULL. */
 int WAITIO_MPI_Init(int *argc, char ***argv);
+int WAITIO_MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
+int WAITIO_MPI_Query_thread(int *provided);
 int WAITIO_MPI_Initialized(int *flag);
+int WAITIO_MPI_Finalized(int *flag);
 int WAITIO_MPI_Finalize(void);
 /** Ends this process with status @p code after telling its peers. @p comm is not read. */
 int WAITIO_MPI_Abort(WAITIO_MPI_Comm comm, int code);
 /** Seconds since an arbitrary point in the past. */
 double WAITIO_MPI_Wtime(void);
+double WAITIO_MPI_Wtick(void);
+int WAITIO_MPI_Get_version(int *version, int *subversion);
 /** @param[out] name at least WAITIO_MPI_MAX_PROCESSOR_NAME characters. */
 int WAITIO_MPI_Get_processor_name(char *name, int *length);
 /** @param[out] text at least WAITIO_MPI_MAX_ERROR_STRING characters. */
 int WAITIO_MPI_Error_string(int code, char *text, int *length);
+/** Every code is its own class. */
+int WAITIO_MPI_Error_class(int code, int *class_);
 
 int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank);
 int WAITIO_MPI_Comm_size(WAITIO_MPI_Comm comm, int *size);
 int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm);
+int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out);
+/** @param color >= 0, or WAITIO_MPI_UNDEFINED: no new communicator. @param key order among equals
+ */
+int WAITIO_MPI_Comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out);
+/** @param type WAITIO_MPI_COMM_TYPE_SHARED, _PB, or WAITIO_MPI_UNDEFINED */
+int WAITIO_MPI_Comm_split_type(WAITIO_MPI_Comm comm, int type, int key, WAITIO_MPI_Info info,
+                               WAITIO_MPI_Comm *out);
+/** All members of @p comm call; those not in @p group get WAITIO_MPI_COMM_NULL. */
+int WAITIO_MPI_Comm_create(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, WAITIO_MPI_Comm *out);
+/** Only the members of @p group call. */
+int WAITIO_MPI_Comm_create_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, int tag,
+                                 WAITIO_MPI_Comm *out);
+/** @param[out] result IDENT, CONGRUENT (same members, same order), SIMILAR (same members), UNEQUAL
+ */
+int WAITIO_MPI_Comm_compare(WAITIO_MPI_Comm a, WAITIO_MPI_Comm b, int *result);
+int WAITIO_MPI_Comm_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *out);
+int WAITIO_MPI_Group_size(WAITIO_MPI_Group group, int *size);
+/** WAITIO_MPI_UNDEFINED for a process that is no member. */
+int WAITIO_MPI_Group_rank(WAITIO_MPI_Group group, int *rank);
+int WAITIO_MPI_Group_translate_ranks(WAITIO_MPI_Group from, int n, const int ranks[],
+                                     WAITIO_MPI_Group to, int out[]);
+int WAITIO_MPI_Group_compare(WAITIO_MPI_Group a, WAITIO_MPI_Group b, int *result);
+int WAITIO_MPI_Group_union(WAITIO_MPI_Group a, WAITIO_MPI_Group b, WAITIO_MPI_Group *out);
+int WAITIO_MPI_Group_intersection(WAITIO_MPI_Group a, WAITIO_MPI_Group b, WAITIO_MPI_Group *out);
+int WAITIO_MPI_Group_difference(WAITIO_MPI_Group a, WAITIO_MPI_Group b, WAITIO_MPI_Group *out);
+int WAITIO_MPI_Group_incl(WAITIO_MPI_Group group, int n, const int ranks[], WAITIO_MPI_Group *out);
+int WAITIO_MPI_Group_excl(WAITIO_MPI_Group group, int n, const int ranks[], WAITIO_MPI_Group *out);
+/** @param ranges first rank, last rank, stride */
+int WAITIO_MPI_Group_range_incl(WAITIO_MPI_Group group, int n, int ranges[][3],
+                                WAITIO_MPI_Group *out);
+int WAITIO_MPI_Group_range_excl(WAITIO_MPI_Group group, int n, int ranges[][3],
+                                WAITIO_MPI_Group *out);
+int WAITIO_MPI_Group_free(WAITIO_MPI_Group *group);
 /** Handle of @p comm as Fortran sees it, 0 on failure. */
 int WAITIO_MPI_Comm_c2f(WAITIO_MPI_Comm comm);
 /** Communicator of a Fortran handle, NULL when there is none. */
 WAITIO_MPI_Comm WAITIO_MPI_Comm_f2c(int handle);
+/* Datatypes. A derived type is committed before messages use it; freeing it leaves operations that
+ * are under way alone. */
+int WAITIO_MPI_Type_contiguous(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_vector(int count, int length, int stride, WAITIO_MPI_Datatype type,
+                           WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_create_hvector(int count, int length, WAITIO_MPI_Aint stride,
+                                   WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_indexed(int count, const int lengths[], const int places[],
+                            WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_create_hindexed(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
+                                    WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_create_indexed_block(int count, int length, const int places[],
+                                         WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_create_hindexed_block(int count, int length, const WAITIO_MPI_Aint bytes[],
+                                          WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_create_struct(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
+                                  const WAITIO_MPI_Datatype types[], WAITIO_MPI_Datatype *out);
+/** @param order WAITIO_MPI_ORDER_C (last dimension fastest) or WAITIO_MPI_ORDER_FORTRAN */
+int WAITIO_MPI_Type_create_subarray(int dims, const int sizes[], const int parts[],
+                                    const int starts[], int order, WAITIO_MPI_Datatype type,
+                                    WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_create_resized(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint lb,
+                                   WAITIO_MPI_Aint extent, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_dup(WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_commit(WAITIO_MPI_Datatype *type);
+int WAITIO_MPI_Type_free(WAITIO_MPI_Datatype *type);
+/** Bytes of data in one element; WAITIO_MPI_UNDEFINED above INT_MAX. */
 int WAITIO_MPI_Type_size(WAITIO_MPI_Datatype type, int *size);
+int WAITIO_MPI_Type_get_extent(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb,
+                               WAITIO_MPI_Aint *extent);
+int WAITIO_MPI_Type_get_true_extent(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb,
+                                    WAITIO_MPI_Aint *extent);
+int WAITIO_MPI_Get_address(const void *at, WAITIO_MPI_Aint *address);
+/* MPI-1's names of the same. */
+int WAITIO_MPI_Type_hvector(int count, int length, WAITIO_MPI_Aint stride, WAITIO_MPI_Datatype type,
+                            WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_hindexed(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
+                             WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_struct(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
+                           const WAITIO_MPI_Datatype types[], WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_extent(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *extent);
+int WAITIO_MPI_Type_lb(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb);
+int WAITIO_MPI_Type_ub(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *ub);
+int WAITIO_MPI_Address(const void *at, WAITIO_MPI_Aint *address);
 /** Whole elements of @p type received, WAITIO_MPI_UNDEFINED when it is not a whole number. */
 int WAITIO_MPI_Get_count(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int *count);
+/** Basic elements received, also of a last element of @p type that is not complete. */
+int WAITIO_MPI_Get_elements(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int *count);
+/** Append elements to a buffer of @p room bytes at *position, which moves on. @p comm is not read.
+ */
+int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *out, int room,
+                    int *position, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Unpack(const void *in, int room, int *position, void *out, int count,
+                      WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Pack_size(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm, int *size);
+
+/** @param commute non-zero: operands may change places; else they are folded in rank order */
+int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO_MPI_Op *op);
+int WAITIO_MPI_Op_free(WAITIO_MPI_Op *op);
+int WAITIO_MPI_Op_commutative(WAITIO_MPI_Op op, int *commute);
+/** inout[i] = in[i] op inout[i], without communication. */
+int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_Datatype type,
+                            WAITIO_MPI_Op op);
 
 int WAITIO_MPI_Send(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                     WAITIO_MPI_Comm comm);
+/** As Send: a receive that is ready needs no other treatment here. */
+int WAITIO_MPI_Rsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                     WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Recv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
                     WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
 int WAITIO_MPI_Isend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Irsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_MPI_Irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_MPI_Sendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest, int stag,
                         void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
                         WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
+int WAITIO_MPI_Sendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
+                                int source, int rtag, WAITIO_MPI_Comm comm,
+                                WAITIO_MPI_Status *status);
 int WAITIO_MPI_Send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_MPI_Recv_init(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_MPI_Start(WAITIO_MPI_Request *req);
@@ -246,6 +420,10 @@ int WAITIO_MPI_Testall(int count, WAITIO_MPI_Request reqs[], int *flag,
                        WAITIO_MPI_Status statuses[]);
 int WAITIO_MPI_Testany(int count, WAITIO_MPI_Request reqs[], int *index, int *flag,
                        WAITIO_MPI_Status *status);
+int WAITIO_MPI_Waitsome(int count, WAITIO_MPI_Request reqs[], int *done, int indices[],
+                        WAITIO_MPI_Status statuses[]);
+int WAITIO_MPI_Testsome(int count, WAITIO_MPI_Request reqs[], int *done, int indices[],
+                        WAITIO_MPI_Status statuses[]);
 int WAITIO_MPI_Probe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
 int WAITIO_MPI_Iprobe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
                       WAITIO_MPI_Status *status);
@@ -253,6 +431,8 @@ int WAITIO_MPI_Cancel(WAITIO_MPI_Request *req);
 int WAITIO_MPI_Test_cancelled(const WAITIO_MPI_Status *status, int *flag);
 int WAITIO_MPI_Request_free(WAITIO_MPI_Request *req);
 
+/* Collectives. WAITIO_MPI_IN_PLACE stands for the send buffer where MPI allows it (in scatters for
+ * the receive buffer, both at the root). */
 int WAITIO_MPI_Barrier(WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Bcast(void *buf, int count, WAITIO_MPI_Datatype type, int root,
                      WAITIO_MPI_Comm comm);
@@ -260,18 +440,89 @@ int WAITIO_MPI_Reduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Dataty
                       WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Allreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
                          WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Reduce_scatter(const void *sbuf, void *rbuf, const int rcounts[],
+                              WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Reduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+                                    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+                                    WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Scan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Exscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                      WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Gather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
                       int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Gatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
                        const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
                        WAITIO_MPI_Comm comm);
-int WAITIO_MPI_Allgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
-                         int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Scatter(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
                        int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Scatterv(const void *sbuf, const int scounts[], const int displs[],
                         WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
                         WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Allgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                         int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Allgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                          const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+                          WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Alltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                        int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Alltoallv(const void *sbuf, const int scounts[], const int sdispls[],
+                         WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+                         const int rdispls[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Alltoallw(const void *sbuf, const int scounts[], const int sdispls[],
+                         const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[],
+                         const int rdispls[], const WAITIO_MPI_Datatype rtypes[],
+                         WAITIO_MPI_Comm comm);
+
+/* The same, started: to be completed by wait or test, which also move them on. They may overlap,
+ * but all members start them in the same order. */
+int WAITIO_MPI_Ibarrier(WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ibcast(void *buf, int count, WAITIO_MPI_Datatype type, int root,
+                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ireduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                       WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Iallreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                          WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ireduce_scatter(const void *sbuf, void *rbuf, const int rcounts[],
+                               WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm,
+                               WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+                                     WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+                                     WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Iscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                     WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Iexscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                       WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Igather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                       int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+                       WAITIO_MPI_Request *req);
+int WAITIO_MPI_Igatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                        const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+                        int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Iscatter(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                        int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+                        WAITIO_MPI_Request *req);
+int WAITIO_MPI_Iscatterv(const void *sbuf, const int scounts[], const int displs[],
+                         WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
+                         WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+                         WAITIO_MPI_Request *req);
+int WAITIO_MPI_Iallgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                          int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+                          WAITIO_MPI_Request *req);
+int WAITIO_MPI_Iallgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                           const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+                           WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ialltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                         int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+                         WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ialltoallv(const void *sbuf, const int scounts[], const int sdispls[],
+                          WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+                          const int rdispls[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+                          WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ialltoallw(const void *sbuf, const int scounts[], const int sdispls[],
+                          const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[],
+                          const int rdispls[], const WAITIO_MPI_Datatype rtypes[],
+                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -22,7 +22,10 @@
 
 ! All processes of all blocks.
       integer, parameter :: WAITIO_MPI_COMM_WORLD=524289
+      integer, parameter :: WAITIO_MPI_COMM_SELF=524290
+      integer, parameter :: WAITIO_MPI_GROUP_EMPTY=524291
       integer, parameter :: WAITIO_MPI_COMM_NULL=0
+      integer, parameter :: WAITIO_MPI_GROUP_NULL=0
 
       integer, parameter :: WAITIO_MPI_SUCCESS=0
       integer, parameter :: WAITIO_MPI_DEFTAG=524288
@@ -30,6 +33,25 @@
       integer, parameter :: WAITIO_MPI_ANY_TAG=-1002
       integer, parameter :: WAITIO_MPI_UNDEFINED=-1003
       integer, parameter :: WAITIO_MPI_PROC_NULL=-1004
+
+! Comparing, array orders, ways to split, thread levels.
+      integer, parameter :: WAITIO_MPI_IDENT=0
+      integer, parameter :: WAITIO_MPI_CONGRUENT=1
+      integer, parameter :: WAITIO_MPI_SIMILAR=2
+      integer, parameter :: WAITIO_MPI_UNEQUAL=3
+      integer, parameter :: WAITIO_MPI_ORDER_C=56
+      integer, parameter :: WAITIO_MPI_ORDER_FORTRAN=57
+      integer, parameter :: WAITIO_MPI_COMM_TYPE_SHARED=1
+      integer, parameter :: WAITIO_MPI_COMM_TYPE_PB=2
+      integer, parameter :: WAITIO_MPI_THREAD_SINGLE=0
+      integer, parameter :: WAITIO_MPI_THREAD_FUNNELED=1
+      integer, parameter :: WAITIO_MPI_THREAD_SERIALIZED=2
+      integer, parameter :: WAITIO_MPI_THREAD_MULTIPLE=3
+      integer, parameter :: WAITIO_MPI_INFO_NULL=0
+      integer, parameter :: WAITIO_MPI_ADDRESS_KIND=8
+      integer, parameter :: WAITIO_MPI_OFFSET_KIND=8
+      integer, parameter :: WAITIO_MPI_MAX_PROCESSOR_NAME=256
+      integer, parameter :: WAITIO_MPI_MAX_ERROR_STRING=1024
 
 ! Types.
       integer, parameter :: WAITIO_MPI_INT=524289
@@ -72,6 +94,32 @@
       integer, parameter :: WAITIO_MPI_INTEGER8=524322
       integer, parameter :: WAITIO_MPI_REAL4=524323
       integer, parameter :: WAITIO_MPI_REAL8=524324
+      integer, parameter :: WAITIO_MPI_LONG_DOUBLE=524325
+      integer, parameter :: WAITIO_MPI_WCHAR=524326
+      integer, parameter :: WAITIO_MPI_AINT=524327
+      integer, parameter :: WAITIO_MPI_OFFSET=524328
+      integer, parameter :: WAITIO_MPI_COUNT=524329
+      integer, parameter :: WAITIO_MPI_C_LONG_DOUBLE_COMPLEX=524330
+      integer, parameter :: WAITIO_MPI_LOGICAL1=524331
+      integer, parameter :: WAITIO_MPI_LOGICAL2=524332
+      integer, parameter :: WAITIO_MPI_LOGICAL4=524333
+      integer, parameter :: WAITIO_MPI_LOGICAL8=524334
+      integer, parameter :: WAITIO_MPI_REAL16=524335
+      integer, parameter :: WAITIO_MPI_COMPLEX8=524336
+      integer, parameter :: WAITIO_MPI_COMPLEX16=524337
+      integer, parameter :: WAITIO_MPI_COMPLEX32=524338
+      integer, parameter :: WAITIO_MPI_PACKED=524339
+      integer, parameter :: WAITIO_MPI_FLOAT_INT=524340
+      integer, parameter :: WAITIO_MPI_DOUBLE_INT=524341
+      integer, parameter :: WAITIO_MPI_LONG_INT=524342
+      integer, parameter :: WAITIO_MPI_2INT=524343
+      integer, parameter :: WAITIO_MPI_SHORT_INT=524344
+      integer, parameter :: WAITIO_MPI_LONG_DOUBLE_INT=524345
+      integer, parameter :: WAITIO_MPI_2REAL=524346
+      integer, parameter :: WAITIO_MPI_2DOUBLE_PRECISION=524347
+      integer, parameter :: WAITIO_MPI_2INTEGER=524348
+      integer, parameter :: WAITIO_MPI_LB=524349
+      integer, parameter :: WAITIO_MPI_UB=524350
       integer, parameter :: WAITIO_MPI_DATATYPE_NULL=0
 
 ! Operators.
@@ -85,6 +133,8 @@
       integer, parameter :: WAITIO_MPI_BOR=524296
       integer, parameter :: WAITIO_MPI_LXOR=524297
       integer, parameter :: WAITIO_MPI_BXOR=524298
+      integer, parameter :: WAITIO_MPI_MINLOC=524299
+      integer, parameter :: WAITIO_MPI_MAXLOC=524300
       integer, parameter :: WAITIO_MPI_OP_NULL=0
 
       interface

@@ -8,6 +8,17 @@ static const char *const alias_hybrid_threshold[] = {"WAITIO_HYBRID_THRESHOLD", 
 static const char *const values_secret[] = {"file", "none", NULL};
 static const char *const values_progress[] = {"service", "thread", "poll", NULL};
 static const char *const values_errors[] = {"default", "return", "abort", NULL};
+static const char *const values_coll_barrier[] = {"auto", "pb", "dissemination", "2l", "bt", NULL};
+static const char *const values_coll_bcast[] = {"auto", "pb", "chain", "scatter_allgather", "binomial", "linear", "2l", "bt", NULL};
+static const char *const values_coll_reduce[] = {"auto", "pb", "chain", "rabenseifner", "binomial", "ordered", "linear", "2l", "bt", NULL};
+static const char *const values_coll_allreduce[] = {"auto", "pb", "doubling", "rabenseifner", "ring", "reduce_bcast", "2l", "bt", NULL};
+static const char *const values_coll_reduce_scatter[] = {"auto", "halving", "pairwise", "by_root", NULL};
+static const char *const values_coll_scan[] = {"auto", "doubling", "chain", NULL};
+static const char *const values_coll_exscan[] = {"auto", "doubling", "chain", NULL};
+static const char *const values_coll_gather[] = {"auto", "pb", "binomial", "linear", NULL};
+static const char *const values_coll_scatter[] = {"auto", "pb", "binomial", "linear", NULL};
+static const char *const values_coll_allgather[] = {"auto", "pb", "bruck", "ring", NULL};
+static const char *const values_coll_alltoall[] = {"auto", "bruck", "linear", "pairwise", NULL};
 
 const struct wio_config_def wio_config_defs[WIO_CFG_VARS] = {
     {.type = WIO_CFG_T_STRING,
@@ -124,6 +135,39 @@ const struct wio_config_def wio_config_defs[WIO_CFG_VARS] = {
      .offset = offsetof(struct wio_config, crc)},
     {.type = WIO_CFG_T_STRING,
      .offset = offsetof(struct wio_config, wrap)},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_barrier),
+     .values = values_coll_barrier},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_bcast),
+     .values = values_coll_bcast},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_reduce),
+     .values = values_coll_reduce},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_allreduce),
+     .values = values_coll_allreduce},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_reduce_scatter),
+     .values = values_coll_reduce_scatter},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_scan),
+     .values = values_coll_scan},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_exscan),
+     .values = values_coll_exscan},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_gather),
+     .values = values_coll_gather},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_scatter),
+     .values = values_coll_scatter},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_allgather),
+     .values = values_coll_allgather},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, coll_alltoall),
+     .values = values_coll_alltoall},
 };
 
 static const struct wio_config_row rows[WIO_CFG_VARS] = {
@@ -337,6 +381,61 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
      "",
      "debugging: transports around the transports, colon list of check, fault=SEED",
      "text of at most 511 bytes"},
+    {"WAITIO_COLL_BARRIER",
+     "enum",
+     "auto",
+     "algorithm of barrier, the same on all processes; one that does not fit a call is not used for it",
+     "auto, pb, dissemination, 2l, bt"},
+    {"WAITIO_COLL_BCAST",
+     "enum",
+     "auto",
+     "algorithm of bcast, the same on all processes; one that does not fit a call is not used for it",
+     "auto, pb, chain, scatter_allgather, binomial, linear, 2l, bt"},
+    {"WAITIO_COLL_REDUCE",
+     "enum",
+     "auto",
+     "algorithm of reduce, the same on all processes; one that does not fit a call is not used for it",
+     "auto, pb, chain, rabenseifner, binomial, ordered, linear, 2l, bt"},
+    {"WAITIO_COLL_ALLREDUCE",
+     "enum",
+     "auto",
+     "algorithm of allreduce, the same on all processes; one that does not fit a call is not used for it",
+     "auto, pb, doubling, rabenseifner, ring, reduce_bcast, 2l, bt"},
+    {"WAITIO_COLL_REDUCE_SCATTER",
+     "enum",
+     "auto",
+     "algorithm of reduce_scatter, the same on all processes; one that does not fit a call is not used for it",
+     "auto, halving, pairwise, by_root"},
+    {"WAITIO_COLL_SCAN",
+     "enum",
+     "auto",
+     "algorithm of scan, the same on all processes; one that does not fit a call is not used for it",
+     "auto, doubling, chain"},
+    {"WAITIO_COLL_EXSCAN",
+     "enum",
+     "auto",
+     "algorithm of exscan, the same on all processes; one that does not fit a call is not used for it",
+     "auto, doubling, chain"},
+    {"WAITIO_COLL_GATHER",
+     "enum",
+     "auto",
+     "algorithm of gather, the same on all processes; one that does not fit a call is not used for it",
+     "auto, pb, binomial, linear"},
+    {"WAITIO_COLL_SCATTER",
+     "enum",
+     "auto",
+     "algorithm of scatter, the same on all processes; one that does not fit a call is not used for it",
+     "auto, pb, binomial, linear"},
+    {"WAITIO_COLL_ALLGATHER",
+     "enum",
+     "auto",
+     "algorithm of allgather, the same on all processes; one that does not fit a call is not used for it",
+     "auto, pb, bruck, ring"},
+    {"WAITIO_COLL_ALLTOALL",
+     "enum",
+     "auto",
+     "algorithm of alltoall, the same on all processes; one that does not fit a call is not used for it",
+     "auto, bruck, linear, pairwise"},
 };
 
 const struct wio_config_row *wio_config_row(int i)

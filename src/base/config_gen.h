@@ -67,6 +67,17 @@ enum wio_cfg_var {
     WIO_VAR_TRACE,
     WIO_VAR_CRC,
     WIO_VAR_WRAP,
+    WIO_VAR_COLL_BARRIER,
+    WIO_VAR_COLL_BCAST,
+    WIO_VAR_COLL_REDUCE,
+    WIO_VAR_COLL_ALLREDUCE,
+    WIO_VAR_COLL_REDUCE_SCATTER,
+    WIO_VAR_COLL_SCAN,
+    WIO_VAR_COLL_EXSCAN,
+    WIO_VAR_COLL_GATHER,
+    WIO_VAR_COLL_SCATTER,
+    WIO_VAR_COLL_ALLGATHER,
+    WIO_VAR_COLL_ALLTOALL,
     WIO_CFG_VARS
 };
 
@@ -98,6 +109,106 @@ enum wio_cfg_errors {
     WIO_CFG_ERRORS_DEFAULT,
     WIO_CFG_ERRORS_RETURN,
     WIO_CFG_ERRORS_ABORT,
+};
+
+/** Values of WAITIO_COLL_BARRIER. */
+enum wio_cfg_coll_barrier {
+    WIO_CFG_COLL_BARRIER_AUTO,
+    WIO_CFG_COLL_BARRIER_PB,
+    WIO_CFG_COLL_BARRIER_DISSEMINATION,
+    WIO_CFG_COLL_BARRIER_2L,
+    WIO_CFG_COLL_BARRIER_BT,
+};
+
+/** Values of WAITIO_COLL_BCAST. */
+enum wio_cfg_coll_bcast {
+    WIO_CFG_COLL_BCAST_AUTO,
+    WIO_CFG_COLL_BCAST_PB,
+    WIO_CFG_COLL_BCAST_CHAIN,
+    WIO_CFG_COLL_BCAST_SCATTER_ALLGATHER,
+    WIO_CFG_COLL_BCAST_BINOMIAL,
+    WIO_CFG_COLL_BCAST_LINEAR,
+    WIO_CFG_COLL_BCAST_2L,
+    WIO_CFG_COLL_BCAST_BT,
+};
+
+/** Values of WAITIO_COLL_REDUCE. */
+enum wio_cfg_coll_reduce {
+    WIO_CFG_COLL_REDUCE_AUTO,
+    WIO_CFG_COLL_REDUCE_PB,
+    WIO_CFG_COLL_REDUCE_CHAIN,
+    WIO_CFG_COLL_REDUCE_RABENSEIFNER,
+    WIO_CFG_COLL_REDUCE_BINOMIAL,
+    WIO_CFG_COLL_REDUCE_ORDERED,
+    WIO_CFG_COLL_REDUCE_LINEAR,
+    WIO_CFG_COLL_REDUCE_2L,
+    WIO_CFG_COLL_REDUCE_BT,
+};
+
+/** Values of WAITIO_COLL_ALLREDUCE. */
+enum wio_cfg_coll_allreduce {
+    WIO_CFG_COLL_ALLREDUCE_AUTO,
+    WIO_CFG_COLL_ALLREDUCE_PB,
+    WIO_CFG_COLL_ALLREDUCE_DOUBLING,
+    WIO_CFG_COLL_ALLREDUCE_RABENSEIFNER,
+    WIO_CFG_COLL_ALLREDUCE_RING,
+    WIO_CFG_COLL_ALLREDUCE_REDUCE_BCAST,
+    WIO_CFG_COLL_ALLREDUCE_2L,
+    WIO_CFG_COLL_ALLREDUCE_BT,
+};
+
+/** Values of WAITIO_COLL_REDUCE_SCATTER. */
+enum wio_cfg_coll_reduce_scatter {
+    WIO_CFG_COLL_REDUCE_SCATTER_AUTO,
+    WIO_CFG_COLL_REDUCE_SCATTER_HALVING,
+    WIO_CFG_COLL_REDUCE_SCATTER_PAIRWISE,
+    WIO_CFG_COLL_REDUCE_SCATTER_BY_ROOT,
+};
+
+/** Values of WAITIO_COLL_SCAN. */
+enum wio_cfg_coll_scan {
+    WIO_CFG_COLL_SCAN_AUTO,
+    WIO_CFG_COLL_SCAN_DOUBLING,
+    WIO_CFG_COLL_SCAN_CHAIN,
+};
+
+/** Values of WAITIO_COLL_EXSCAN. */
+enum wio_cfg_coll_exscan {
+    WIO_CFG_COLL_EXSCAN_AUTO,
+    WIO_CFG_COLL_EXSCAN_DOUBLING,
+    WIO_CFG_COLL_EXSCAN_CHAIN,
+};
+
+/** Values of WAITIO_COLL_GATHER. */
+enum wio_cfg_coll_gather {
+    WIO_CFG_COLL_GATHER_AUTO,
+    WIO_CFG_COLL_GATHER_PB,
+    WIO_CFG_COLL_GATHER_BINOMIAL,
+    WIO_CFG_COLL_GATHER_LINEAR,
+};
+
+/** Values of WAITIO_COLL_SCATTER. */
+enum wio_cfg_coll_scatter {
+    WIO_CFG_COLL_SCATTER_AUTO,
+    WIO_CFG_COLL_SCATTER_PB,
+    WIO_CFG_COLL_SCATTER_BINOMIAL,
+    WIO_CFG_COLL_SCATTER_LINEAR,
+};
+
+/** Values of WAITIO_COLL_ALLGATHER. */
+enum wio_cfg_coll_allgather {
+    WIO_CFG_COLL_ALLGATHER_AUTO,
+    WIO_CFG_COLL_ALLGATHER_PB,
+    WIO_CFG_COLL_ALLGATHER_BRUCK,
+    WIO_CFG_COLL_ALLGATHER_RING,
+};
+
+/** Values of WAITIO_COLL_ALLTOALL. */
+enum wio_cfg_coll_alltoall {
+    WIO_CFG_COLL_ALLTOALL_AUTO,
+    WIO_CFG_COLL_ALLTOALL_BRUCK,
+    WIO_CFG_COLL_ALLTOALL_LINEAR,
+    WIO_CFG_COLL_ALLTOALL_PAIRWISE,
 };
 
 struct wio_config {
@@ -240,6 +351,61 @@ struct wio_config {
     bool crc;
     /** WAITIO_WRAP: debugging: transports around the transports, colon list of check, fault=SEED */
     char wrap[WIO_CFG_TEXT];
+    /**
+     * WAITIO_COLL_BARRIER: algorithm of barrier, the same on all processes; one that does not fit
+     * a call is not used for it
+     */
+    int coll_barrier;
+    /**
+     * WAITIO_COLL_BCAST: algorithm of bcast, the same on all processes; one that does not fit a
+     * call is not used for it
+     */
+    int coll_bcast;
+    /**
+     * WAITIO_COLL_REDUCE: algorithm of reduce, the same on all processes; one that does not fit a
+     * call is not used for it
+     */
+    int coll_reduce;
+    /**
+     * WAITIO_COLL_ALLREDUCE: algorithm of allreduce, the same on all processes; one that does not
+     * fit a call is not used for it
+     */
+    int coll_allreduce;
+    /**
+     * WAITIO_COLL_REDUCE_SCATTER: algorithm of reduce_scatter, the same on all processes; one that
+     * does not fit a call is not used for it
+     */
+    int coll_reduce_scatter;
+    /**
+     * WAITIO_COLL_SCAN: algorithm of scan, the same on all processes; one that does not fit a call
+     * is not used for it
+     */
+    int coll_scan;
+    /**
+     * WAITIO_COLL_EXSCAN: algorithm of exscan, the same on all processes; one that does not fit a
+     * call is not used for it
+     */
+    int coll_exscan;
+    /**
+     * WAITIO_COLL_GATHER: algorithm of gather, the same on all processes; one that does not fit a
+     * call is not used for it
+     */
+    int coll_gather;
+    /**
+     * WAITIO_COLL_SCATTER: algorithm of scatter, the same on all processes; one that does not fit
+     * a call is not used for it
+     */
+    int coll_scatter;
+    /**
+     * WAITIO_COLL_ALLGATHER: algorithm of allgather, the same on all processes; one that does not
+     * fit a call is not used for it
+     */
+    int coll_allgather;
+    /**
+     * WAITIO_COLL_ALLTOALL: algorithm of alltoall, the same on all processes; one that does not
+     * fit a call is not used for it
+     */
+    int coll_alltoall;
     enum wio_cfg_source source[WIO_CFG_VARS];
 };
 

@@ -99,6 +99,12 @@ static const struct {
     {{"strangers", "events", "counter",
       "connections that spoke another protocol or nothing"},
      offsetof(struct wio_counters, strangers)},
+    {{"border_msgs", "msgs", "counter",
+      "messages of collectives sent to another PB"},
+     offsetof(struct wio_counters, border_msgs)},
+    {{"border_bytes", "bytes", "counter",
+      "payload bytes of collectives sent to another PB"},
+     offsetof(struct wio_counters, border_bytes)},
 };
 
 const struct wio_counter_row *wio_counter_row(int i)

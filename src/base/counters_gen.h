@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WIO_COUNTERS 31
+#define WIO_COUNTERS 33
 
 struct wio_counters {
     /** messages given to isend (counter, msgs) */
@@ -74,6 +74,10 @@ struct wio_counters {
     uint64_t auth_failures;
     /** connections that spoke another protocol or nothing (counter, events) */
     uint64_t strangers;
+    /** messages of collectives sent to another PB (counter, msgs) */
+    uint64_t border_msgs;
+    /** payload bytes of collectives sent to another PB (counter, bytes) */
+    uint64_t border_bytes;
 };
 
 #endif

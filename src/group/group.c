@@ -248,10 +248,28 @@ int wio_group_from_range(const struct wio_table *t, int gid, uint32_t first, uin
     return 0;
 }
 
+int wio_group_from_members(const struct wio_table *t, int gid, const uint32_t *members, uint32_t n,
+                           struct waitio_group **out)
+{
+    struct ranks r = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        int rc = members[i] < t->size
+                     ? ranks_add(&r, members[i])
+                     : wio_fail(WAITIO_ERR_RANK, "universe rank %u of %u", members[i], t->size);
+        if (rc != 0) {
+            wio_os_free(r.at);
+            return rc;
+        }
+    }
+    return group_new(t, gid, &r, out);
+}
+
 void wio_group_destroy(struct waitio_group *g)
 {
     if (g == NULL)
         return;
+    if (g->upper != NULL)
+        g->upper_free(g->upper);
     g->magic = 0;
     wio_os_free(g->members);
     wio_os_free(g->sorted);

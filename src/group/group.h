@@ -24,6 +24,8 @@ struct waitio_group {
     uint32_t *members;    /* universe rank by group rank, NULL when consecutive */
     uint32_t *sorted;     /* group ranks in order of universe rank, NULL when consecutive */
     struct wio_list node; /* of the universe's list of groups */
+    void *upper;          /* what a floor above keeps with the group, NULL = nothing */
+    void (*upper_free)(void *upper); /* called when the group is destroyed; takes no locks */
 };
 #define WIO_GROUP_MAGIC 0x57474250u
 #define WIO_SPACE_NONE 0u
@@ -49,6 +51,9 @@ int wio_group_from_lists(const struct wio_table *t, int gid, int *const *rank, c
 /** Consecutive universe ranks first .. first + size - 1 (a PB, or everybody). */
 int wio_group_from_range(const struct wio_table *t, int gid, uint32_t first, uint32_t size,
                          struct waitio_group **out);
+/** The given universe ranks in the given order; @p members is copied. ARG: one named twice. */
+int wio_group_from_members(const struct wio_table *t, int gid, const uint32_t *members, uint32_t n,
+                           struct waitio_group **out);
 void wio_group_destroy(struct waitio_group *g);
 
 #endif

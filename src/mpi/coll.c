@@ -1,34 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collective calls: arguments are checked and resolved here, then a schedule is written and
- * run. */
-#include "mpi/collectives/collectives.h"
-#include "mpi/mpi.h"
+/*
+ * From the arguments of a collective call to a schedule: arguments are checked, buffers of types
+ * with holes get a packed stand-in that is filled before and emptied after, in-place arguments are
+ * resolved, and the algorithm is chosen. Algorithms see bytes only.
+ */
+#include "mpi/coll.h"
 
-/* One element type and count as a caller gave them. */
-struct typed {
-    int count;
-    WAITIO_MPI_Datatype type;
+/* What is being put together. */
+struct plan {
+    struct wio_schedule *s;
+    const struct wio_call *call;
+    const struct wio_caller *who;
+    struct wio_collective c;
+    struct unpack *after; /* packed results to be unpacked at the end */
+    int rc;
 };
 
-static int run(enum wio_collective_kind kind, const struct wio_mpi_context *ctx,
-               const struct wio_collective *c, wio_mpi_kernel kernel)
-{
-    struct wio_schedule s;
-    int rc;
+/* A result that lies packed. */
+struct unpack {
+    struct unpack *next;
+    const struct wio_mpi_type *type;
+    const void *packed;
+    void *user;
+    size_t bytes;
+};
 
-    wio_schedule_init(&s, ctx->rank, ctx->size, kernel);
-    wio_algorithm_select(kind, ctx->size, c->bytes)->write(&s, c);
-    rc = wio_schedule_run(&s, ctx);
-    wio_schedule_free(&s);
-    return rc;
+static void unpack_later(struct plan *p, const struct wio_mpi_type *type, const void *packed,
+                         void *user, size_t bytes)
+{
+    struct unpack *u;
+
+    if (bytes == 0)
+        return;
+    u = wio_schedule_scratch(p->s, sizeof *u);
+    if (p->s->error == 0) {
+        *u = (struct unpack){p->after, type, packed, user, bytes};
+        p->after = u;
+    }
 }
 
-static int check_root(const struct wio_mpi_context *ctx, int root)
+static bool in_place(const struct wio_side *side)
 {
-    if (root < 0 || root >= ctx->size)
-        return wio_fail(WAITIO_ERR_RANK, "root %d: the communicator has ranks 0 to %d", root,
-                        ctx->size - 1);
-    return 0;
+    return side->buf == WAITIO_MPI_IN_PLACE;
+}
+
+static void *writable(const struct wio_side *side)
+{
+    return (void *)(uintptr_t)side->buf;
+}
+
+static bool failed(struct plan *p, int rc)
+{
+    if (p->rc == 0)
+        p->rc = rc;
+    return p->rc != 0;
 }
 
 static int check_buffer(const char *name, const void *buf, size_t bytes)
@@ -39,188 +64,411 @@ static int check_buffer(const char *name, const void *buf, size_t bytes)
     return 0;
 }
 
-int wio_mpi_barrier(WAITIO_MPI_Comm comm)
-{
-    struct wio_mpi_context ctx;
-    struct wio_collective c = {0};
-    int rc = wio_mpi_context_get(comm, &ctx);
+/* ---- buffers of one block ---- */
 
-    return rc != 0 ? rc : run(WIO_BARRIER, &ctx, &c, NULL);
+/* `times` times the side's count. @return its packed form; filled when it is an operand */
+static void *block(struct plan *p, const char *name, const struct wio_side *side, int times,
+                   bool is_operand, size_t *bytes)
+{
+    const struct wio_mpi_type *t = NULL;
+    void *packed;
+
+    *bytes = 0;
+    if (p->rc != 0 || failed(p, wio_type_use(side->count, side->type, &t)))
+        return NULL;
+    *bytes = (size_t)side->count * (size_t)times * t->size;
+    if (failed(p, check_buffer(name, side->buf, *bytes)) || *bytes == 0)
+        return NULL;
+    if (t->solid)
+        return (char *)writable(side) + t->lb;
+    packed = wio_schedule_scratch(p->s, *bytes);
+    if (is_operand)
+        wio_schedule_pack(p->s, t, side->buf, packed, *bytes);
+    return packed;
 }
 
-int wio_mpi_bcast(void *buf, int count, WAITIO_MPI_Datatype type, int root, WAITIO_MPI_Comm comm)
+static const void *operand(struct plan *p, const struct wio_side *side, int times, size_t *bytes)
 {
-    struct wio_mpi_context ctx;
-    struct wio_collective c = {.out = buf, .root = root};
-    int rc = wio_mpi_context_get(comm, &ctx);
-
-    if (rc == 0)
-        rc = check_root(&ctx, root);
-    if (rc == 0)
-        rc = wio_mpi_bytes(count, type, &c.bytes);
-    if (rc == 0)
-        rc = check_buffer("broadcast", buf, c.bytes);
-    return rc != 0 ? rc : run(WIO_BCAST, &ctx, &c, NULL);
+    return block(p, "send", side, times, true, bytes);
 }
 
-/* What reduce and allreduce share; @p wants: this process gets the result. */
-static int reduction(struct wio_collective *c, int count, WAITIO_MPI_Datatype type,
-                     WAITIO_MPI_Op op, bool wants, wio_mpi_kernel *kernel)
+/* As block(), and unpacked at the end. */
+static void *result(struct plan *p, const struct wio_side *side, size_t *bytes)
 {
-    int rc = wio_mpi_bytes(count, type, &c->bytes);
+    void *packed = block(p, "receive", side, 1, false, bytes);
+    const struct wio_mpi_type *t = p->rc == 0 ? wio_mpi_type(side->type) : NULL;
 
-    if (rc == 0)
-        rc = wio_mpi_find_kernel(type, op, kernel);
-    if (rc == 0 && wants)
-        rc = check_buffer("receive", c->out, c->bytes);
-    if (wants && c->in == WAITIO_MPI_IN_PLACE)
-        c->in = c->out;
-    if (rc == 0)
-        rc = check_buffer("send", c->in, c->bytes);
-    c->count = (size_t)count;
-    return rc;
+    if (t != NULL && !t->solid)
+        unpack_later(p, t, packed, writable(side), *bytes);
+    return packed;
 }
 
-int wio_mpi_reduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
-                   WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm)
-{
-    struct wio_mpi_context ctx;
-    struct wio_collective c = {.in = sbuf, .out = rbuf, .root = root};
-    wio_mpi_kernel kernel = NULL;
-    int rc = wio_mpi_context_get(comm, &ctx);
+/* ---- buffers of a block per member ---- */
 
-    if (rc == 0)
-        rc = check_root(&ctx, root);
-    if (rc == 0)
-        rc = reduction(&c, count, type, op, ctx.rank == root, &kernel);
-    return rc != 0 ? rc : run(WIO_REDUCE, &ctx, &c, kernel);
+/* Where block i of a side lies in the program's memory, and what it is. */
+struct block_of {
+    const struct wio_mpi_type *type;
+    char *user;
+    size_t bytes;
+};
+
+static bool find_block(struct plan *p, const struct wio_side *side, int i, struct block_of *b)
+{
+    int count = side->counts != NULL ? side->counts[i] : side->count;
+    int64_t at;
+
+    if (failed(p, wio_type_use(count, side->types != NULL ? side->types[i] : side->type, &b->type)))
+        return false;
+    at = side->displs == NULL ? (int64_t)i * count : side->displs[i];
+    if (side->types == NULL)
+        at *= wio_type_extent(b->type);
+    b->user = (char *)writable(side) + at;
+    b->bytes = (size_t)count * b->type->size;
+    return true;
 }
 
-int wio_mpi_allreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
-                      WAITIO_MPI_Op op, WAITIO_MPI_Comm comm)
+/* All blocks can be used where they lie. */
+static bool all_solid(struct plan *p, const struct wio_side *side)
 {
-    struct wio_mpi_context ctx;
-    struct wio_collective c = {.in = sbuf, .out = rbuf};
-    wio_mpi_kernel kernel = NULL;
-    int rc = wio_mpi_context_get(comm, &ctx);
+    struct block_of b;
 
-    if (rc == 0)
-        rc = reduction(&c, count, type, op, true, &kernel);
-    return rc != 0 ? rc : run(WIO_ALLREDUCE, &ctx, &c, kernel);
+    if (side->types == NULL)
+        return find_block(p, side, 0, &b) && b.type->solid;
+    for (int i = 0; i < p->who->size; i++)
+        if (!find_block(p, side, i, &b) || !b.type->solid)
+            return false;
+    return true;
 }
 
-/* Describe the root's blocks: counts of a type each, or one count for all. */
-static int describe_blocks(struct wio_collective *c, const struct wio_mpi_context *ctx,
-                           const struct typed *each, const int counts[], const int displs[])
+enum use { FOR_SENDING, FOR_RECEIVING };
+
+/* Fill the table of an area whose blocks differ. @p fresh: packed memory instead of the user's */
+static void describe(struct plan *p, const struct wio_side *side, const char *name, enum use use,
+                     bool fresh, struct wio_area *area)
 {
-    int rc = wio_mpi_bytes(counts == NULL ? each->count : 1, each->type, &c->unit);
+    size_t n = (size_t)p->who->size, total = 0;
+    size_t *len = wio_schedule_scratch(p->s, n * sizeof *len);
+    int64_t *at = wio_schedule_scratch(p->s, n * sizeof *at);
+    struct block_of b;
 
-    c->counts = counts;
-    c->displs = displs;
-    for (int i = 0; rc == 0 && counts != NULL && i < ctx->size; i++)
-        if (counts[i] < 0 || displs[i] < 0)
-            rc = wio_fail(WAITIO_ERR_ARG, "count %d, displacement %d for rank %d: negative",
-                          counts[i], displs[i], i);
-    return rc;
-}
-
-/* The root's own part moves by copying: it needs the check that others get from the transport. */
-static int check_own(const char *what, size_t data, size_t room)
-{
-    if (data > room)
-        return wio_fail(WAITIO_ERR_TRUNCATE, "%s: the root's own part has %zu bytes, room is %zu",
-                        what, data, room);
-    return 0;
-}
-
-static bool v_arguments_missing(bool is_root, bool is_v, const int counts[], const int displs[])
-{
-    return is_root && is_v && (counts == NULL || displs == NULL);
-}
-
-int wio_mpi_gather(const struct wio_mpi_gather_args *a, int root, WAITIO_MPI_Comm comm)
-{
-    struct wio_mpi_context ctx;
-    struct wio_collective c = {.in = a->sbuf, .out = a->rbuf, .root = root};
-    struct typed each = {a->rcount, a->rtype};
-    bool in_place = false;
-    int rc = wio_mpi_context_get(comm, &ctx);
-
-    if (rc == 0)
-        rc = check_root(&ctx, root);
-    if (rc == 0 && v_arguments_missing(ctx.rank == root, a->is_v, a->counts, a->displs))
-        rc = wio_fail(WAITIO_ERR_ARG, "counts or displacements are NULL at the root");
-    if (rc == 0 && ctx.rank == root) {
-        rc = describe_blocks(&c, &ctx, &each, a->counts, a->displs);
-        if (rc == 0)
-            rc = check_buffer("receive", a->rbuf, wio_block_bytes(&c, root));
-        in_place = a->sbuf == WAITIO_MPI_IN_PLACE;
-        if (rc == 0 && in_place) {
-            c.in = (char *)a->rbuf + wio_block_at(&c, root);
-            c.bytes = wio_block_bytes(&c, root);
-        }
+    for (int i = 0; p->s->error == 0 && i < p->who->size; i++) {
+        if (!find_block(p, side, i, &b))
+            return;
+        len[i] = b.bytes;
+        at[i] = fresh ? (int64_t)total : b.user - (char *)writable(side) + b.type->lb;
+        total += b.bytes;
     }
-    if (rc == 0 && !in_place)
-        rc = wio_mpi_bytes(a->scount, a->stype, &c.bytes);
-    if (rc == 0)
-        rc = check_buffer("send", c.in, c.bytes);
-    if (rc == 0 && ctx.rank == root)
-        rc = check_own("gather", c.bytes, wio_block_bytes(&c, root));
-    return rc != 0 ? rc : run(WIO_GATHER, &ctx, &c, NULL);
+    if (failed(p, check_buffer(name, side->buf, total)))
+        return;
+    area->len = len;
+    area->at = at;
+    area->base = fresh ? wio_schedule_scratch(p->s, total) : writable(side);
+    for (int i = 0; fresh && p->s->error == 0 && i < p->who->size; i++) {
+        if (!find_block(p, side, i, &b))
+            return;
+        if (use == FOR_SENDING)
+            wio_schedule_pack(p->s, b.type, b.user, area->base + at[i], b.bytes);
+        else
+            unpack_later(p, b.type, area->base + at[i], b.user, b.bytes);
+    }
 }
 
-int wio_mpi_scatter(const struct wio_mpi_gather_args *a, int root, WAITIO_MPI_Comm comm)
+static void describe_equal(struct plan *p, const struct wio_side *side, const char *name,
+                           enum use use, bool fresh, struct wio_area *area)
 {
-    struct wio_mpi_context ctx;
-    struct wio_collective c = {.in = a->sbuf, .out = a->rbuf, .root = root};
-    struct typed each = {a->scount, a->stype};
-    bool in_place = false;
-    int rc = wio_mpi_context_get(comm, &ctx);
+    const struct wio_mpi_type *t;
+    size_t total;
 
-    if (rc == 0)
-        rc = check_root(&ctx, root);
-    if (rc == 0 && v_arguments_missing(ctx.rank == root, a->is_v, a->counts, a->displs))
-        rc = wio_fail(WAITIO_ERR_ARG, "counts or displacements are NULL at the root");
-    if (rc == 0 && ctx.rank == root) {
-        rc = describe_blocks(&c, &ctx, &each, a->counts, a->displs);
-        if (rc == 0)
-            rc = check_buffer("send", a->sbuf, wio_block_bytes(&c, root));
-        in_place = a->rbuf == WAITIO_MPI_IN_PLACE;
-        if (rc == 0 && in_place) {
-            c.out = (char *)(uintptr_t)a->sbuf + wio_block_at(&c, root);
-            c.bytes = wio_block_bytes(&c, root);
-        }
+    if (failed(p, wio_type_use(side->count, side->type, &t)))
+        return;
+    area->unit = (size_t)side->count * t->size;
+    total = area->unit * (size_t)p->who->size;
+    if (failed(p, check_buffer(name, side->buf, total)))
+        return;
+    if (!fresh) {
+        area->base = total == 0 ? NULL : (char *)writable(side) + t->lb;
+        return;
     }
-    if (rc == 0 && !in_place)
-        rc = wio_mpi_bytes(a->rcount, a->rtype, &c.bytes);
-    if (rc == 0)
-        rc = check_buffer("receive", c.out, c.bytes);
-    if (rc == 0 && ctx.rank == root)
-        rc = check_own("scatter", wio_block_bytes(&c, root), c.bytes);
-    return rc != 0 ? rc : run(WIO_SCATTER, &ctx, &c, NULL);
+    area->base = wio_schedule_scratch(p->s, total);
+    if (use == FOR_SENDING)
+        wio_schedule_pack(p->s, t, side->buf, area->base, total);
+    else
+        unpack_later(p, t, area->base, writable(side), total);
 }
 
-int wio_mpi_allgather(const struct wio_mpi_gather_args *a, WAITIO_MPI_Comm comm)
+static void area(struct plan *p, const struct wio_side *side, enum use use, bool copied,
+                 struct wio_area *out)
 {
-    struct wio_mpi_context ctx;
-    struct wio_collective c = {.in = a->sbuf, .out = a->rbuf};
-    int rc = wio_mpi_context_get(comm, &ctx);
+    const char *name = use == FOR_SENDING ? "send" : "receive";
 
-    if (rc == 0)
-        rc = wio_mpi_bytes(a->rcount, a->rtype, &c.unit);
-    if (rc == 0)
-        rc = check_buffer("receive", a->rbuf, c.unit);
-    if (rc == 0 && a->sbuf == WAITIO_MPI_IN_PLACE) {
-        c.in = (char *)a->rbuf + c.unit * (size_t)ctx.rank;
-        c.bytes = c.unit;
-    } else if (rc == 0) {
-        rc = wio_mpi_bytes(a->scount, a->stype, &c.bytes);
+    if (p->rc != 0)
+        return;
+    if (p->call->v && (side->counts == NULL || side->displs == NULL)) {
+        failed(p,
+               wio_fail(WAITIO_ERR_ARG, "counts or displacements of the %s buffer are NULL", name));
+        return;
     }
-    if (rc == 0)
-        rc = check_buffer("send", c.in, c.bytes);
+    if (!copied)
+        copied = !all_solid(p, side);
+    if (p->rc == 0)
+        (p->call->v ? describe : describe_equal)(p, side, name, use, copied, out);
+}
+
+/* ---- the kinds ---- */
+
+/* My own part moves by copying: it needs the check that others get from their messages. */
+static void check_own(struct plan *p, const char *what, size_t data, size_t room)
+{
+    if (p->rc == 0 && data != room)
+        p->rc = wio_fail(data > room ? WAITIO_ERR_TRUNCATE : WAITIO_ERR_ARG,
+                         "%s: my own part has %zu bytes, its place %zu", what, data, room);
+}
+
+/* My block of a result area as contribution: in-place gathers. */
+static void own_as_operand(struct plan *p, const struct wio_side *side)
+{
+    struct block_of b;
+    char *at;
+
+    if (p->rc != 0 || !find_block(p, side, p->who->rank, &b))
+        return;
+    at = wio_area_at(&p->c.outs, p->who->rank);
+    p->c.in = at;
+    p->c.bytes = b.bytes;
+    if (at != b.user + b.type->lb)
+        wio_schedule_pack(p->s, b.type, b.user, at, b.bytes);
+}
+
+static void plan_bcast(struct plan *p)
+{
+    const struct wio_mpi_type *t;
+
+    p->c.out = block(p, "broadcast", &p->call->recv, 1, p->who->rank == p->call->root, &p->c.bytes);
+    t = p->rc == 0 ? wio_mpi_type(p->call->recv.type) : NULL;
+    if (t != NULL && !t->solid && p->who->rank != p->call->root)
+        unpack_later(p, t, p->c.out, writable(&p->call->recv), p->c.bytes);
+}
+
+/* Reductions; in place the operand is where the result goes. */
+static void plan_reduction(struct plan *p, bool wants)
+{
+    const struct wio_call *call = p->call;
+    struct wio_side from = call->send;
+    size_t room = 0;
+
+    from.count = call->recv.count;
+    from.type = call->recv.type;
+    if (wants)
+        p->c.out = result(p, &call->recv, &room);
+    if (in_place(&call->send) && (wants || call->kind == WIO_EXSCAN))
+        from.buf = call->recv.buf;
+    p->c.in = operand(p, &from, 1, &p->c.bytes);
+    p->c.count = (size_t)from.count;
+}
+
+static void plan_reduce_scatter(struct plan *p)
+{
+    const struct wio_call *call = p->call;
+    struct wio_side whole = call->send, mine = call->recv;
+    size_t *len = wio_schedule_scratch(p->s, (size_t)p->who->size * sizeof *len), bytes, total = 0;
+    int64_t *at = wio_schedule_scratch(p->s, (size_t)p->who->size * sizeof *at);
+    const struct wio_mpi_type *t = NULL;
+
+    if (p->s->error != 0 || failed(p, wio_type_use(0, call->recv.type, &t)))
+        return;
+    for (int i = 0; i < p->who->size; i++) {
+        int count = call->recv.counts != NULL ? call->recv.counts[i] : call->recv.count;
+        if (failed(p, wio_type_use(count, call->recv.type, &t)))
+            return;
+        len[i] = (size_t)count * t->size;
+        at[i] = (int64_t)total;
+        total += len[i];
+        p->c.count += (size_t)count;
+        if (i == p->who->rank)
+            mine.count = count;
+    }
+    whole.type = mine.type;
+    if (in_place(&whole))
+        whole.buf = mine.buf;
+    whole.count = (int)p->c.count;
+    if (p->c.count > INT32_MAX)
+        failed(p, wio_fail(WAITIO_ERR_ARG, "%zu elements in all exceed an int", p->c.count));
+    p->c.in = operand(p, &whole, 1, &bytes);
+    p->c.out = result(p, &mine, &p->c.bytes);
+    p->c.ins = (struct wio_area){.len = len, .at = at};
+}
+
+static void plan_gather(struct plan *p)
+{
+    const struct wio_call *call = p->call;
+    bool root = p->who->rank == call->root;
+
+    if (root)
+        area(p, &call->recv, FOR_RECEIVING, false, &p->c.outs);
+    if (root && in_place(&call->send))
+        own_as_operand(p, &call->recv);
+    else
+        p->c.in = operand(p, &call->send, 1, &p->c.bytes);
+    if (root && p->rc == 0)
+        check_own(p, "gather", p->c.bytes, wio_area_len(&p->c.outs, p->who->rank));
+}
+
+static void plan_scatter(struct plan *p)
+{
+    const struct wio_call *call = p->call;
+    bool root = p->who->rank == call->root;
+
+    if (root)
+        area(p, &call->send, FOR_SENDING, false, &p->c.ins);
+    if (root && in_place(&call->recv) && p->rc == 0) {
+        p->c.out = wio_area_at(&p->c.ins, p->who->rank);
+        p->c.bytes = wio_area_len(&p->c.ins, p->who->rank);
+    } else {
+        p->c.out = result(p, &call->recv, &p->c.bytes);
+    }
+    if (root && p->rc == 0)
+        check_own(p, "scatter", wio_area_len(&p->c.ins, p->who->rank), p->c.bytes);
+}
+
+static void plan_allgather(struct plan *p)
+{
+    const struct wio_call *call = p->call;
+
+    area(p, &call->recv, FOR_RECEIVING, false, &p->c.outs);
+    if (in_place(&call->send))
+        own_as_operand(p, &call->recv);
+    else
+        p->c.in = operand(p, &call->send, 1, &p->c.bytes);
     /* Blocks are passed on from process to process, so both sides must be of one size. */
-    if (rc == 0 && c.bytes != c.unit)
-        rc = wio_fail(WAITIO_ERR_ARG, "%zu bytes are sent but %zu received from each member",
-                      c.bytes, c.unit);
-    return rc != 0 ? rc : run(WIO_ALLGATHER, &ctx, &c, NULL);
+    if (p->rc == 0)
+        check_own(p, "allgather", p->c.bytes, wio_area_len(&p->c.outs, p->who->rank));
+}
+
+static void plan_alltoall(struct plan *p)
+{
+    const struct wio_call *call = p->call;
+
+    if (in_place(&call->send))
+        area(p, &call->recv, FOR_SENDING, true, &p->c.ins); /* a copy: results come in meanwhile */
+    else
+        area(p, &call->send, FOR_SENDING, false, &p->c.ins);
+    area(p, &call->recv, FOR_RECEIVING, false, &p->c.outs);
+    if (p->rc == 0)
+        check_own(p, "alltoall", wio_area_len(&p->c.ins, p->who->rank),
+                  wio_area_len(&p->c.outs, p->who->rank));
+}
+
+static void plan_kind(struct plan *p)
+{
+    switch (p->call->kind) {
+    case WIO_BARRIER:
+        break;
+    case WIO_BCAST:
+        plan_bcast(p);
+        break;
+    case WIO_REDUCE:
+        plan_reduction(p, p->who->rank == p->call->root);
+        break;
+    case WIO_ALLREDUCE:
+    case WIO_SCAN:
+        plan_reduction(p, true);
+        break;
+    case WIO_EXSCAN: /* rank 0 gets nothing: its buffer stays as it is */
+        plan_reduction(p, p->who->rank > 0);
+        break;
+    case WIO_REDUCE_SCATTER:
+        plan_reduce_scatter(p);
+        break;
+    case WIO_GATHER:
+        plan_gather(p);
+        break;
+    case WIO_SCATTER:
+        plan_scatter(p);
+        break;
+    case WIO_ALLGATHER:
+        plan_allgather(p);
+        break;
+    default:
+        plan_alltoall(p);
+    }
+}
+
+/* ---- from plan to schedule ---- */
+
+static bool reduces(enum wio_collective_kind kind)
+{
+    return kind == WIO_REDUCE || kind == WIO_ALLREDUCE || kind == WIO_REDUCE_SCATTER ||
+           kind == WIO_SCAN || kind == WIO_EXSCAN;
+}
+
+static bool rooted(enum wio_collective_kind kind)
+{
+    return kind == WIO_BCAST || kind == WIO_REDUCE || kind == WIO_GATHER || kind == WIO_SCATTER;
+}
+
+/* A size that all members know to be the same. */
+static size_t agreed_bytes(const struct plan *p)
+{
+    size_t total = 0;
+
+    switch (p->call->kind) {
+    case WIO_ALLGATHER:
+        for (int i = 0; i < p->who->size; i++)
+            total += wio_area_len(&p->c.outs, i);
+        return total / (size_t)p->who->size;
+    case WIO_REDUCE_SCATTER:
+        return p->c.count * p->s->fold.type->size;
+    case WIO_ALLTOALL:
+        return p->call->v ? 0 : p->c.ins.unit;
+    case WIO_GATHER:
+    case WIO_SCATTER:
+        return p->call->v ? 0 : p->c.bytes;
+    default:
+        return p->c.bytes;
+    }
+}
+
+static void write_schedule(struct plan *p)
+{
+    struct wio_choice choice = {.kind = p->call->kind,
+                                .size = p->who->size,
+                                .commutes = !reduces(p->call->kind) || p->s->fold.commutative,
+                                .equal = !p->call->v,
+                                .topo = p->who->topo,
+                                .asked = p->who->asked};
+
+    p->c.root = p->call->root;
+    if (reduces(p->call->kind) && p->s->fold.type->size == 0)
+        return; /* elements without data */
+    choice.bytes = agreed_bytes(p);
+    wio_schedule_round(p->s);
+    wio_algorithm_select(&choice)->write(p->s, &p->c);
+    wio_schedule_round(p->s);
+    for (const struct unpack *u = p->after; p->s->error == 0 && u != NULL; u = u->next)
+        wio_schedule_unpack(p->s, u->type, u->packed, u->user, u->bytes);
+}
+
+int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
+                   const struct wio_caller *who)
+{
+    struct plan p = {.s = s, .call = call, .who = who};
+    struct wio_fold fold = {0};
+    const struct wio_mpi_type *t;
+
+    if (rooted(call->kind) && (call->root < 0 || call->root >= who->size))
+        failed(&p, wio_fail(WAITIO_ERR_RANK, "root %d: the communicator has ranks 0 to %d",
+                            call->root, who->size - 1));
+    if (reduces(call->kind) && p.rc == 0) {
+        failed(&p, wio_type_use(call->recv.count, call->recv.type, &t));
+        if (p.rc == 0)
+            failed(&p, wio_fold_bind(t, call->op, &fold));
+    }
+    if (p.rc != 0)
+        fold = (struct wio_fold){0};
+    wio_schedule_init(s, who->rank, who->size, who->topo, &fold);
+    if (p.rc == 0)
+        plan_kind(&p);
+    if (p.rc == 0 && s->error == 0)
+        write_schedule(&p);
+    return p.rc != 0 ? p.rc : s->error;
 }

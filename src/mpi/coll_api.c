@@ -1,47 +1,175 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Public collective calls: the published short forms, and MPI's forms. */
-#include "mpi/mpi.h"
+/* Public collective calls: MPI's blocking and non-blocking forms, and the published short forms. */
+#include "mpi/coll.h"
+
+static int now(const char *name, struct wio_call call, WAITIO_MPI_Comm comm)
+{
+    return wio_mpi_result(name, wio_coll_call(&call, comm, NULL));
+}
+
+static int started(const char *name, struct wio_call call, WAITIO_MPI_Comm comm,
+                   WAITIO_MPI_Request *req)
+{
+    int rc = req == NULL ? wio_fail(WAITIO_ERR_ARG, "the request argument is NULL")
+                         : wio_coll_call(&call, comm, req);
+
+    return wio_mpi_result(name, rc);
+}
+
+/* Define WAITIO_MPI_<NAME> and its non-blocking form. PARAMETERS in parentheses, without the
+ * request; the rest initialises the call. */
+#define COLLECTIVE(NAME, INAME, PARAMETERS, ...)                                                   \
+    int WAITIO_MPI_##NAME PARAMETERS                                                               \
+    {                                                                                              \
+        return now("WAITIO_MPI_" #NAME, (struct wio_call){__VA_ARGS__}, comm);                     \
+    }                                                                                              \
+    int WAITIO_MPI_##INAME AND_REQUEST PARAMETERS                                                  \
+    {                                                                                              \
+        return started("WAITIO_MPI_" #INAME, (struct wio_call){__VA_ARGS__}, comm, req);           \
+    }
+#define AND_REQUEST(...) (__VA_ARGS__, WAITIO_MPI_Request * req)
+
+COLLECTIVE(Barrier, Ibarrier, (WAITIO_MPI_Comm comm), .kind = WIO_BARRIER)
+
+COLLECTIVE(Bcast, Ibcast,
+           (void *buf, int count, WAITIO_MPI_Datatype type, int root, WAITIO_MPI_Comm comm),
+           .kind = WIO_BCAST, .recv = {buf, count, type}, .root = root)
+
+COLLECTIVE(Reduce, Ireduce,
+           (const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+            int root, WAITIO_MPI_Comm comm),
+           .kind = WIO_REDUCE, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op, .root = root)
+
+COLLECTIVE(Allreduce, Iallreduce,
+           (const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_ALLREDUCE, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op)
+
+COLLECTIVE(Reduce_scatter, Ireduce_scatter,
+           (const void *sbuf, void *rbuf, const int rcounts[], WAITIO_MPI_Datatype type,
+            WAITIO_MPI_Op op, WAITIO_MPI_Comm comm),
+           .kind = WIO_REDUCE_SCATTER, .send = {sbuf}, .recv = {rbuf, 0, type, .counts = rcounts},
+           .op = op)
+
+COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
+           (const void *sbuf, void *rbuf, int rcount, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_REDUCE_SCATTER, .send = {sbuf}, .recv = {rbuf, rcount, type}, .op = op)
+
+COLLECTIVE(Scan, Iscan,
+           (const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_SCAN, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op)
+
+COLLECTIVE(Exscan, Iexscan,
+           (const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_EXSCAN, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op)
+
+COLLECTIVE(Gather, Igather,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
+            WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm),
+           .kind = WIO_GATHER, .send = {sbuf, scount, stype}, .recv = {rbuf, rcount, rtype},
+           .root = root)
+
+COLLECTIVE(Gatherv, Igatherv,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+            const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_GATHER, .v = true, .send = {sbuf, scount, stype},
+           .recv = {rbuf, 0, rtype, rcounts, displs}, .root = root)
+
+COLLECTIVE(Scatter, Iscatter,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
+            WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm),
+           .kind = WIO_SCATTER, .send = {sbuf, scount, stype}, .recv = {rbuf, rcount, rtype},
+           .root = root)
+
+COLLECTIVE(Scatterv, Iscatterv,
+           (const void *sbuf, const int scounts[], const int displs[], WAITIO_MPI_Datatype stype,
+            void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm),
+           .kind = WIO_SCATTER, .v = true, .send = {sbuf, 0, stype, scounts, displs},
+           .recv = {rbuf, rcount, rtype}, .root = root)
+
+COLLECTIVE(Allgather, Iallgather,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
+            WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm),
+           .kind = WIO_ALLGATHER, .send = {sbuf, scount, stype}, .recv = {rbuf, rcount, rtype})
+
+COLLECTIVE(Allgatherv, Iallgatherv,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+            const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_ALLGATHER, .v = true, .send = {sbuf, scount, stype},
+           .recv = {rbuf, 0, rtype, rcounts, displs})
+
+COLLECTIVE(Alltoall, Ialltoall,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
+            WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm),
+           .kind = WIO_ALLTOALL, .send = {sbuf, scount, stype}, .recv = {rbuf, rcount, rtype})
+
+COLLECTIVE(Alltoallv, Ialltoallv,
+           (const void *sbuf, const int scounts[], const int sdispls[], WAITIO_MPI_Datatype stype,
+            void *rbuf, const int rcounts[], const int rdispls[], WAITIO_MPI_Datatype rtype,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_ALLTOALL, .v = true, .send = {sbuf, 0, stype, scounts, sdispls},
+           .recv = {rbuf, 0, rtype, rcounts, rdispls})
+
+COLLECTIVE(Alltoallw, Ialltoallw,
+           (const void *sbuf, const int scounts[], const int sdispls[],
+            const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[],
+            const int rdispls[], const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm),
+           .kind = WIO_ALLTOALL, .v = true, .send = {sbuf, 0, 0, scounts, sdispls, stypes},
+           .recv = {rbuf, 0, 0, rcounts, rdispls, rtypes})
+
+/* ---- published short forms: the same calls, two of them with one count and type ---- */
 
 int waitio_mpi_barrier(WAITIO_MPI_Comm comm)
 {
-    return wio_mpi_result("waitio_mpi_barrier", wio_mpi_barrier(comm));
+    return now("waitio_mpi_barrier", (struct wio_call){.kind = WIO_BARRIER}, comm);
 }
 
 int waitio_mpi_bcast(void *buf, int count, WAITIO_MPI_Datatype type, int root, WAITIO_MPI_Comm comm)
 {
-    return wio_mpi_result("waitio_mpi_bcast", wio_mpi_bcast(buf, count, type, root, comm));
+    struct wio_call call = {.kind = WIO_BCAST, .recv = {buf, count, type}, .root = root};
+
+    return now("waitio_mpi_bcast", call, comm);
 }
 
 int waitio_mpi_reduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
                       WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm)
 {
-    return wio_mpi_result("waitio_mpi_reduce",
-                          wio_mpi_reduce(sbuf, rbuf, count, type, op, root, comm));
+    struct wio_call call = {
+        .kind = WIO_REDUCE, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op, .root = root};
+
+    return now("waitio_mpi_reduce", call, comm);
 }
 
 int waitio_mpi_allreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
                          WAITIO_MPI_Op op, WAITIO_MPI_Comm comm)
 {
-    return wio_mpi_result("waitio_mpi_allreduce",
-                          wio_mpi_allreduce(sbuf, rbuf, count, type, op, comm));
+    struct wio_call call = {
+        .kind = WIO_ALLREDUCE, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op};
+
+    return now("waitio_mpi_allreduce", call, comm);
 }
 
 int waitio_mpi_gather(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, int root,
                       WAITIO_MPI_Comm comm)
 {
-    struct wio_mpi_gather_args a = {
-        .sbuf = sbuf, .scount = count, .stype = type, .rbuf = rbuf, .rcount = count, .rtype = type};
+    struct wio_call call = {
+        .kind = WIO_GATHER, .send = {sbuf, count, type}, .recv = {rbuf, count, type}, .root = root};
 
-    return wio_mpi_result("waitio_mpi_gather", wio_mpi_gather(&a, root, comm));
+    return now("waitio_mpi_gather", call, comm);
 }
 
 int waitio_mpi_allgather(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
                          WAITIO_MPI_Comm comm)
 {
-    struct wio_mpi_gather_args a = {
-        .sbuf = sbuf, .scount = count, .stype = type, .rbuf = rbuf, .rcount = count, .rtype = type};
+    struct wio_call call = {
+        .kind = WIO_ALLGATHER, .send = {sbuf, count, type}, .recv = {rbuf, count, type}};
 
-    return wio_mpi_result("waitio_mpi_allgather", wio_mpi_allgather(&a, comm));
+    return now("waitio_mpi_allgather", call, comm);
 }
 
 int waitio_mpi_scatter(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
@@ -62,99 +190,4 @@ int waitio_mpi_gatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, 
                        WAITIO_MPI_Comm comm)
 {
     return WAITIO_MPI_Gatherv(sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm);
-}
-
-int WAITIO_MPI_Barrier(WAITIO_MPI_Comm comm)
-{
-    return wio_mpi_result("WAITIO_MPI_Barrier", wio_mpi_barrier(comm));
-}
-
-int WAITIO_MPI_Bcast(void *buf, int count, WAITIO_MPI_Datatype type, int root, WAITIO_MPI_Comm comm)
-{
-    return wio_mpi_result("WAITIO_MPI_Bcast", wio_mpi_bcast(buf, count, type, root, comm));
-}
-
-int WAITIO_MPI_Reduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
-                      WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm)
-{
-    return wio_mpi_result("WAITIO_MPI_Reduce",
-                          wio_mpi_reduce(sbuf, rbuf, count, type, op, root, comm));
-}
-
-int WAITIO_MPI_Allreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
-                         WAITIO_MPI_Op op, WAITIO_MPI_Comm comm)
-{
-    return wio_mpi_result("WAITIO_MPI_Allreduce",
-                          wio_mpi_allreduce(sbuf, rbuf, count, type, op, comm));
-}
-
-int WAITIO_MPI_Gather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
-                      int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm)
-{
-    struct wio_mpi_gather_args a = {.sbuf = sbuf,
-                                    .scount = scount,
-                                    .stype = stype,
-                                    .rbuf = rbuf,
-                                    .rcount = rcount,
-                                    .rtype = rtype};
-
-    return wio_mpi_result("WAITIO_MPI_Gather", wio_mpi_gather(&a, root, comm));
-}
-
-int WAITIO_MPI_Gatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
-                       const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
-                       WAITIO_MPI_Comm comm)
-{
-    struct wio_mpi_gather_args a = {.sbuf = sbuf,
-                                    .scount = scount,
-                                    .stype = stype,
-                                    .rbuf = rbuf,
-                                    .rtype = rtype,
-                                    .is_v = true,
-                                    .counts = rcounts,
-                                    .displs = displs};
-
-    return wio_mpi_result("WAITIO_MPI_Gatherv", wio_mpi_gather(&a, root, comm));
-}
-
-int WAITIO_MPI_Allgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
-                         int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm)
-{
-    struct wio_mpi_gather_args a = {.sbuf = sbuf,
-                                    .scount = scount,
-                                    .stype = stype,
-                                    .rbuf = rbuf,
-                                    .rcount = rcount,
-                                    .rtype = rtype};
-
-    return wio_mpi_result("WAITIO_MPI_Allgather", wio_mpi_allgather(&a, comm));
-}
-
-int WAITIO_MPI_Scatter(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
-                       int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm)
-{
-    struct wio_mpi_gather_args a = {.sbuf = sbuf,
-                                    .scount = scount,
-                                    .stype = stype,
-                                    .rbuf = rbuf,
-                                    .rcount = rcount,
-                                    .rtype = rtype};
-
-    return wio_mpi_result("WAITIO_MPI_Scatter", wio_mpi_scatter(&a, root, comm));
-}
-
-int WAITIO_MPI_Scatterv(const void *sbuf, const int scounts[], const int displs[],
-                        WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
-                        WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm)
-{
-    struct wio_mpi_gather_args a = {.sbuf = sbuf,
-                                    .stype = stype,
-                                    .rbuf = rbuf,
-                                    .rcount = rcount,
-                                    .rtype = rtype,
-                                    .is_v = true,
-                                    .counts = scounts,
-                                    .displs = displs};
-
-    return wio_mpi_result("WAITIO_MPI_Scatterv", wio_mpi_scatter(&a, root, comm));
 }

@@ -1,102 +1,339 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Running a schedule on point-to-point messages in the communicator's collective space. */
-#include "mpi/schedule.h"
+#include "mpi/run.h"
+
+#include "api/api.h"
 #include "os/os.h"
 
-enum { FEW = 8 }; /* requests of a round that need no allocation: all trees and exchanges */
+/* Listed runs. One lock for all: a run is moved by whoever waits, whatever thread started it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wio_list runs;
+static int listed;
 
-struct round {
-    size_t first, end; /* steps */
-    waitio_req_t *req;
-    int nreq;
-};
-
-/* Steps [first, end) of one round. */
-static size_t round_end(const struct wio_schedule *s, size_t first)
+void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag)
 {
-    size_t i = first;
-
-    while (i < s->nsteps && s->step[i].round == s->step[first].round)
-        i++;
-    return i;
+    run->comm = comm;
+    run->tag = tag;
+    run->first = run->end = 0;
+    run->flight = run->inside;
+    run->cap = WIO_FLIGHTS_INSIDE;
+    run->nflights = 0;
+    run->error = run->s.error;
+    run->finished = run->listed = false;
+    wio_comm_hold(comm);
 }
 
-static size_t most_messages(const struct wio_schedule *s)
+void wio_run_free(struct wio_running *run)
 {
-    size_t most = 0;
-
-    for (size_t first = 0; first < s->nsteps;) {
-        size_t end = round_end(s, first), n = 0;
-        for (size_t i = first; i < end; i++)
-            n += s->step[i].kind == WIO_STEP_SEND || s->step[i].kind == WIO_STEP_RECV;
-        most = n > most ? n : most;
-        first = end;
-    }
-    return most;
+    if (run->flight != run->inside)
+        wio_os_free(run->flight);
+    wio_schedule_free(&run->s);
+    wio_comm_release(run->comm);
 }
 
-static int start(const struct wio_schedule *s, const struct wio_mpi_context *ctx, struct round *r)
+/* Room for one more message. */
+static int room(struct wio_running *run)
 {
-    int rc = 0;
+    size_t cap = 4 * (size_t)run->cap;
+    struct wio_flight *at;
 
-    for (size_t i = r->first; rc == 0 && i < r->end; i++) {
-        const struct wio_step *step = &s->step[i];
-        waitio_req_t *req = &r->req[r->nreq];
-        if (step->kind == WIO_STEP_SEND)
-            rc = waitio_isend(ctx->group, step->peer, step->from, step->n, ctx->tag, req);
-        else if (step->kind == WIO_STEP_RECV)
-            rc = waitio_irecv(ctx->group, step->peer, step->to, step->n, ctx->tag, req);
-        else
-            continue;
-        r->nreq += rc == 0;
-    }
-    return rc;
+    if (run->nflights < run->cap)
+        return 0;
+    at = wio_os_realloc(run->flight == run->inside ? NULL : run->flight, cap * sizeof *at);
+    if (at == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for %zu messages of a collective", cap);
+    if (run->flight == run->inside)
+        memcpy(at, run->inside, sizeof run->inside);
+    run->flight = at;
+    run->cap = (int)cap;
+    return 0;
 }
 
-/* Something could not be started: withdraw what was, so that no buffer stays in use. */
-static void withdraw(struct round *r)
+static int start_step(struct wio_universe *u, struct wio_running *run, size_t i)
 {
-    for (int i = 0; i < r->nreq; i++)
-        waitio_cancel(&r->req[i]); /* refused for sends, which complete by themselves */
-    waitio_waitall(r->nreq, r->req, NULL);
-}
-
-static int run_round(const struct wio_schedule *s, const struct wio_mpi_context *ctx,
-                     struct round *r)
-{
+    const struct wio_step *step = &run->s.step[i];
+    struct wio_flight *f;
     int rc;
 
-    r->nreq = 0;
-    rc = start(s, ctx, r);
-    if (rc != 0) {
-        withdraw(r);
+    if (step->kind != WIO_STEP_SEND && step->kind != WIO_STEP_RECV)
+        return 0;
+    rc = room(run);
+    if (rc != 0)
         return rc;
-    }
-    if (r->nreq > 0)
-        rc = waitio_waitall(r->nreq, r->req, NULL);
-    if (rc == 0)
-        wio_schedule_local(s, r->first, r->end);
+    f = &run->flight[run->nflights];
+    f->step = i;
+    if (step->kind == WIO_STEP_SEND)
+        rc = wio_isend(u, &run->comm->twin, (uint32_t)step->peer, step->from, step->n, run->tag,
+                       false, &f->handle);
+    else
+        rc = wio_irecv(u, &run->comm->twin, step->peer, step->to, step->n, run->tag, false,
+                       &f->handle);
+    run->nflights += rc == 0;
     return rc;
 }
 
-int wio_schedule_run(const struct wio_schedule *s, const struct wio_mpi_context *ctx)
+/* What crosses the border between PBs is counted: there should be little. */
+static void count_border(struct wio_universe *u, const struct wio_running *run)
 {
-    waitio_req_t few[FEW];
-    size_t most = most_messages(s);
-    struct round r = {.req = few};
-    int rc = s->error;
+    const int *pb = run->comm->topo.pb;
+    uint64_t msgs = 0, bytes = 0;
 
-    if (rc == 0 && most > FEW) {
-        r.req = wio_os_alloc(most * sizeof *r.req);
-        if (r.req == NULL)
-            return wio_fail(WAITIO_ERR_NOMEM, "no memory for %zu requests of a collective", most);
+    if (run->comm->topo.npb < 2)
+        return;
+    for (size_t i = run->first; i < run->end; i++) {
+        const struct wio_step *step = &run->s.step[i];
+        if (step->kind == WIO_STEP_SEND && pb[step->peer] != pb[run->comm->rank]) {
+            msgs++;
+            bytes += step->n;
+        }
     }
-    while (rc == 0 && r.end < s->nsteps) {
-        r.first = r.end;
-        r.end = round_end(s, r.first);
-        rc = run_round(s, ctx, &r);
+    if (msgs > 0)
+        wio_universe_count_border(u, msgs, bytes);
+}
+
+/* Something failed: withdraw what can be, so that no buffer stays in use. */
+static void withdraw(struct wio_universe *u, struct wio_running *run)
+{
+    struct wio_result res;
+    char text[512];
+
+    wio_text(text, sizeof text, "%s", wio_last_detail());
+    for (int i = 0; i < run->nflights; i++)
+        (void)wio_cancel(u, &run->flight[i].handle); /* refused for sends: they complete */
+    for (int i = 0; i < run->nflights; i++)
+        (void)wio_wait(u, &run->flight[i].handle, &res);
+    run->nflights = 0;
+    run->finished = true;
+    wio_fail(run->error, "%s", text);
+}
+
+static bool fail(struct wio_universe *u, struct wio_running *run, int code)
+{
+    run->error = code;
+    withdraw(u, run);
+    return true;
+}
+
+/* Do the rounds that need no message, and start the next one that does.
+ * @return true when the run is finished */
+static bool next_round(struct wio_universe *u, struct wio_running *run)
+{
+    while (run->end < run->s.nsteps) {
+        int rc = 0;
+        run->first = run->end;
+        run->end = wio_schedule_round_end(&run->s, run->first);
+        for (size_t i = run->first; rc == 0 && i < run->end; i++)
+            rc = start_step(u, run, i);
+        if (rc != 0)
+            return fail(u, run, rc);
+        if (run->nflights > 0) {
+            count_border(u, run);
+            return false;
+        }
+        rc = wio_schedule_local(&run->s, run->first, run->end);
+        if (rc != 0)
+            return fail(u, run, rc);
     }
-    if (r.req != few)
-        wio_os_free(r.req);
+    run->finished = true;
+    return true;
+}
+
+/* A message is over: did it bring what was expected? */
+static int landed(const struct wio_running *run, size_t step, const struct wio_result *res)
+{
+    const struct wio_step *s = &run->s.step[step];
+
+    if (res->err == WAITIO_ERR_TRUNCATE ||
+        (res->err == 0 && s->kind == WIO_STEP_RECV && res->bytes != s->n))
+        return wio_fail(res->err != 0 ? WAITIO_ERR_TRUNCATE : WAITIO_ERR_ARG,
+                        "the member of rank %d contributes %s than the %zu bytes expected here: "
+                        "counts or types of this collective differ between its members",
+                        s->peer, res->err != 0 ? "more" : "less", s->n);
+    return res->err;
+}
+
+/* All messages of the round have landed. */
+static bool end_round(struct wio_universe *u, struct wio_running *run, int rc)
+{
+    run->nflights = 0;
+    if (rc == 0)
+        rc = wio_schedule_local(&run->s, run->first, run->end);
+    return rc != 0 ? fail(u, run, rc) : next_round(u, run);
+}
+
+/* Go on as far as possible without waiting. @return true when finished */
+static bool move(struct wio_universe *u, struct wio_running *run)
+{
+    while (!run->finished) {
+        int rc = 0;
+        for (int i = run->nflights - 1; i >= 0; i--) { /* the last one first: it comes last */
+            struct wio_result res;
+            bool done = false;
+            rc = wio_test(u, &run->flight[i].handle, &done, &res);
+            if (rc == 0 && !done) {
+                run->nflights = i + 1;
+                return false;
+            }
+            if (rc == 0)
+                rc = landed(run, run->flight[i].step, &res);
+            if (rc != 0) {
+                run->nflights = i;
+                return fail(u, run, rc);
+            }
+        }
+        end_round(u, run, 0);
+    }
+    return true;
+}
+
+/* Wait for one message while listed runs go on. */
+static int wait_beside(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
+{
+    bool done = false;
+    int rc = 0;
+
+    while (rc == 0 && !done && wio_runs_listed()) {
+        wio_runs_move();
+        rc = wio_test(u, h, &done, res);
+        if (rc == 0 && !done)
+            rc = wio_runs_wait(h, sizeof *h, 1);
+    }
+    return rc != 0 || done ? rc : wio_wait(u, h, res);
+}
+
+int wio_run_now(struct wio_running *run)
+{
+    struct wio_universe *u = wio_api_universe();
+    bool finished;
+
+    if (run->error != 0)
+        return run->error;
+    if (u == NULL)
+        return wio_last_code();
+    finished = next_round(u, run);
+    while (!finished) {
+        int rc = 0;
+        for (int i = 0; i < run->nflights; i++) {
+            struct wio_result res;
+            int now = WIO_UNLIKELY(wio_runs_listed()) ? wait_beside(u, &run->flight[i].handle, &res)
+                                                      : wio_wait(u, &run->flight[i].handle, &res);
+            if (now == 0)
+                now = landed(run, run->flight[i].step, &res);
+            if (now != 0) { /* the others are withdrawn */
+                run->flight[i].handle = (struct wio_handle){0};
+                rc = now;
+                break;
+            }
+        }
+        finished = rc != 0 ? fail(u, run, rc) : end_round(u, run, 0);
+    }
+    return run->error;
+}
+
+/* ---- listed runs ---- */
+
+bool wio_runs_listed(void)
+{
+    return __atomic_load_n(&listed, __ATOMIC_ACQUIRE) > 0;
+}
+
+static void unlist(struct wio_running *run)
+{
+    wio_list_remove(&run->node);
+    run->listed = false;
+    __atomic_sub_fetch(&listed, 1, __ATOMIC_RELEASE);
+}
+
+void wio_run_start(struct wio_running *run)
+{
+    struct wio_universe *u = wio_api_universe();
+
+    if (run->error != 0 || u == NULL) {
+        run->error = run->error != 0 ? run->error : wio_last_code();
+        run->finished = true;
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    if (runs.next == NULL)
+        wio_list_init(&runs);
+    if (!next_round(u, run)) {
+        wio_list_push(&runs, &run->node);
+        run->listed = true;
+        __atomic_add_fetch(&listed, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Lock held. */
+static void move_all(struct wio_universe *u)
+{
+    if (listed == 0)
+        return;
+    WIO_LIST_FOR_SAFE(it, next, &runs)
+    {
+        struct wio_running *run = WIO_CONTAINER(it, struct wio_running, node);
+        if (move(u, run))
+            unlist(run);
+    }
+}
+
+void wio_runs_move(void)
+{
+    struct wio_universe *u = wio_api_universe();
+
+    if (u == NULL)
+        return;
+    pthread_mutex_lock(&lock);
+    move_all(u);
+    pthread_mutex_unlock(&lock);
+}
+
+bool wio_run_poll(struct wio_running *run)
+{
+    struct wio_universe *u = wio_api_universe();
+    bool finished;
+
+    pthread_mutex_lock(&lock);
+    if (u != NULL)
+        move_all(u);
+    finished = run->finished;
+    pthread_mutex_unlock(&lock);
+    return finished;
+}
+
+int wio_runs_wait(const void *handles, size_t stride, int n)
+{
+    enum { FEW = 64 };
+    struct wio_universe *u = wio_api_universe();
+    struct wio_handle few[FEW], *all = few;
+    size_t total = (size_t)n, at = 0;
+    int which, rc = 0;
+
+    if (u == NULL)
+        return wio_last_code();
+    pthread_mutex_lock(&lock);
+    if (listed > 0)
+        WIO_LIST_FOR(it, &runs)
+    total += (size_t)WIO_CONTAINER(it, struct wio_running, node)->nflights;
+    if (total > FEW)
+        all = wio_os_alloc(total * sizeof *all);
+    if (all != NULL) {
+        for (; at < (size_t)n; at++)
+            memcpy(&all[at], (const char *)handles + at * stride, sizeof *all);
+        if (listed > 0)
+            WIO_LIST_FOR(it, &runs)
+            {
+                const struct wio_running *run = WIO_CONTAINER(it, struct wio_running, node);
+                for (int i = 0; i < run->nflights; i++)
+                    all[at++] = run->flight[i].handle;
+            }
+    }
+    pthread_mutex_unlock(&lock);
+    if (all == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory to wait for %zu messages", total);
+    /* A stale handle means that another thread was faster: there is something to look at. */
+    if (at > 0)
+        (void)wio_wait_any(u, all, sizeof *all, (int)at, &which);
+    if (all != few)
+        wio_os_free(all);
     return rc;
 }

@@ -13,15 +13,29 @@ struct scratch {
  * for a schedule with an error is never run. */
 static const max_align_t nowhere;
 
-void wio_schedule_init(struct wio_schedule *s, int rank, int size, wio_mpi_kernel kernel)
+/* A type that steps refer to. */
+struct held_type {
+    struct held_type *next;
+    const struct wio_mpi_type *type;
+};
+
+void wio_schedule_init(struct wio_schedule *s, int rank, int size, const struct wio_topology *topo,
+                       const struct wio_fold *fold)
 {
-    *s = (struct wio_schedule){.rank = rank, .size = size, .kernel = kernel};
+    *s = (struct wio_schedule){.rank = rank, .size = size, .topo = topo};
+    if (fold != NULL) {
+        s->fold = *fold;
+        wio_fold_hold(fold);
+    }
 }
 
 void wio_schedule_free(struct wio_schedule *s)
 {
     struct scratch *next;
 
+    wio_fold_release(&s->fold);
+    for (struct held_type *h = s->types; h != NULL; h = h->next)
+        wio_type_release(h->type);
     for (struct scratch *b = s->scratch; b != NULL; b = next) {
         next = b->next;
         wio_os_free(b);
@@ -50,17 +64,21 @@ static void add(struct wio_schedule *s, struct wio_step step)
 
 void wio_schedule_send(struct wio_schedule *s, int peer, const void *data, size_t bytes)
 {
+    peer = s->map != NULL ? s->map[peer] : peer;
     add(s, (struct wio_step){.kind = WIO_STEP_SEND, .peer = peer, .from = data, .n = bytes});
 }
 
 void wio_schedule_recv(struct wio_schedule *s, int peer, void *data, size_t bytes)
 {
+    peer = s->map != NULL ? s->map[peer] : peer;
     add(s, (struct wio_step){.kind = WIO_STEP_RECV, .peer = peer, .to = data, .n = bytes});
 }
 
 void wio_schedule_fold(struct wio_schedule *s, const void *left, const void *right, void *to,
                        size_t count)
 {
+    if (count == 0)
+        return;
     add(s, (struct wio_step){
                .kind = WIO_STEP_FOLD, .from = left, .with = right, .to = to, .n = count});
 }
@@ -69,6 +87,42 @@ void wio_schedule_copy(struct wio_schedule *s, const void *from, void *to, size_
 {
     if (from != to && bytes > 0)
         add(s, (struct wio_step){.kind = WIO_STEP_COPY, .from = from, .to = to, .n = bytes});
+}
+
+static void hold_type(struct wio_schedule *s, const struct wio_mpi_type *type)
+{
+    struct held_type *h;
+
+    if (type->kind != WIO_KIND_DERIVED)
+        return;
+    h = wio_schedule_scratch(s, sizeof *h);
+    if (s->error != 0)
+        return;
+    *h = (struct held_type){s->types, type};
+    s->types = h;
+    wio_type_hold(type);
+}
+
+static void convert(struct wio_schedule *s, enum wio_step_kind kind,
+                    const struct wio_mpi_type *type, const void *from, void *to, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    hold_type(s, type);
+    add(s,
+        (struct wio_step){.kind = (uint8_t)kind, .from = from, .with = type, .to = to, .n = bytes});
+}
+
+void wio_schedule_pack(struct wio_schedule *s, const struct wio_mpi_type *type, const void *user,
+                       void *packed, size_t bytes)
+{
+    convert(s, WIO_STEP_PACK, type, user, packed, bytes);
+}
+
+void wio_schedule_unpack(struct wio_schedule *s, const struct wio_mpi_type *type,
+                         const void *packed, void *user, size_t bytes)
+{
+    convert(s, WIO_STEP_UNPACK, type, packed, user, bytes);
 }
 
 void wio_schedule_round(struct wio_schedule *s)
@@ -90,13 +144,39 @@ void *wio_schedule_scratch(struct wio_schedule *s, size_t bytes)
     return b->data;
 }
 
-void wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end)
+struct wio_team wio_schedule_team(struct wio_schedule *s, struct wio_team team)
 {
-    for (size_t i = first; i < end; i++) {
+    struct wio_team before = {s->rank, s->size, s->map};
+
+    s->rank = team.rank;
+    s->size = team.size;
+    s->map = team.map;
+    return before;
+}
+
+int wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end)
+{
+    int rc = 0;
+
+    for (size_t i = first; rc == 0 && i < end; i++) {
         const struct wio_step *step = &s->step[i];
         if (step->kind == WIO_STEP_FOLD)
-            s->kernel(step->from, step->with, step->to, step->n);
+            rc = wio_fold_apply(&s->fold, step->from, step->with, step->to, step->n);
         else if (step->kind == WIO_STEP_COPY)
             memcpy(step->to, step->from, step->n);
+        else if (step->kind == WIO_STEP_PACK)
+            wio_type_pack(step->with, step->from, 0, step->n, step->to);
+        else if (step->kind == WIO_STEP_UNPACK)
+            wio_type_unpack(step->with, step->to, 0, step->n, step->from);
     }
+    return rc;
+}
+
+size_t wio_schedule_round_end(const struct wio_schedule *s, size_t first)
+{
+    size_t i = first;
+
+    while (i < s->nsteps && s->step[i].round == s->step[first].round)
+        i++;
+    return i;
 }

@@ -6,38 +6,60 @@
  * execution, and a test can run the schedules of all ranks against each other without a network.
  *
  * A round's sends and receives are all started in the order written; when they are complete, its
- * local steps (fold, copy) are done in the order written. wio_schedule_round() begins the next
- * round. Between two processes messages match in the order written.
+ * local steps (fold, copy, pack, unpack) are done in the order written. wio_schedule_round() begins
+ * the next round. Between two processes messages match in the order written.
+ *
+ * An algorithm speaks of the members of its *team*, numbered from 0. The team is the communicator,
+ * or a part of it (wio_schedule_team), so that algorithms can be combined: one inside every PB, one
+ * among the PBs' first members.
  */
 #ifndef WIO_MPI_SCHEDULE_H
 #define WIO_MPI_SCHEDULE_H
 
-#include "mpi/mpi.h"
+#include "mpi/comm.h"
+#include "mpi/op/op.h"
 
-enum wio_step_kind { WIO_STEP_SEND, WIO_STEP_RECV, WIO_STEP_FOLD, WIO_STEP_COPY };
+enum wio_step_kind {
+    WIO_STEP_SEND,
+    WIO_STEP_RECV,
+    WIO_STEP_FOLD,
+    WIO_STEP_COPY,
+    WIO_STEP_PACK,
+    WIO_STEP_UNPACK
+};
 
 struct wio_step {
     uint8_t kind; /**< enum wio_step_kind */
     int round;
     int peer;         /**< send, recv: rank in the communicator */
-    const void *from; /**< send, copy: data; fold: left operand */
-    const void *with; /**< fold: right operand */
-    void *to;         /**< recv, copy, fold: destination */
-    size_t n;         /**< send, recv, copy: bytes; fold: elements */
+    const void *from; /**< send, copy, pack, unpack: data; fold: left operand */
+    const void *with; /**< fold: right operand; pack, unpack: the type */
+    void *to;         /**< recv, copy, fold, pack, unpack: destination */
+    size_t n;         /**< bytes; fold: elements */
+};
+
+/** Part of a communicator: who takes part, and my place among them. */
+struct wio_team {
+    int rank, size; /**< rank < 0: this process is not in it */
+    const int *map; /**< rank in the communicator by place; NULL: the same number */
 };
 
 struct wio_schedule {
-    int rank, size;        /**< mine, and how many take part */
-    wio_mpi_kernel kernel; /**< for folds */
+    int rank, size; /**< of the team that is being written for: mine, and how many */
+    const int *map;
+    const struct wio_topology *topo; /**< of the communicator */
+    struct wio_fold fold;
     struct wio_step *step;
     size_t nsteps, cap;
     int round;     /**< the round being written */
     int error;     /**< first failure while writing; later calls do nothing */
     void *scratch; /**< list of buffers freed with the schedule */
+    void *types;   /**< list of types released with the schedule */
 };
 
-/** Begin to write. @param kernel NULL when nothing is folded */
-void wio_schedule_init(struct wio_schedule *s, int rank, int size, wio_mpi_kernel kernel);
+/** Begin to write. @param fold NULL when nothing is folded; held until the schedule is freed */
+void wio_schedule_init(struct wio_schedule *s, int rank, int size, const struct wio_topology *topo,
+                       const struct wio_fold *fold);
 void wio_schedule_free(struct wio_schedule *s);
 
 /* Writing. Out of memory is remembered in s->error and reported by whoever runs the schedule. */
@@ -49,16 +71,21 @@ void wio_schedule_fold(struct wio_schedule *s, const void *left, const void *rig
 /** Nothing when @p from and @p to are the same or @p bytes is 0. They must not overlap otherwise.
  */
 void wio_schedule_copy(struct wio_schedule *s, const void *from, void *to, size_t bytes);
+/** @p bytes of packed form of elements at @p user. The type is held. */
+void wio_schedule_pack(struct wio_schedule *s, const struct wio_mpi_type *type, const void *user,
+                       void *packed, size_t bytes);
+void wio_schedule_unpack(struct wio_schedule *s, const struct wio_mpi_type *type,
+                         const void *packed, void *user, size_t bytes);
 /** What follows starts when everything before it is complete. */
 void wio_schedule_round(struct wio_schedule *s);
 /** Memory that lives as long as the schedule; never NULL (a failure is remembered in s->error). */
 void *wio_schedule_scratch(struct wio_schedule *s, size_t bytes);
+/** Write for @p team from now on. @return the team so far, to be restored */
+struct wio_team wio_schedule_team(struct wio_schedule *s, struct wio_team team);
 
-/** Do the local steps among steps [first, end). */
-void wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end);
-
-/** Run to the end. @return 0 or the first error; no buffer is in use any more either way
- *  @blocking until every round is complete */
-int wio_schedule_run(const struct wio_schedule *s, const struct wio_mpi_context *ctx);
+/** Do the local steps among steps [first, end). @return 0 or the first failure of an operator */
+int wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end);
+/** End of the round that begins at step @p first. */
+size_t wio_schedule_round_end(const struct wio_schedule *s, size_t first);
 
 #endif /* WIO_MPI_SCHEDULE_H */

@@ -215,6 +215,13 @@ void wio_universe_counters(struct wio_universe *u, struct wio_counters *out)
     *out = u->ctr;
     wio_leave(u);
 }
+void wio_universe_count_border(struct wio_universe *u, uint64_t msgs, uint64_t bytes)
+{
+    wio_enter(u);
+    u->ctr.border_msgs += msgs;
+    u->ctr.border_bytes += bytes;
+    wio_leave(u);
+}
 const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n)
 {
     return wio_peer_name(u, rank, buf, n);

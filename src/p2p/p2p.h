@@ -44,6 +44,8 @@ const struct wio_config *wio_universe_config(const struct wio_universe *u);
 struct wio_log *wio_universe_log(struct wio_universe *u);
 /** Copy of all counters as they are now. */
 void wio_universe_counters(struct wio_universe *u, struct wio_counters *out);
+/** Add to what collectives have sent across the border between PBs. */
+void wio_universe_count_border(struct wio_universe *u, uint64_t msgs, uint64_t bytes);
 void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out);
 /** How a universe rank would be reached: transport name, NULL = not at all; @p why says more either
  * way. */

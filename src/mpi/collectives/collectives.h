@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file collectives.h
- * The algorithms, one a file, and the table that chooses among them. An algorithm writes this
- * process's schedule for one call; it communicates nothing and allocates only schedule memory.
+ * The algorithms, a file per family, and the table that chooses among them. An algorithm writes
+ * this process's schedule for one call; it communicates nothing and allocates only schedule memory.
  *
  * Costs are in alpha (time of a message), beta (time per byte), gamma (time per byte folded),
- * p (processes), n (bytes of one contribution).
+ * p (processes), n (bytes of one contribution). Sources named by [ ]:
+ *
+ * [TRG]  Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH,
+ *        Int. J. High Performance Computing Applications 19(1), 2005.
+ * [Rab]  Rabenseifner: Optimization of Collective Reduction Operations, ICCS 2004.
+ * [Bruck] Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All Communications
+ *        in Multiport Message-Passing Systems, IEEE TPDS 8(11), 1997.
+ * [Geijn] Barnett, Shuler, van de Geijn, Gupta, Payne, Watts: Interprocessor Collective
+ *        Communication Library (InterCom), SHPCC 1994.
+ * [HFM]  Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization, Int. J. Parallel
+ *        Programming 17(1), 1988.
+ * [HS]   Hillis, Steele: Data Parallel Algorithms, Comm. ACM 29(12), 1986.
  */
 #ifndef WIO_COLLECTIVES_H
 #define WIO_COLLECTIVES_H
@@ -17,62 +28,142 @@ enum wio_collective_kind {
     WIO_BCAST,
     WIO_REDUCE,
     WIO_ALLREDUCE,
+    WIO_REDUCE_SCATTER,
+    WIO_SCAN,
+    WIO_EXSCAN,
     WIO_GATHER,
-    WIO_ALLGATHER,
     WIO_SCATTER,
+    WIO_ALLGATHER,
+    WIO_ALLTOALL,
     WIO_COLLECTIVE_COUNT
 };
 
-/** One call, with types and in-place arguments resolved. */
+/** A buffer of one block per member, packed. */
+struct wio_area {
+    char *base;
+    size_t unit;       /**< bytes of every block, when len == NULL */
+    const size_t *len; /**< bytes of each block */
+    const int64_t *at; /**< where each begins; read when len != NULL */
+};
+static inline char *wio_area_at(const struct wio_area *a, int i)
+{
+    return a->len == NULL ? a->base + a->unit * (size_t)i : a->base + a->at[i];
+}
+static inline size_t wio_area_len(const struct wio_area *a, int i)
+{
+    return a->len == NULL ? a->unit : a->len[i];
+}
+
+/**
+ * One call, with types packed and in-place arguments resolved.
+ *
+ *                 in, bytes            out               ins           outs
+ * bcast                                buffer, bytes
+ * reductions      contribution         result (root)
+ * reduce_scatter  all blocks           mine (bytes)      blocks of in
+ * gather          contribution                                         at the root
+ * scatter                              mine (bytes)      at the root
+ * allgather       contribution                                         everywhere
+ * alltoall                                               everywhere    everywhere
+ *
+ * in and out may be the same for reduce, allreduce, scan and exscan.
+ */
 struct wio_collective {
-    const void *in; /**< my contribution (scatter: the root's buffer); bcast: unused */
-    void *out;      /**< my result (bcast: the buffer; gather: the root's buffer) */
-    size_t bytes;   /**< of my own contribution or part */
-    size_t count;   /**< reductions: elements in `bytes` */
+    const void *in;
+    void *out;
+    size_t bytes;
+    size_t count; /**< reductions: elements of the whole contribution */
     int root;
-    /* The root's buffer of a gather or scatter, and every buffer of an allgather, in blocks: */
-    size_t unit;       /**< bytes of one element, or of one block when counts == NULL */
-    const int *counts; /**< elements of each block; NULL: one unit each */
-    const int *displs; /**< first element of each block; read when counts != NULL */
+    struct wio_area ins, outs;
 };
 
-/** Where block @p i begins, in bytes. */
-static inline size_t wio_block_at(const struct wio_collective *c, int i)
-{
-    return c->unit * (c->counts == NULL ? (size_t)i : (size_t)c->displs[i]);
-}
-/** Bytes of block @p i. */
-static inline size_t wio_block_bytes(const struct wio_collective *c, int i)
-{
-    return c->unit * (c->counts == NULL ? 1 : (size_t)c->counts[i]);
-}
-
 typedef void (*wio_algorithm_fn)(struct wio_schedule *s, const struct wio_collective *c);
+
+/* What an algorithm demands of a call. */
+enum {
+    WIO_NEED_COMMUTES = 1, /**< it does not keep the order of the operands */
+    WIO_NEED_EQUAL = 2,    /**< all blocks are of one size (not the v and w forms) */
+    WIO_NEED_PBS = 4,      /**< several PBs, and one of them with several members */
+    WIO_NEED_RUNS = 8,     /**< commutes, or the members of every PB have consecutive ranks */
+    WIO_ONLY_ASKED = 16    /**< never chosen by itself */
+};
 
 /** A row of the selection table. Of a kind's rows the first that admits the call is taken. */
 struct wio_algorithm {
     enum wio_collective_kind kind;
-    const char *name;
-    int max_size;     /**< processes, 0 = any number */
-    size_t max_bytes; /**< of one contribution, 0 = any number */
+    const char *name; /**< as in WAITIO_COLL_<KIND>=name */
+    unsigned need;
+    int min_size;     /**< processes */
+    size_t min_bytes; /**< of what wio_choice.bytes says */
+    size_t max_bytes; /**< 0 = any number */
     wio_algorithm_fn write;
 };
 
-/** The algorithm for @p bytes from each of @p size processes; never NULL. Every member must come to
- *  the same answer: only values that MPI makes equal everywhere may be used. */
-const struct wio_algorithm *wio_algorithm_select(enum wio_collective_kind kind, int size,
-                                                 size_t bytes);
+/** What the choice may depend on: only values that MPI makes equal on all members. */
+struct wio_choice {
+    enum wio_collective_kind kind;
+    int size;
+    size_t bytes; /**< of one contribution or block; 0 for the v and w forms */
+    bool commutes, equal;
+    const struct wio_topology *topo;
+    int asked; /**< 0: choose; i: the kind's i-th row, if it admits the call */
+};
+/** Never NULL. */
+const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice);
 /** Row @p i, NULL past the last; for tests and tools. */
 const struct wio_algorithm *wio_algorithm_row(int i);
+/** Does the row fit the call, sizes apart? */
+bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice *choice);
 
 void wio_barrier_dissemination(struct wio_schedule *s, const struct wio_collective *c);
+
+void wio_bcast_linear(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_binomial(struct wio_schedule *s, const struct wio_collective *c);
+void wio_bcast_binary(struct wio_schedule *s, const struct wio_collective *c);
+void wio_bcast_chain(struct wio_schedule *s, const struct wio_collective *c);
+void wio_bcast_scatter_allgather(struct wio_schedule *s, const struct wio_collective *c);
+void wio_bcast_2l(struct wio_schedule *s, const struct wio_collective *c);
+void wio_bcast_pb(struct wio_schedule *s, const struct wio_collective *c);
+
+void wio_reduce_linear(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_binomial(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_ordered(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_binary(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_chain(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_rabenseifner(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_2l(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_pb(struct wio_schedule *s, const struct wio_collective *c);
+
 void wio_allreduce_doubling(struct wio_schedule *s, const struct wio_collective *c);
 void wio_allreduce_reduce_bcast(struct wio_schedule *s, const struct wio_collective *c);
+void wio_allreduce_binary(struct wio_schedule *s, const struct wio_collective *c);
+void wio_allreduce_ring(struct wio_schedule *s, const struct wio_collective *c);
+void wio_allreduce_rabenseifner(struct wio_schedule *s, const struct wio_collective *c);
+void wio_allreduce_2l(struct wio_schedule *s, const struct wio_collective *c);
+void wio_allreduce_pb(struct wio_schedule *s, const struct wio_collective *c);
+
+void wio_reduce_scatter_halving(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_scatter_pairwise(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_scatter_by_root(struct wio_schedule *s, const struct wio_collective *c);
+
+void wio_scan_doubling(struct wio_schedule *s, const struct wio_collective *c);
+void wio_scan_chain(struct wio_schedule *s, const struct wio_collective *c);
+void wio_exscan_doubling(struct wio_schedule *s, const struct wio_collective *c);
+void wio_exscan_chain(struct wio_schedule *s, const struct wio_collective *c);
+
 void wio_gather_linear(struct wio_schedule *s, const struct wio_collective *c);
+void wio_gather_binomial(struct wio_schedule *s, const struct wio_collective *c);
+void wio_gather_pb(struct wio_schedule *s, const struct wio_collective *c);
 void wio_scatter_linear(struct wio_schedule *s, const struct wio_collective *c);
-void wio_allgather_bruck(struct wio_schedule *s, const struct wio_collective *c);
+void wio_scatter_binomial(struct wio_schedule *s, const struct wio_collective *c);
+void wio_scatter_pb(struct wio_schedule *s, const struct wio_collective *c);
+
 void wio_allgather_ring(struct wio_schedule *s, const struct wio_collective *c);
+void wio_allgather_bruck(struct wio_schedule *s, const struct wio_collective *c);
+void wio_allgather_pb(struct wio_schedule *s, const struct wio_collective *c);
+
+void wio_alltoall_linear(struct wio_schedule *s, const struct wio_collective *c);
+void wio_alltoall_pairwise(struct wio_schedule *s, const struct wio_collective *c);
+void wio_alltoall_bruck(struct wio_schedule *s, const struct wio_collective *c);
 
 #endif /* WIO_COLLECTIVES_H */

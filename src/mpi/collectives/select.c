@@ -1,19 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which algorithm for which call, as data. */
+/* Which algorithm for which call, as data. Names and their order are those of the WAITIO_COLL_
+ * variables in spec/config.toml. */
 #include "mpi/collectives/collectives.h"
 
+#define K 1024
+
 static const struct wio_algorithm algorithms[] = {
-    {WIO_BARRIER, "dissemination", 0, 0, wio_barrier_dissemination},
-    {WIO_BCAST, "binomial", 0, 0, wio_bcast_binomial},
-    {WIO_REDUCE, "binomial", 0, 0, wio_reduce_binomial},
-    /* Doubling moves n log p bytes through every process at once; above this size the tree's
-     * 2 n log p on the longest path is no worse, and it loads a shared network much less. */
-    {WIO_ALLREDUCE, "doubling", 0, 256 * 1024, wio_allreduce_doubling},
-    {WIO_ALLREDUCE, "reduce_bcast", 0, 0, wio_allreduce_reduce_bcast},
-    {WIO_GATHER, "linear", 0, 0, wio_gather_linear},
-    {WIO_ALLGATHER, "bruck", 0, 4096, wio_allgather_bruck},
-    {WIO_ALLGATHER, "ring", 0, 0, wio_allgather_ring},
-    {WIO_SCATTER, "linear", 0, 0, wio_scatter_linear},
+    {WIO_BARRIER, "pb", WIO_NEED_PBS, 0, 0, 0, wio_allreduce_pb},
+    {WIO_BARRIER, "dissemination", 0, 0, 0, 0, wio_barrier_dissemination},
+    {WIO_BARRIER, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_2l},
+    {WIO_BARRIER, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_binary},
+
+    {WIO_BCAST, "pb", WIO_NEED_PBS, 0, 0, 0, wio_bcast_pb},
+    /* Long messages: a chain moves n bytes through everybody once, a tree log2 p times. */
+    {WIO_BCAST, "chain", 0, 3, 512 * K, 0, wio_bcast_chain},
+    {WIO_BCAST, "scatter_allgather", 0, 8, 64 * K, 0, wio_bcast_scatter_allgather},
+    {WIO_BCAST, "binomial", 0, 0, 0, 0, wio_bcast_binomial},
+    {WIO_BCAST, "linear", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_linear},
+    {WIO_BCAST, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_2l},
+    {WIO_BCAST, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_binary},
+
+    {WIO_REDUCE, "pb", WIO_NEED_PBS | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_pb},
+    {WIO_REDUCE, "chain", WIO_NEED_COMMUTES, 3, 1024 * K, 0, wio_reduce_chain},
+    {WIO_REDUCE, "rabenseifner", WIO_NEED_COMMUTES, 4, 64 * K, 0, wio_reduce_rabenseifner},
+    {WIO_REDUCE, "binomial", WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_binomial},
+    {WIO_REDUCE, "ordered", 0, 0, 0, 0, wio_reduce_ordered},
+    {WIO_REDUCE, "linear", WIO_ONLY_ASKED, 0, 0, 0, wio_reduce_linear},
+    {WIO_REDUCE, "2l", WIO_ONLY_ASKED | WIO_NEED_RUNS, 0, 0, 0, wio_reduce_2l},
+    {WIO_REDUCE, "bt", WIO_ONLY_ASKED | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_binary},
+
+    {WIO_ALLREDUCE, "pb", WIO_NEED_PBS | WIO_NEED_RUNS, 0, 0, 0, wio_allreduce_pb},
+    /* Doubling moves n log2 p bytes through every process, the others 2 n at more messages. */
+    {WIO_ALLREDUCE, "doubling", 0, 0, 0, 32 * K, wio_allreduce_doubling},
+    {WIO_ALLREDUCE, "rabenseifner", WIO_NEED_COMMUTES, 2, 0, 4096 * K, wio_allreduce_rabenseifner},
+    {WIO_ALLREDUCE, "ring", WIO_NEED_COMMUTES, 2, 0, 0, wio_allreduce_ring},
+    {WIO_ALLREDUCE, "reduce_bcast", 0, 0, 0, 0, wio_allreduce_reduce_bcast},
+    {WIO_ALLREDUCE, "2l", WIO_ONLY_ASKED | WIO_NEED_RUNS, 0, 0, 0, wio_allreduce_2l},
+    {WIO_ALLREDUCE, "bt", WIO_ONLY_ASKED | WIO_NEED_COMMUTES, 0, 0, 0, wio_allreduce_binary},
+
+    {WIO_REDUCE_SCATTER, "halving", WIO_NEED_COMMUTES, 0, 0, 512 * K, wio_reduce_scatter_halving},
+    {WIO_REDUCE_SCATTER, "pairwise", WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_scatter_pairwise},
+    {WIO_REDUCE_SCATTER, "by_root", 0, 0, 0, 0, wio_reduce_scatter_by_root},
+
+    {WIO_SCAN, "doubling", 0, 0, 0, 0, wio_scan_doubling},
+    {WIO_SCAN, "chain", 0, 0, 0, 0, wio_scan_chain},
+    {WIO_EXSCAN, "doubling", 0, 0, 0, 0, wio_exscan_doubling},
+    {WIO_EXSCAN, "chain", 0, 0, 0, 0, wio_exscan_chain},
+
+    {WIO_GATHER, "pb", WIO_NEED_PBS | WIO_NEED_EQUAL, 0, 0, 32 * K, wio_gather_pb},
+    {WIO_GATHER, "binomial", WIO_NEED_EQUAL, 8, 0, 2 * K, wio_gather_binomial},
+    {WIO_GATHER, "linear", 0, 0, 0, 0, wio_gather_linear},
+    {WIO_SCATTER, "pb", WIO_NEED_PBS | WIO_NEED_EQUAL, 0, 0, 32 * K, wio_scatter_pb},
+    {WIO_SCATTER, "binomial", WIO_NEED_EQUAL, 8, 0, 2 * K, wio_scatter_binomial},
+    {WIO_SCATTER, "linear", 0, 0, 0, 0, wio_scatter_linear},
+
+    {WIO_ALLGATHER, "pb", WIO_NEED_PBS, 0, 0, 0, wio_allgather_pb},
+    {WIO_ALLGATHER, "bruck", WIO_NEED_EQUAL, 0, 0, 4 * K, wio_allgather_bruck},
+    {WIO_ALLGATHER, "ring", 0, 0, 0, 0, wio_allgather_ring},
+
+    {WIO_ALLTOALL, "bruck", WIO_NEED_EQUAL, 8, 0, 256, wio_alltoall_bruck},
+    {WIO_ALLTOALL, "linear", 0, 0, 0, 32 * K, wio_alltoall_linear},
+    {WIO_ALLTOALL, "pairwise", 0, 0, 0, 0, wio_alltoall_pairwise},
 };
 
 const struct wio_algorithm *wio_algorithm_row(int i)
@@ -21,14 +68,42 @@ const struct wio_algorithm *wio_algorithm_row(int i)
     return i >= 0 && (size_t)i < WIO_ARRAY_LEN(algorithms) ? &algorithms[i] : NULL;
 }
 
-const struct wio_algorithm *wio_algorithm_select(enum wio_collective_kind kind, int size,
-                                                 size_t bytes)
+/* Several PBs with more members than one each: else the layers are the algorithm they are made of.
+ */
+static bool has_layers(const struct wio_choice *choice)
+{
+    return choice->topo->npb > 1 && choice->size > choice->topo->npb;
+}
+
+bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice *choice)
+{
+    unsigned lacks = 0;
+
+    if (!choice->commutes)
+        lacks |= WIO_NEED_COMMUTES;
+    if (!choice->equal)
+        lacks |= WIO_NEED_EQUAL;
+    if (!choice->commutes && !choice->topo->runs)
+        lacks |= WIO_NEED_RUNS;
+    return a->kind == choice->kind && (a->need & lacks) == 0;
+}
+
+static bool suits(const struct wio_algorithm *a, const struct wio_choice *choice)
+{
+    return wio_algorithm_admits(a, choice) && (a->need & WIO_ONLY_ASKED) == 0 &&
+           ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)) && choice->size >= a->min_size &&
+           choice->bytes >= a->min_bytes && (a->max_bytes == 0 || choice->bytes <= a->max_bytes);
+}
+
+const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice)
 {
     const struct wio_algorithm *a = algorithms;
 
-    /* The last row of a kind admits everything, so this ends. */
-    while (a->kind != kind || (a->max_size != 0 && size > a->max_size) ||
-           (a->max_bytes != 0 && bytes > a->max_bytes))
+    while (a->kind != choice->kind)
+        a++;
+    if (choice->asked > 0 && wio_algorithm_admits(a + choice->asked - 1, choice))
+        return a + choice->asked - 1;
+    while (!suits(a, choice)) /* the last row of a kind that may be chosen suits everything */
         a++;
     return a;
 }

@@ -3,9 +3,19 @@
  * Operators on elements, one small loop per (operator, kind), found through a table. Operands are
  * loaded and stored by memcpy: user buffers may have any alignment, and compilers vectorise it.
  */
+#include <float.h>
 #include <string.h>
 
-#include "mpi/mpi.h"
+#include "mpi/op/op.h"
+
+/* REAL16 where the compiler knows such numbers. */
+#if LDBL_MANT_DIG == 113
+typedef long double quad;
+#define HAVE_QUAD
+#elif defined(__SIZEOF_FLOAT128__)
+__extension__ typedef __float128 quad;
+#define HAVE_QUAD
+#endif
 
 /* Integer arithmetic is done unsigned (U): it wraps, and signed overflow is no accident. */
 #define KERNEL(NAME, T, EXPR)                                                                      \
@@ -56,22 +66,17 @@ INTEGER_KERNELS(u32, uint32_t, uint32_t)
 INTEGER_KERNELS(u64, uint64_t, uint64_t)
 FLOAT_KERNELS(f32, float)
 FLOAT_KERNELS(f64, double)
+FLOAT_KERNELS(flong, long double)
 LOGIC_KERNELS(bool, bool)
 
 /* Complex numbers as pairs, written out: <complex.h> multiplication calls a slow runtime routine
  * for infinities, and MPI promises nothing about them. */
-#define COMPLEX_KERNELS(SUFFIX, T)                                                                 \
+#define COMPLEX_KERNELS(SUFFIX, PART, T)                                                           \
     static void sum_##SUFFIX(const void *a, const void *b, void *out, size_t n)                    \
     {                                                                                              \
-        sum_##T(a, b, out, 2 * n);                                                                 \
+        sum_##PART(a, b, out, 2 * n);                                                              \
     }                                                                                              \
     static void prod_##SUFFIX(const void *a, const void *b, void *out, size_t n)                   \
-    {                                                                                              \
-        prod_pairs_##T(a, b, out, n);                                                              \
-    }
-
-#define PAIR_PRODUCT(SUFFIX, T)                                                                    \
-    static void prod_pairs_##SUFFIX(const void *a, const void *b, void *out, size_t n)             \
     {                                                                                              \
         for (size_t i = 0; i < n; i++) {                                                           \
             T x[2], y[2], z[2];                                                                    \
@@ -83,34 +88,55 @@ LOGIC_KERNELS(bool, bool)
         }                                                                                          \
     }
 
-PAIR_PRODUCT(f32, float)
-PAIR_PRODUCT(f64, double)
-COMPLEX_KERNELS(c32, f32)
-COMPLEX_KERNELS(c64, f64)
+COMPLEX_KERNELS(c32, f32, float)
+COMPLEX_KERNELS(c64, f64, double)
+COMPLEX_KERNELS(clong, flong, long double)
+#ifdef HAVE_QUAD
+FLOAT_KERNELS(f128, quad)
+COMPLEX_KERNELS(c128, f128, quad)
+#endif
 
-enum op_index {
-    OP_SUM,
-    OP_MAX,
-    OP_MIN,
-    OP_PROD,
-    OP_LAND,
-    OP_BAND,
-    OP_LOR,
-    OP_BOR,
-    OP_LXOR,
-    OP_BXOR,
-    OP_COUNT
-};
+/* Value and index, packed: the better value wins, of equal ones the lower index. */
+#define PAIR_KERNEL(NAME, T, I, BETTER)                                                            \
+    static void NAME(const void *a, const void *b, void *out, size_t n)                            \
+    {                                                                                              \
+        enum { BYTES = sizeof(T) + sizeof(I) };                                                    \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const char *p = (const char *)a + i * BYTES, *q = (const char *)b + i * BYTES;         \
+            T x, y;                                                                                \
+            I k, l;                                                                                \
+            memcpy(&x, p, sizeof x);                                                               \
+            memcpy(&y, q, sizeof y);                                                               \
+            memcpy(&k, p + sizeof x, sizeof k);                                                    \
+            memcpy(&l, q + sizeof y, sizeof l);                                                    \
+            if (y BETTER x || (!(x BETTER y) && l < k)) {                                          \
+                x = y;                                                                             \
+                k = l;                                                                             \
+            }                                                                                      \
+            memcpy((char *)out + i * BYTES, &x, sizeof x);                                         \
+            memcpy((char *)out + i * BYTES + sizeof x, &k, sizeof k);                              \
+        }                                                                                          \
+    }
+#define PAIR_KERNELS(SUFFIX, T, I)                                                                 \
+    PAIR_KERNEL(minloc_##SUFFIX, T, I, <)                                                          \
+    PAIR_KERNEL(maxloc_##SUFFIX, T, I, >)
 
-static const char *const op_names[OP_COUNT] = {"SUM",  "MAX", "MIN", "PROD", "LAND",
-                                               "BAND", "LOR", "BOR", "LXOR", "BXOR"};
+PAIR_KERNELS(f32_i32, float, int32_t)
+PAIR_KERNELS(f64_i32, double, int32_t)
+PAIR_KERNELS(i64_i32, int64_t, int32_t)
+PAIR_KERNELS(i32_i32, int32_t, int32_t)
+PAIR_KERNELS(i16_i32, int16_t, int32_t)
+PAIR_KERNELS(flong_i32, long double, int32_t)
+PAIR_KERNELS(f32_f32, float, float)
+PAIR_KERNELS(f64_f64, double, double)
 
-#define ARITHMETIC(S)                                                                              \
-    [OP_SUM] = sum_##S, [OP_PROD] = prod_##S, [OP_MAX] = max_##S, [OP_MIN] = min_##S
-#define LOGIC(S) [OP_LAND] = land_##S, [OP_LOR] = lor_##S, [OP_LXOR] = lxor_##S
-#define BITS(S) [OP_BAND] = band_##S, [OP_BOR] = bor_##S, [OP_BXOR] = bxor_##S
+#define SUMS(S) [WIO_OP_SUM] = sum_##S, [WIO_OP_PROD] = prod_##S
+#define ARITHMETIC(S) SUMS(S), [WIO_OP_MAX] = max_##S, [WIO_OP_MIN] = min_##S
+#define LOGIC(S) [WIO_OP_LAND] = land_##S, [WIO_OP_LOR] = lor_##S, [WIO_OP_LXOR] = lxor_##S
+#define BITS(S) [WIO_OP_BAND] = band_##S, [WIO_OP_BOR] = bor_##S, [WIO_OP_BXOR] = bxor_##S
+#define PLACES(S) [WIO_OP_MINLOC] = minloc_##S, [WIO_OP_MAXLOC] = maxloc_##S
 
-static const wio_mpi_kernel kernels[WIO_KIND_COUNT][OP_COUNT] = {
+static const wio_mpi_kernel kernels[WIO_KIND_COUNT][WIO_OP_COUNT] = {
     [WIO_KIND_I8] = {ARITHMETIC(i8), LOGIC(i8), BITS(i8)},
     [WIO_KIND_I16] = {ARITHMETIC(i16), LOGIC(i16), BITS(i16)},
     [WIO_KIND_I32] = {ARITHMETIC(i32), LOGIC(i32), BITS(i32)},
@@ -121,31 +147,32 @@ static const wio_mpi_kernel kernels[WIO_KIND_COUNT][OP_COUNT] = {
     [WIO_KIND_U64] = {ARITHMETIC(u64), LOGIC(u64), BITS(u64)},
     [WIO_KIND_F32] = {ARITHMETIC(f32)},
     [WIO_KIND_F64] = {ARITHMETIC(f64)},
-    [WIO_KIND_C32] = {[OP_SUM] = sum_c32, [OP_PROD] = prod_c32},
-    [WIO_KIND_C64] = {[OP_SUM] = sum_c64, [OP_PROD] = prod_c64},
+    [WIO_KIND_FLONG] = {ARITHMETIC(flong)},
+    [WIO_KIND_C32] = {SUMS(c32)},
+    [WIO_KIND_C64] = {SUMS(c64)},
+    [WIO_KIND_CLONG] = {SUMS(clong)},
+#ifdef HAVE_QUAD
+    [WIO_KIND_F128] = {ARITHMETIC(f128)},
+    [WIO_KIND_C128] = {SUMS(c128)},
+#endif
     [WIO_KIND_BOOL] = {LOGIC(bool)},
     /* .true. is 1 in gfortran and -1 in some others; non-zero counts as true, 1 is written. */
     [WIO_KIND_LOGICAL] = {LOGIC(i32)},
+    [WIO_KIND_LOGICAL1] = {LOGIC(i8)},
+    [WIO_KIND_LOGICAL2] = {LOGIC(i16)},
+    [WIO_KIND_LOGICAL8] = {LOGIC(i64)},
     [WIO_KIND_BYTE] = {BITS(u8)},
+    [WIO_KIND_F32_I32] = {PLACES(f32_i32)},
+    [WIO_KIND_F64_I32] = {PLACES(f64_i32)},
+    [WIO_KIND_I64_I32] = {PLACES(i64_i32)},
+    [WIO_KIND_I32_I32] = {PLACES(i32_i32)},
+    [WIO_KIND_I16_I32] = {PLACES(i16_i32)},
+    [WIO_KIND_FLONG_I32] = {PLACES(flong_i32)},
+    [WIO_KIND_F32_F32] = {PLACES(f32_f32)},
+    [WIO_KIND_F64_F64] = {PLACES(f64_f64)},
 };
 
-int wio_mpi_find_kernel(WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, wio_mpi_kernel *kernel)
+wio_mpi_kernel wio_op_kernel(enum wio_mpi_kind kind, enum wio_op_index op)
 {
-    const struct wio_mpi_type *row = wio_mpi_type(type);
-
-    if (row == NULL) {
-        return WAITIO_ERR_ARG;
-    }
-    if (op <= WAITIO_MPI_DEFTAG || op > WAITIO_MPI_DEFTAG + OP_COUNT) {
-        return wio_fail(WAITIO_ERR_ARG,
-                        "%d is not an operator of the conversion library "
-                        "(WAITIO_MPI_SUM is %d)",
-                        op, WAITIO_MPI_SUM);
-    }
-    *kernel = kernels[row->kind][op - WAITIO_MPI_DEFTAG - 1];
-    if (*kernel == NULL) {
-        return wio_fail(WAITIO_ERR_ARG, "operator %s is not defined for type %s",
-                        op_names[op - WAITIO_MPI_DEFTAG - 1], row->name);
-    }
-    return 0;
+    return kernels[kind][op];
 }

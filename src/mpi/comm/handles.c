@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fortran's communicators: four bytes, index and generation, so that a stale one is an error. */
-#include "mpi/state.h"
+#include "mpi/comm/state.h"
 #include "os/os.h"
 
 enum {
-    WORLD = WAITIO_MPI_DEFTAG + 1, /* WAITIO_MPI_COMM_WORLD of waitio_mpif.h */
-    FIRST = 16,                    /* indices below are for constants */
+    /* WAITIO_MPI_COMM_WORLD, _SELF and _GROUP_EMPTY of waitio_mpif.h, in the order of the enum */
+    CONSTANT = WAITIO_MPI_DEFTAG + 1,
+    FIRST = 16, /* indices below are for constants */
     MOST = 65536,
     GENERATIONS = 32767
 };
@@ -68,12 +69,13 @@ int wio_mpi_handle_new(WAITIO_MPI_Comm comm, int32_t *handle)
     if (comm == NULL)
         return 0;
     pthread_mutex_lock(&st->lock);
+    for (int i = 0; i < WIO_CONSTANTS; i++)
+        if (comm == st->constant[i])
+            *handle = CONSTANT + i;
     known = slot_of(st, comm);
-    if (comm == st->world)
-        *handle = WORLD;
-    else if (known != 0)
+    if (*handle == 0 && known != 0)
         *handle = handle_at(st, known);
-    else
+    else if (*handle == 0)
         rc = slot_fill(st, comm, handle);
     pthread_mutex_unlock(&st->lock);
     return rc;
@@ -84,8 +86,8 @@ int wio_mpi_handle_get(int32_t handle, WAITIO_MPI_Comm *comm)
     struct wio_mpi_state *st = &wio_mpi_state;
     uint32_t index = (uint32_t)handle & 0xffff, generation = (uint32_t)handle >> 16;
 
-    if (handle == WORLD)
-        return wio_mpi_world(comm);
+    if (handle >= CONSTANT && handle < CONSTANT + WIO_CONSTANTS)
+        return wio_mpi_constant((enum wio_mpi_constant)(handle - CONSTANT), comm);
     *comm = NULL;
     pthread_mutex_lock(&st->lock);
     if (index < st->nslots && st->slot[index].generation == generation)

@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "mpi/mpi.h"
-#include "mpi/state.h"
+#include "mpi/comm.h"
+#include "mpi/comm/state.h"
 #include "os/os.h"
 
 int waitio_create_universe(WAITIO_MPI_Comm *comm)
@@ -56,10 +57,19 @@ int waitio_create_universe_pbhead(WAITIO_MPI_Comm *comm)
 WAITIO_MPI_Comm waitio_mpi_comm_world(void)
 {
     WAITIO_MPI_Comm world = NULL;
-    int rc = wio_mpi_world(&world);
+    int rc = wio_mpi_constant(WIO_WORLD, &world);
 
     wio_mpi_result("WAITIO_MPI_COMM_WORLD", rc);
     return world;
+}
+
+WAITIO_MPI_Comm waitio_mpi_comm_self(void)
+{
+    WAITIO_MPI_Comm self = NULL;
+    int rc = wio_mpi_constant(WIO_SELF, &self);
+
+    wio_mpi_result("WAITIO_MPI_COMM_SELF", rc);
+    return self;
 }
 
 WAITIO_MPI_Request waitio_mpi_request_null(void)
@@ -75,11 +85,6 @@ int waitio_mpi_comm_rank(WAITIO_MPI_Comm comm, int *rank)
 int waitio_mpi_comm_size(WAITIO_MPI_Comm comm, int *size)
 {
     return wio_mpi_result("waitio_mpi_comm_size", waitio_group_size(comm, size));
-}
-
-int waitio_mpi_type_size(WAITIO_MPI_Datatype type, int *size)
-{
-    return WAITIO_MPI_Type_size(type, size);
 }
 
 int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank)
@@ -98,8 +103,9 @@ int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
 
     if (comm == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the communicator argument is NULL");
-    if (wio_mpi_is_world(*comm))
-        return wio_fail(WAITIO_ERR_GROUP, "WAITIO_MPI_COMM_WORLD cannot be freed");
+    if (wio_mpi_is_constant(*comm))
+        return wio_fail(WAITIO_ERR_GROUP,
+                        "WAITIO_MPI_COMM_WORLD, COMM_SELF and GROUP_EMPTY cannot be freed");
     rc = waitio_group_size(*comm, &size); /* is it one at all? */
     if (rc != 0)
         return rc;
@@ -129,16 +135,6 @@ WAITIO_MPI_Comm WAITIO_MPI_Comm_f2c(int handle)
     return comm;
 }
 
-int WAITIO_MPI_Type_size(WAITIO_MPI_Datatype type, int *size)
-{
-    const struct wio_mpi_type *row = wio_mpi_type(type);
-
-    if (row == NULL)
-        return wio_mpi_result("WAITIO_MPI_Type_size", WAITIO_ERR_ARG);
-    *size = row->size;
-    return 0;
-}
-
 int WAITIO_MPI_Init(int *argc, char ***argv)
 {
     (void)argc;
@@ -146,13 +142,35 @@ int WAITIO_MPI_Init(int *argc, char ***argv)
     return wio_mpi_result("WAITIO_MPI_Init", waitio_init(0));
 }
 
+int WAITIO_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    (void)required;
+    *provided = WAITIO_MPI_THREAD_MULTIPLE;
+    return WAITIO_MPI_Init(argc, argv);
+}
+
+int WAITIO_MPI_Query_thread(int *provided)
+{
+    *provided = WAITIO_MPI_THREAD_MULTIPLE;
+    return 0;
+}
+
 int WAITIO_MPI_Initialized(int *flag)
 {
     return wio_mpi_result("WAITIO_MPI_Initialized", waitio_initialized(flag));
 }
 
+static int finalized;
+
+int WAITIO_MPI_Finalized(int *flag)
+{
+    *flag = __atomic_load_n(&finalized, __ATOMIC_ACQUIRE);
+    return 0;
+}
+
 int WAITIO_MPI_Finalize(void)
 {
+    __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE);
     wio_mpi_state_reset();
     return wio_mpi_result("WAITIO_MPI_Finalize", waitio_finalize());
 }
@@ -170,12 +188,30 @@ double WAITIO_MPI_Wtime(void)
     return (double)wio_os_now_ns() * 1e-9;
 }
 
+double WAITIO_MPI_Wtick(void)
+{
+    return 1e-9;
+}
+
+int WAITIO_MPI_Get_version(int *version, int *subversion)
+{
+    *version = 3; /* the standard whose calls these are; not all of it is here */
+    *subversion = 1;
+    return 0;
+}
+
 int WAITIO_MPI_Get_processor_name(char *name, int *length)
 {
     int rc = wio_os_hostname(name, WAITIO_MPI_MAX_PROCESSOR_NAME);
 
     *length = rc == 0 ? (int)strlen(name) : 0;
     return wio_mpi_result("WAITIO_MPI_Get_processor_name", rc < 0 ? WAITIO_ERR_SYSTEM : 0);
+}
+
+int WAITIO_MPI_Error_class(int code, int *class_)
+{
+    *class_ = code;
+    return 0;
 }
 
 int WAITIO_MPI_Error_string(int code, char *text, int *length)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barrier by dissemination: in round k everybody tells the process 2^k ahead. Cost ceil(log2 p)
- * alpha. */
+/* Barriers. The others of the table are allreduces of nothing. */
 #include "mpi/collectives/collectives.h"
 
+/* Dissemination [HFM]: in round k everybody tells the process 2^k ahead. Cost ceil(log2 p) alpha.
+ */
 void wio_barrier_dissemination(struct wio_schedule *s, const struct wio_collective *c)
 {
     (void)c;

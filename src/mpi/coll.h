@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file coll.h
+ * A collective call as the program made it, on its way to a schedule. One structure for all of
+ * them: what a collective does not have is zero.
+ */
+#ifndef WIO_MPI_COLL_H
+#define WIO_MPI_COLL_H
+
+#include "mpi/collectives/collectives.h"
+#include "mpi/mpi.h"
+
+/** One side of a call: a buffer in the types of the program. */
+struct wio_side {
+    const void *buf; /**< or WAITIO_MPI_IN_PLACE; the receiving side is written to */
+    int count;       /**< elements; of each block where there are several */
+    WAITIO_MPI_Datatype type;
+    const int *counts, *displs;       /**< v and w forms: of each block; w: displs in bytes */
+    const WAITIO_MPI_Datatype *types; /**< w form */
+};
+
+struct wio_call {
+    enum wio_collective_kind kind;
+    struct wio_side send, recv; /**< bcast: recv is the buffer */
+    bool v;                     /**< a v or w form */
+    WAITIO_MPI_Op op;
+    int root;
+};
+
+/** Who calls, and which algorithm is asked for by WAITIO_COLL_<KIND> (0: none). */
+struct wio_caller {
+    int rank, size;
+    const struct wio_topology *topo;
+    int asked;
+};
+
+/** Check the arguments and write this process's schedule. Pure: no communication.
+ *  @return 0 or what is wrong; s is to be freed either way */
+int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
+                   const struct wio_caller *who);
+
+/** Make the call: to the end when @p req is NULL, else started. Errors are returned. */
+int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+
+#endif /* WIO_MPI_COLL_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making a collective call: schedule, message space, tag; to the end or started. */
+#include "api/api.h"
+#include "mpi/coll.h"
+#include "mpi/request.h"
+#include "os/os.h"
+
+/* The WAITIO_COLL_ variable of a kind; the values stand in the order of the kind's rows. */
+static int asked(const struct wio_config *cfg, enum wio_collective_kind kind)
+{
+    switch (kind) {
+    case WIO_BARRIER:
+        return cfg->coll_barrier;
+    case WIO_BCAST:
+        return cfg->coll_bcast;
+    case WIO_REDUCE:
+        return cfg->coll_reduce;
+    case WIO_ALLREDUCE:
+        return cfg->coll_allreduce;
+    case WIO_REDUCE_SCATTER:
+        return cfg->coll_reduce_scatter;
+    case WIO_SCAN:
+        return cfg->coll_scan;
+    case WIO_EXSCAN:
+        return cfg->coll_exscan;
+    case WIO_GATHER:
+        return cfg->coll_gather;
+    case WIO_SCATTER:
+        return cfg->coll_scatter;
+    case WIO_ALLGATHER:
+        return cfg->coll_allgather;
+    default:
+        return cfg->coll_alltoall;
+    }
+}
+
+/*
+ * Blocking collectives of a communicator follow each other, so that one tag does for all: messages
+ * between two processes arrive in order. Non-blocking ones overlap and need a tag each.
+ */
+static int tag_of(struct wio_comm *c, WAITIO_MPI_Comm comm, int *tag)
+{
+    uint32_t number = 0;
+    int rc = wio_comm_next(c, comm, WIO_COUNT_STARTED, &number);
+
+    *tag = (int)(1 + number % 0x7ffffffe);
+    return rc;
+}
+
+static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call *call,
+                 const struct wio_caller *who, WAITIO_MPI_Request *req)
+{
+    struct wio_running *run = wio_os_alloc(sizeof *run);
+    int tag = 0, rc;
+
+    if (run == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a collective");
+    rc = wio_coll_write(&run->s, call, who);
+    if (rc == 0)
+        rc = tag_of(c, comm, &tag);
+    if (rc != 0) {
+        wio_schedule_free(&run->s);
+        wio_os_free(run);
+        return rc;
+    }
+    wio_run_init(run, c, tag);
+    return wio_request_collective(run, req);
+}
+
+int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    struct wio_comm *c;
+    struct wio_running run;
+    int rc = wio_comm_get(comm, &c);
+
+    if (rc == 0) {
+        struct wio_caller who = {.rank = c->rank,
+                                 .size = c->size,
+                                 .topo = &c->topo,
+                                 .asked =
+                                     asked(wio_universe_config(wio_api_universe()), call->kind)};
+        if (req != NULL)
+            return start(c, comm, call, &who, req);
+        rc = wio_coll_write(&run.s, call, &who);
+        if (rc == 0) {
+            wio_run_init(&run, c, 0);
+            rc = wio_run_now(&run);
+            wio_run_free(&run);
+        } else {
+            wio_schedule_free(&run.s);
+        }
+    }
+    return rc;
+}

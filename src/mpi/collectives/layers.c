@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast and reductions in two layers: inside every PB, and among one leader of each. Whatever
+ * the algorithms inside, the border between two PBs is crossed once each way.
+ *
+ * "pb" takes trees or pipelines by size. "2l" is the two-layer sequential form of the WaitIO
+ * papers: leaders and members are served one after the other; cost (npb + p/npb) (alpha + n beta).
+ */
+#include "mpi/collectives/team.h"
+
+enum { LONG = 256 * 1024 }; /* bytes from which bandwidth counts more than rounds */
+
+struct ways {
+    wio_algorithm_fn bcast_inside, bcast_across, reduce_inside, reduce_across, allreduce_across;
+};
+
+static void allreduce_linear(struct wio_schedule *s, const struct wio_collective *c)
+{
+    struct wio_collective part = *c;
+
+    part.root = 0;
+    wio_reduce_linear(s, &part);
+    wio_bcast_linear(s, &part);
+}
+
+static const struct ways sequential = {wio_bcast_linear, wio_bcast_linear, wio_reduce_linear,
+                                       wio_reduce_linear, allreduce_linear};
+static const struct ways trees = {wio_bcast_binomial, wio_bcast_binomial, wio_reduce_binomial,
+                                  wio_reduce_binomial, wio_allreduce_doubling};
+/* Long messages: pipelines inside; across, nothing is sent twice. */
+static const struct ways pipes = {wio_bcast_chain, wio_bcast_binomial, wio_reduce_chain,
+                                  wio_reduce_binomial, wio_allreduce_rabenseifner};
+
+static void in_team(struct wio_schedule *s, struct wio_team team, int root,
+                    wio_algorithm_fn algorithm, struct wio_collective c)
+{
+    struct wio_team all;
+
+    if (team.rank < 0 || s->error != 0)
+        return;
+    all = wio_schedule_team(s, team);
+    c.root = root;
+    algorithm(s, &c);
+    wio_schedule_team(s, all);
+}
+
+static void bcast(struct wio_schedule *s, const struct wio_collective *c, const struct ways *w)
+{
+    struct wio_layers l = wio_layers(s, c->root);
+
+    in_team(s, l.leaders, l.leaders_root, w->bcast_across, *c);
+    in_team(s, l.inside, l.inside_root, w->bcast_inside, *c);
+}
+
+/* Inside my PB to its leader. @return what the leaders go on with */
+static struct wio_collective gather_inside(struct wio_schedule *s, const struct wio_collective *c,
+                                           const struct wio_layers *l, void *room,
+                                           wio_algorithm_fn reduce)
+{
+    struct wio_collective part = *c;
+
+    if (l->inside.size > 1) {
+        part.out = room;
+        in_team(s, l->inside, l->inside_root, reduce, part);
+        part.in = room;
+        part.out = c->out;
+    }
+    return part;
+}
+
+static void reduce(struct wio_schedule *s, const struct wio_collective *c, const struct ways *w)
+{
+    struct wio_layers l = wio_layers(s, c->root);
+    bool leads = l.leaders.rank >= 0;
+    void *room = s->rank == c->root ? c->out : leads ? wio_schedule_scratch(s, c->bytes) : NULL;
+    struct wio_collective part = gather_inside(s, c, &l, room, w->reduce_inside);
+
+    in_team(s, l.leaders, l.leaders_root, w->reduce_across, part);
+}
+
+static void allreduce(struct wio_schedule *s, const struct wio_collective *c, const struct ways *w)
+{
+    struct wio_layers l = wio_layers(s, 0);
+    struct wio_collective part = gather_inside(s, c, &l, c->out, w->reduce_inside);
+
+    in_team(s, l.leaders, 0, w->allreduce_across, part);
+    if (l.inside.size > 1)
+        in_team(s, l.inside, l.inside_root, w->bcast_inside, *c);
+}
+
+void wio_bcast_2l(struct wio_schedule *s, const struct wio_collective *c)
+{
+    bcast(s, c, &sequential);
+}
+
+void wio_reduce_2l(struct wio_schedule *s, const struct wio_collective *c)
+{
+    reduce(s, c, &sequential);
+}
+
+void wio_allreduce_2l(struct wio_schedule *s, const struct wio_collective *c)
+{
+    allreduce(s, c, &sequential);
+}
+
+void wio_bcast_pb(struct wio_schedule *s, const struct wio_collective *c)
+{
+    bcast(s, c, c->bytes >= LONG ? &pipes : &trees);
+}
+
+void wio_reduce_pb(struct wio_schedule *s, const struct wio_collective *c)
+{
+    reduce(s, c, c->bytes >= LONG ? &pipes : &trees);
+}
+
+void wio_allreduce_pb(struct wio_schedule *s, const struct wio_collective *c)
+{
+    /* Pipelines and halving need operators that commute. */
+    allreduce(s, c, c->bytes < LONG || !s->fold.commutative ? &trees : &pipes);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reductions to a root within one team. */
+#include "mpi/collectives/team.h"
+
+enum { SEGMENT = 128 * 1024 };
+
+/* The root takes one contribution after the other, in rank order. Cost (p-1) (alpha + n beta + n
+ * gamma). */
+void wio_reduce_linear(struct wio_schedule *s, const struct wio_collective *c)
+{
+    char *sum, *theirs;
+
+    if (s->rank != c->root) {
+        wio_schedule_send(s, c->root, c->in, c->bytes);
+        wio_schedule_round(s);
+        return;
+    }
+    sum = wio_schedule_scratch(s, c->bytes);
+    theirs = wio_schedule_scratch(s, c->bytes);
+    for (int i = 0; i < s->size; i++) {
+        const void *operand = i == c->root ? c->in : theirs;
+        if (i != c->root)
+            wio_schedule_recv(s, i, theirs, c->bytes);
+        if (i == 0)
+            wio_schedule_copy(s, operand, sum, c->bytes);
+        else
+            wio_schedule_fold(s, sum, operand, sum, c->count);
+        wio_schedule_round(s);
+    }
+    wio_schedule_copy(s, sum, c->out, c->bytes);
+    wio_schedule_round(s);
+}
+
+/*
+ * Up a binomial tree [TRG]. Cost ceil(log2 p) (alpha + n beta + n gamma). Neighbouring ranks,
+ * counted from the root, are folded in order: right for operators that are commutative, and for the
+ * others when the root is 0.
+ */
+void wio_reduce_binomial(struct wio_schedule *s, const struct wio_collective *c)
+{
+    int me = wio_from_root(s, s->rank, c->root);
+    const void *mine = c->in;
+    void *sum = NULL, *theirs = NULL;
+
+    for (int64_t bit = 1; bit < s->size && (me & bit) == 0; bit *= 2) {
+        if (me + bit >= s->size)
+            continue;
+        if (sum == NULL) {
+            sum = me == 0 ? c->out : wio_schedule_scratch(s, c->bytes);
+            theirs = wio_schedule_scratch(s, c->bytes);
+        }
+        wio_schedule_recv(s, wio_to_rank(s, me + bit, c->root), theirs, c->bytes);
+        wio_schedule_fold(s, mine, theirs, sum, c->count);
+        wio_schedule_round(s);
+        mine = sum;
+    }
+    if (me != 0)
+        wio_schedule_send(s, wio_to_rank(s, me & (me - 1), c->root), mine, c->bytes);
+    else if (s->size == 1)
+        wio_schedule_copy(s, c->in, c->out, c->bytes);
+    wio_schedule_round(s);
+}
+
+/* For operators that do not commute: to rank 0, whose tree keeps the order, and on to the root.
+ * Cost that of the tree and alpha + n beta. */
+void wio_reduce_ordered(struct wio_schedule *s, const struct wio_collective *c)
+{
+    struct wio_collective part = *c;
+
+    part.root = 0;
+    if (s->rank == 0 && c->root != 0)
+        part.out = wio_schedule_scratch(s, c->bytes);
+    wio_reduce_binomial(s, &part);
+    if (c->root == 0)
+        return;
+    if (s->rank == 0)
+        wio_schedule_send(s, c->root, part.out, c->bytes);
+    else if (s->rank == c->root)
+        wio_schedule_recv(s, 0, c->out, c->bytes);
+    wio_schedule_round(s);
+}
+
+/* Up a binary tree over all processes: the "BT" of the WaitIO papers. Cost 2 ceil(log2 p) (alpha +
+ * n beta + n gamma). */
+void wio_reduce_binary(struct wio_schedule *s, const struct wio_collective *c)
+{
+    int64_t me = wio_from_root(s, s->rank, c->root);
+    const void *mine = c->in;
+    void *sum = me == 0 ? c->out : NULL, *theirs = NULL;
+
+    for (int64_t child = 2 * me + 1; child <= 2 * me + 2 && child < s->size; child++) {
+        if (theirs == NULL)
+            theirs = wio_schedule_scratch(s, c->bytes);
+        if (sum == NULL)
+            sum = wio_schedule_scratch(s, c->bytes);
+        wio_schedule_recv(s, wio_to_rank(s, child, c->root), theirs, c->bytes);
+        wio_schedule_fold(s, mine, theirs, sum, c->count);
+        wio_schedule_round(s);
+        mine = sum;
+    }
+    if (me != 0)
+        wio_schedule_send(s, wio_to_rank(s, (me - 1) / 2, c->root), mine, c->bytes);
+    else
+        wio_schedule_copy(s, mine, c->out, c->bytes);
+    wio_schedule_round(s);
+}
+
+/* Up a chain in segments of m bytes: while one is folded in, the one before it moves on. Cost
+ * (p - 2 + n/m) (alpha + m beta + m gamma). */
+void wio_reduce_chain(struct wio_schedule *s, const struct wio_collective *c)
+{
+    int me = wio_from_root(s, s->rank, c->root);
+    bool last = me == s->size - 1;
+    size_t size = s->fold.type->size;
+    size_t each = size > SEGMENT ? 1 : SEGMENT / size; /* elements of a segment */
+    size_t segments = (c->count + each - 1) / each;
+    const char *in = c->in;
+    char *sum = me == 0 ? c->out : last ? NULL : wio_schedule_scratch(s, c->bytes);
+    char *theirs = last ? NULL : wio_schedule_scratch(s, c->bytes);
+
+    if (s->size == 1) {
+        wio_schedule_copy(s, c->in, c->out, c->bytes);
+        wio_schedule_round(s);
+        return;
+    }
+    for (size_t i = 0; i < segments + !last; i++) {
+        size_t at = i * each, n = c->count - at < each ? c->count - at : each;
+        size_t before = last ? at : at - each;
+        size_t m = c->count - before < each ? c->count - before : each;
+        if (me > 0 && (last || i > 0))
+            wio_schedule_send(s, wio_to_rank(s, me - 1, c->root),
+                              (last ? in : (const char *)sum) + before * size, m * size);
+        if (!last && i < segments) {
+            wio_schedule_recv(s, wio_to_rank(s, me + 1, c->root), theirs + at * size, n * size);
+            wio_schedule_fold(s, in + at * size, theirs + at * size, sum + at * size, n);
+        }
+        wio_schedule_round(s);
+    }
+}
+
+/* Reduce-scatter by recursive halving, then everybody gives its part to the root [Rab]. Cost
+ * (log2 p + p) alpha + 2 n beta + n gamma. */
+void wio_reduce_rabenseifner(struct wio_schedule *s, const struct wio_collective *c)
+{
+    struct wio_positions p = wio_positions(s);
+    size_t *edge = wio_even_edges(s, &p, c->count);
+    char *sum = s->rank == c->root ? c->out : wio_schedule_scratch(s, c->bytes);
+
+    wio_halve(s, &p, edge, c->in, sum);
+    if (s->error != 0)
+        return;
+    if (s->rank != c->root && p.mine >= 0)
+        wio_schedule_send(s, c->root, sum + edge[p.mine], edge[p.mine + 1] - edge[p.mine]);
+    for (int i = 0; s->rank == c->root && i < p.power; i++)
+        if (i != p.mine)
+            wio_schedule_recv(s, wio_position_rank(&p, i), sum + edge[i], edge[i + 1] - edge[i]);
+    wio_schedule_round(s);
+}

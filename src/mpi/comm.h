@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file comm.h
+ * What the conversion library knows of a communicator beyond its group: the message space of its
+ * collectives, its shape (which members belong to which PB), and how many communicators and
+ * non-blocking collectives have been made from it. Kept with the group (upper), made on first use.
+ */
+#ifndef WIO_MPI_COMM_H
+#define WIO_MPI_COMM_H
+
+#include "group/group.h"
+#include "waitio_mpi.h"
+
+/** Which members stand where. PBs are numbered in the order in which they first appear. */
+struct wio_topology {
+    int npb;
+    const int *pb;    /**< by rank: number of its PB */
+    const int *first; /**< by PB: its lowest rank */
+    bool runs;        /**< the members of every PB have consecutive ranks */
+};
+
+enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
+
+struct wio_comm {
+    int refs;                 /**< the group and schedules under way; changed atomically */
+    bool own;                 /**< made by this library: no other group has its space */
+    struct waitio_group twin; /**< the same members in the collectives' message space */
+    int rank, size;
+    struct wio_topology topo;
+    uint32_t count[WIO_COUNTS]; /**< read when own */
+};
+
+/** State of @p comm, of which this process must be a member.
+ *  @return 0; GROUP, RANK when it is no member, NOMEM */
+int wio_comm_get(WAITIO_MPI_Comm comm, struct wio_comm **out);
+void wio_comm_hold(struct wio_comm *c);
+void wio_comm_release(struct wio_comm *c);
+
+/**
+ * How often this was asked before for the message space of @p comm. All members ask in the same
+ * order, because MPI makes collective calls ordered, so they agree without communication.
+ */
+int wio_comm_next(struct wio_comm *c, WAITIO_MPI_Comm comm, enum wio_comm_count what,
+                  uint32_t *number);
+/** The same for any 64-bit key: kept until the universe ends. @return 0; NOMEM */
+int wio_count_next(uint64_t key, uint32_t *number);
+
+/**
+ * A communicator of given members (universe ranks; this process is one of them) with a message
+ * space that nobody else has. @return 0; ARG, NOMEM
+ */
+int wio_comm_make(const uint32_t *members, uint32_t n, uint64_t space, WAITIO_MPI_Comm *out);
+/** Universe ranks of all members, to be freed by the caller. NULL: no memory, text set. */
+uint32_t *wio_comm_members(const struct waitio_group *g);
+/** Communicators' states alive, for tests. */
+int wio_comm_alive(void);
+
+#endif /* WIO_MPI_COMM_H */

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators made from communicators. Every new one needs a message space that all its members
+ * know and nobody else has. It is a hash of the parent's space and of how many communicators were
+ * made from it before, a number on which the members agree because MPI makes these calls in one
+ * order everywhere; so dup, create and create_group communicate nothing, and split only what its
+ * arguments are.
+ */
+#include "api/api.h"
+#include "mpi/coll.h"
+#include "mpi/comm.h"
+#include "mpi/comm/state.h"
+#include "os/os.h"
+
+#include <stdlib.h>
+
+/* Kinds of spaces. */
+enum { DUP = 0x64757000, SPLIT = 0x73706c00, CREATE = 0x63726500, BY_GROUP = 0x67727000 };
+
+/* The space of the next communicator made from @p comm. */
+static int next_space(struct wio_comm *c, WAITIO_MPI_Comm comm, uint64_t kind, uint64_t *space)
+{
+    uint32_t number = 0;
+    int rc = wio_comm_next(c, comm, WIO_COUNT_MADE, &number);
+
+    *space = wio_hash64(wio_hash64(comm->space, kind), number);
+    return rc;
+}
+
+static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
+{
+    struct wio_comm *c;
+    uint64_t space = 0;
+    uint32_t *members;
+    int rc = wio_comm_get(comm, &c);
+
+    if (rc == 0)
+        rc = next_space(c, comm, DUP, &space);
+    if (rc != 0)
+        return rc;
+    members = wio_comm_members(comm);
+    rc = members == NULL ? WAITIO_ERR_NOMEM : wio_comm_make(members, comm->size, space, out);
+    wio_os_free(members);
+    return rc;
+}
+
+int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
+{
+    int rc = out == NULL ? wio_fail(WAITIO_ERR_ARG, "the new communicator's argument is NULL")
+                         : make_dup(comm, out);
+
+    return wio_mpi_result("WAITIO_MPI_Comm_dup", rc);
+}
+
+/* ---- split ---- */
+
+struct choice {
+    int32_t color, key;
+};
+struct candidate {
+    int32_t key;
+    int rank;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Everybody of my colour, in order. */
+static int assemble(WAITIO_MPI_Comm comm, const struct choice *all, int color, uint64_t space,
+                    WAITIO_MPI_Comm *out)
+{
+    struct candidate *chosen = wio_os_alloc(comm->size * sizeof *chosen);
+    uint32_t *members = wio_os_alloc(comm->size * sizeof *members), n = 0;
+    int rc = 0;
+
+    if (chosen == NULL || members == NULL) {
+        rc = wio_fail(WAITIO_ERR_NOMEM, "no memory to split a communicator of %u", comm->size);
+    } else {
+        for (uint32_t i = 0; i < comm->size; i++)
+            if (all[i].color == color)
+                chosen[n++] = (struct candidate){all[i].key, (int)i};
+        qsort(chosen, n, sizeof *chosen, by_key);
+        for (uint32_t i = 0; i < n; i++)
+            members[i] = wio_group_member(comm, (uint32_t)chosen[i].rank);
+        rc = wio_comm_make(members, n, wio_hash64(space, (uint32_t)color), out);
+    }
+    wio_os_free(chosen);
+    wio_os_free(members);
+    return rc;
+}
+
+static int split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out)
+{
+    struct choice mine = {color, key}, *all = NULL;
+    struct wio_call call = {.kind = WIO_ALLGATHER,
+                            .send = {&mine, 2, WAITIO_MPI_INT},
+                            .recv = {NULL, 2, WAITIO_MPI_INT}};
+    struct wio_comm *c;
+    uint64_t space = 0;
+    int rc = out == NULL ? wio_fail(WAITIO_ERR_ARG, "the new communicator's argument is NULL")
+                         : wio_comm_get(comm, &c);
+
+    if (rc == 0 && color < 0 && color != WAITIO_MPI_UNDEFINED)
+        rc = wio_fail(WAITIO_ERR_ARG, "colour %d is neither >= 0 nor WAITIO_MPI_UNDEFINED", color);
+    if (rc == 0)
+        rc = next_space(c, comm, SPLIT, &space);
+    if (rc != 0)
+        return rc;
+    *out = WAITIO_MPI_COMM_NULL;
+    all = wio_os_alloc(comm->size * sizeof *all);
+    if (all == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory to split a communicator of %u", comm->size);
+    call.recv.buf = all;
+    rc = wio_coll_call(&call, comm, NULL);
+    if (rc == 0 && color != WAITIO_MPI_UNDEFINED)
+        rc = assemble(comm, all, color, space, out);
+    wio_os_free(all);
+    return rc;
+}
+
+int WAITIO_MPI_Comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out)
+{
+    return wio_mpi_result("WAITIO_MPI_Comm_split", split(comm, color, key, out));
+}
+
+/* The first entry of my host: one with several address lists has several. */
+static int host_color(const struct wio_table *t)
+{
+    uint64_t identity = t->host[t->ep[t->me].host].identity;
+    uint32_t i = 0;
+
+    while (t->host[i].identity != identity)
+        i++;
+    return (int)i;
+}
+
+/* Colours that the table of the universe knows. */
+static int natural_color(int type, int *color)
+{
+    struct wio_universe *u = wio_api_universe();
+    const struct wio_table *t = u == NULL ? NULL : wio_universe_table(u);
+
+    if (t == NULL)
+        return wio_last_code();
+    if (type == WAITIO_MPI_COMM_TYPE_SHARED)
+        *color = host_color(t);
+    else if (type == WAITIO_MPI_COMM_TYPE_PB)
+        *color = (int)wio_table_pb_of(t, t->me);
+    else if (type == WAITIO_MPI_UNDEFINED)
+        *color = WAITIO_MPI_UNDEFINED;
+    else
+        return wio_fail(WAITIO_ERR_ARG, "split type %d is unknown", type);
+    return 0;
+}
+
+int WAITIO_MPI_Comm_split_type(WAITIO_MPI_Comm comm, int type, int key, int info,
+                               WAITIO_MPI_Comm *out)
+{
+    int color = 0, rc = natural_color(type, &color);
+
+    (void)info;
+    return wio_mpi_result("WAITIO_MPI_Comm_split_type",
+                          rc != 0 ? rc : split(comm, color, key, out));
+}
+
+/* ---- from groups ---- */
+
+/* Members of @p group, all of which must be in @p comm; a space that depends on them. */
+static int from_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, uint64_t space,
+                      WAITIO_MPI_Comm *out)
+{
+    uint32_t *members;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < group->size; i++) {
+        uint32_t member = wio_group_member(group, i);
+        space = wio_hash64(space, member);
+        if (wio_group_rank_of(comm, member) < 0)
+            return wio_fail(WAITIO_ERR_GROUP, "member %u of the group is not in the communicator",
+                            i);
+    }
+    *out = WAITIO_MPI_COMM_NULL;
+    if (group->my_rank < 0)
+        return 0;
+    members = wio_comm_members(group);
+    rc = members == NULL ? WAITIO_ERR_NOMEM : wio_comm_make(members, group->size, space, out);
+    wio_os_free(members);
+    return rc;
+}
+
+static int check_group(WAITIO_MPI_Group group, const void *out)
+{
+    struct wio_universe *u = wio_api_universe();
+
+    if (u == NULL)
+        return wio_last_code();
+    if (out == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "the new communicator's argument is NULL");
+    return wio_group_check(u, group);
+}
+
+int WAITIO_MPI_Comm_create(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, WAITIO_MPI_Comm *out)
+{
+    struct wio_comm *c;
+    uint64_t space = 0;
+    int rc = check_group(group, out);
+
+    if (rc == 0)
+        rc = wio_comm_get(comm, &c);
+    if (rc == 0)
+        rc = next_space(c, comm, CREATE, &space);
+    if (rc == 0)
+        rc = from_group(comm, group, space, out);
+    return wio_mpi_result("WAITIO_MPI_Comm_create", rc);
+}
+
+/* Only the members call, so the parent's count cannot be used: theirs is kept by group and tag. */
+int WAITIO_MPI_Comm_create_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, int tag,
+                                 WAITIO_MPI_Comm *out)
+{
+    struct wio_comm *c;
+    uint64_t space = 0;
+    uint32_t number = 0;
+    int rc = check_group(group, out);
+
+    if (rc == 0)
+        rc = wio_comm_get(comm, &c);
+    if (rc == 0) {
+        space = wio_hash64(wio_hash64(comm->space, BY_GROUP), (uint32_t)tag);
+        for (uint32_t i = 0; i < group->size; i++)
+            space = wio_hash64(space, wio_group_member(group, i));
+        rc = wio_count_next(space, &number);
+    }
+    if (rc == 0)
+        rc = from_group(comm, group, wio_hash64(space, number), out);
+    return wio_mpi_result("WAITIO_MPI_Comm_create_group", rc);
+}

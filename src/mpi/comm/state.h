@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file state.h
+ * What the conversion library remembers about the default universe: Fortran handles, counts, the
+ * communicators it owns. A file-scope object of this layer (state.c), for the same reason as the
+ * default universe of api/: these calls have no argument that could carry it.
+ */
+#ifndef WIO_MPI_STATE_H
+#define WIO_MPI_STATE_H
+
+#include <pthread.h>
+
+#include "mpi/mpi.h"
+
+/** How often something was asked for under a key (see wio_count_next). */
+struct wio_mpi_count {
+    uint64_t key; /**< 0: free entry */
+    uint32_t next;
+};
+
+/** A Fortran handle is generation << 16 | index; a freed slot keeps its generation. */
+struct wio_mpi_slot {
+    WAITIO_MPI_Comm comm; /**< NULL: free */
+    uint16_t generation;  /**< 1 .. 32767 */
+};
+
+/** Communicators that exist without being made. */
+enum wio_mpi_constant { WIO_WORLD, WIO_SELF, WIO_EMPTY, WIO_CONSTANTS };
+
+struct wio_mpi_state {
+    pthread_mutex_t lock;        /**< guards everything below */
+    struct wio_mpi_count *count; /**< open addressing, a power of two entries */
+    size_t ncounts, cap_counts;
+    struct wio_mpi_slot *slot;
+    size_t nslots;
+    WAITIO_MPI_Comm constant[WIO_CONSTANTS];
+};
+
+extern struct wio_mpi_state wio_mpi_state;
+
+/** A communicator kept until finalize. */
+int wio_mpi_constant(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm);
+bool wio_mpi_is_constant(WAITIO_MPI_Comm comm);
+
+#endif /* WIO_MPI_STATE_H */

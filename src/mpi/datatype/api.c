@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Public calls about datatypes. */
+#include <limits.h>
+
+#include "mpi/datatype/derive.h"
+#include "mpi/mpi.h"
+
+/* End of a constructor: the new type gets its number. */
+static int named(const char *call, int rc, struct wio_mpi_type *t, WAITIO_MPI_Datatype *out)
+{
+    if (rc == 0 && out == NULL) {
+        wio_type_release(t);
+        rc = wio_fail(WAITIO_ERR_ARG, "the new type's argument is NULL");
+    }
+    return wio_mpi_result(call, rc != 0 ? rc : wio_type_name(t, out));
+}
+
+static int blocks(const char *call, struct wio_blocks b, bool pad, WAITIO_MPI_Datatype *out)
+{
+    struct wio_mpi_type *t = NULL;
+    const struct wio_mpi_type *old = b.types != NULL ? NULL : wio_mpi_type(b.type);
+    int rc = b.types == NULL && old == NULL ? WAITIO_ERR_ARG : 0;
+
+    if (old != NULL)
+        b.scale = wio_type_extent(old);
+    if (rc == 0)
+        rc = wio_derive_blocks(&b, pad, &t);
+    return named(call, rc, t, out);
+}
+
+static int vector(const char *call, int n, int length, int64_t stride, bool in_elements,
+                  WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    const struct wio_mpi_type *old = wio_mpi_type(type);
+    struct wio_mpi_type *t = NULL;
+    int rc = WAITIO_ERR_ARG;
+
+    if (old != NULL)
+        rc = wio_derive_vector(n, length, in_elements ? stride * wio_type_extent(old) : stride, old,
+                               &t);
+    return named(call, rc, t, out);
+}
+
+int WAITIO_MPI_Type_contiguous(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    return vector("WAITIO_MPI_Type_contiguous", count, 1, 1, true, type, out);
+}
+
+int WAITIO_MPI_Type_vector(int count, int length, int stride, WAITIO_MPI_Datatype type,
+                           WAITIO_MPI_Datatype *out)
+{
+    return vector("WAITIO_MPI_Type_vector", count, length, stride, true, type, out);
+}
+
+int WAITIO_MPI_Type_create_hvector(int count, int length, WAITIO_MPI_Aint stride,
+                                   WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    return vector("WAITIO_MPI_Type_create_hvector", count, length, stride, false, type, out);
+}
+
+int WAITIO_MPI_Type_hvector(int count, int length, WAITIO_MPI_Aint stride, WAITIO_MPI_Datatype type,
+                            WAITIO_MPI_Datatype *out)
+{
+    return vector("WAITIO_MPI_Type_hvector", count, length, stride, false, type, out);
+}
+
+int WAITIO_MPI_Type_indexed(int count, const int lengths[], const int places[],
+                            WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    struct wio_blocks b = {.n = count, .lengths = lengths, .places = places, .type = type};
+
+    return blocks("WAITIO_MPI_Type_indexed", b, false, out);
+}
+
+int WAITIO_MPI_Type_create_hindexed(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
+                                    WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    struct wio_blocks b = {.n = count, .lengths = lengths, .bytes = bytes, .type = type};
+
+    return blocks("WAITIO_MPI_Type_create_hindexed", b, false, out);
+}
+
+int WAITIO_MPI_Type_hindexed(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
+                             WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    return WAITIO_MPI_Type_create_hindexed(count, lengths, bytes, type, out);
+}
+
+int WAITIO_MPI_Type_create_indexed_block(int count, int length, const int places[],
+                                         WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    struct wio_blocks b = {.n = count, .length = length, .places = places, .type = type};
+
+    return blocks("WAITIO_MPI_Type_create_indexed_block", b, false, out);
+}
+
+int WAITIO_MPI_Type_create_hindexed_block(int count, int length, const WAITIO_MPI_Aint bytes[],
+                                          WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    struct wio_blocks b = {.n = count, .length = length, .bytes = bytes, .type = type};
+
+    return blocks("WAITIO_MPI_Type_create_hindexed_block", b, false, out);
+}
+
+int WAITIO_MPI_Type_create_struct(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
+                                  const WAITIO_MPI_Datatype types[], WAITIO_MPI_Datatype *out)
+{
+    static const WAITIO_MPI_Datatype none[1]; /* so that "no blocks" may come with NULL */
+    struct wio_blocks b = {
+        .n = count, .lengths = lengths, .bytes = bytes, .types = types != NULL ? types : none};
+
+    return blocks("WAITIO_MPI_Type_create_struct", b, true, out);
+}
+
+int WAITIO_MPI_Type_struct(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
+                           const WAITIO_MPI_Datatype types[], WAITIO_MPI_Datatype *out)
+{
+    return WAITIO_MPI_Type_create_struct(count, lengths, bytes, types, out);
+}
+
+int WAITIO_MPI_Type_create_subarray(int dims, const int sizes[], const int parts[],
+                                    const int starts[], int order, WAITIO_MPI_Datatype type,
+                                    WAITIO_MPI_Datatype *out)
+{
+    const struct wio_mpi_type *old = wio_mpi_type(type);
+    struct wio_mpi_type *t = NULL;
+    int rc = old == NULL ? WAITIO_ERR_ARG
+                         : wio_derive_subarray(dims, sizes, parts, starts, order, old, &t);
+
+    return named("WAITIO_MPI_Type_create_subarray", rc, t, out);
+}
+
+int WAITIO_MPI_Type_create_resized(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint lb,
+                                   WAITIO_MPI_Aint extent, WAITIO_MPI_Datatype *out)
+{
+    const struct wio_mpi_type *old = wio_mpi_type(type);
+    struct wio_mpi_type *t = NULL;
+    int rc = old == NULL ? WAITIO_ERR_ARG : wio_derive_resized(old, lb, extent, &t);
+
+    return named("WAITIO_MPI_Type_create_resized", rc, t, out);
+}
+
+int WAITIO_MPI_Type_dup(WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    const struct wio_mpi_type *old = wio_mpi_type(type);
+    struct wio_mpi_type *t = NULL;
+    int rc = old == NULL ? WAITIO_ERR_ARG : wio_derive_dup(old, &t);
+
+    return named("WAITIO_MPI_Type_dup", rc, t, out);
+}
+
+int WAITIO_MPI_Type_commit(WAITIO_MPI_Datatype *type)
+{
+    const struct wio_mpi_type *t = type == NULL ? NULL : wio_mpi_type(*type);
+    int rc = type == NULL ? wio_fail(WAITIO_ERR_ARG, "the type argument is NULL")
+             : t == NULL  ? WAITIO_ERR_ARG
+                          : 0;
+
+    if (rc == 0 && !t->committed)
+        ((struct wio_mpi_type *)(uintptr_t)t)->committed = true;
+    return wio_mpi_result("WAITIO_MPI_Type_commit", rc);
+}
+
+int WAITIO_MPI_Type_free(WAITIO_MPI_Datatype *type)
+{
+    int rc = type == NULL ? wio_fail(WAITIO_ERR_ARG, "the type argument is NULL")
+                          : wio_type_unname(*type);
+
+    if (rc == 0)
+        *type = WAITIO_MPI_DATATYPE_NULL;
+    return wio_mpi_result("WAITIO_MPI_Type_free", rc);
+}
+
+/* ---- questions ---- */
+
+int WAITIO_MPI_Type_size(WAITIO_MPI_Datatype type, int *size)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(type);
+
+    if (t == NULL)
+        return wio_mpi_result("WAITIO_MPI_Type_size", WAITIO_ERR_ARG);
+    *size = t->size > INT_MAX ? WAITIO_MPI_UNDEFINED : (int)t->size;
+    return 0;
+}
+
+int waitio_mpi_type_size(WAITIO_MPI_Datatype type, int *size)
+{
+    return WAITIO_MPI_Type_size(type, size);
+}
+
+static int bounds(const char *call, WAITIO_MPI_Datatype type, bool of_data, WAITIO_MPI_Aint *lb,
+                  WAITIO_MPI_Aint *extent)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(type);
+
+    if (t == NULL)
+        return wio_mpi_result(call, WAITIO_ERR_ARG);
+    if (lb != NULL)
+        *lb = of_data ? t->true_lb : t->lb;
+    if (extent != NULL)
+        *extent = of_data ? t->true_ub - t->true_lb : t->ub - t->lb;
+    return 0;
+}
+
+int WAITIO_MPI_Type_get_extent(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb,
+                               WAITIO_MPI_Aint *extent)
+{
+    return bounds("WAITIO_MPI_Type_get_extent", type, false, lb, extent);
+}
+
+int WAITIO_MPI_Type_get_true_extent(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb,
+                                    WAITIO_MPI_Aint *extent)
+{
+    return bounds("WAITIO_MPI_Type_get_true_extent", type, true, lb, extent);
+}
+
+int WAITIO_MPI_Type_extent(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *extent)
+{
+    return bounds("WAITIO_MPI_Type_extent", type, false, NULL, extent);
+}
+
+int WAITIO_MPI_Type_lb(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb)
+{
+    return bounds("WAITIO_MPI_Type_lb", type, false, lb, NULL);
+}
+
+int WAITIO_MPI_Type_ub(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *ub)
+{
+    WAITIO_MPI_Aint lb = 0;
+    int rc = bounds("WAITIO_MPI_Type_ub", type, false, &lb, ub);
+
+    if (rc == 0)
+        *ub += lb;
+    return rc;
+}
+
+int WAITIO_MPI_Get_address(const void *at, WAITIO_MPI_Aint *address)
+{
+    *address = (WAITIO_MPI_Aint)at;
+    return 0;
+}
+
+int WAITIO_MPI_Address(const void *at, WAITIO_MPI_Aint *address)
+{
+    return WAITIO_MPI_Get_address(at, address);
+}
+
+int wio_mpi_count_of(size_t bytes, const struct wio_mpi_type *t)
+{
+    if (t->size == 0)
+        return bytes == 0 ? 0 : WAITIO_MPI_UNDEFINED;
+    return bytes % t->size != 0 || bytes / t->size > INT_MAX ? WAITIO_MPI_UNDEFINED
+                                                             : (int)(bytes / t->size);
+}
+
+int wio_mpi_elements_of(size_t bytes, const struct wio_mpi_type *t)
+{
+    int64_t n = wio_type_elements(t, bytes);
+
+    return n < 0 || n > INT_MAX ? WAITIO_MPI_UNDEFINED : (int)n;
+}
+
+static int count_in(const char *call, const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type,
+                    int (*ask)(size_t, const struct wio_mpi_type *), int *count)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(type);
+
+    if (t == NULL)
+        return wio_mpi_result(call, WAITIO_ERR_ARG);
+    *count = ask(status->waitio_bytes, t);
+    return 0;
+}
+
+int WAITIO_MPI_Get_count(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int *count)
+{
+    return count_in("WAITIO_MPI_Get_count", status, type, wio_mpi_count_of, count);
+}
+
+int WAITIO_MPI_Get_elements(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int *count)
+{
+    return count_in("WAITIO_MPI_Get_elements", status, type, wio_mpi_elements_of, count);
+}
+
+/* ---- packing by hand ---- */
+
+/* What both directions check: the packed bytes lie in the buffer from @p at on. */
+static int part(int count, WAITIO_MPI_Datatype type, int room, const int *at,
+                const struct wio_mpi_type **t, size_t *n)
+{
+    int rc = wio_type_use(count, type, t);
+
+    if (rc != 0)
+        return rc;
+    *n = (size_t)count * (*t)->size;
+    if (at == NULL || *at < 0 || room < *at || *n > (size_t)(room - *at))
+        return wio_fail(WAITIO_ERR_TRUNCATE, "%zu bytes at position %d of a buffer of %d bytes", *n,
+                        at == NULL ? 0 : *at, room);
+    return 0;
+}
+
+int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *out, int room,
+                    int *position, WAITIO_MPI_Comm comm)
+{
+    const struct wio_mpi_type *t;
+    size_t n;
+    int rc = part(count, type, room, position, &t, &n);
+
+    (void)comm;
+    if (rc == 0) {
+        wio_type_pack(t, in, 0, n, (char *)out + *position);
+        *position += (int)n;
+    }
+    return wio_mpi_result("WAITIO_MPI_Pack", rc);
+}
+
+int WAITIO_MPI_Unpack(const void *in, int room, int *position, void *out, int count,
+                      WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm)
+{
+    const struct wio_mpi_type *t;
+    size_t n;
+    int rc = part(count, type, room, position, &t, &n);
+
+    (void)comm;
+    if (rc == 0) {
+        wio_type_unpack(t, out, 0, n, (const char *)in + *position);
+        *position += (int)n;
+    }
+    return wio_mpi_result("WAITIO_MPI_Unpack", rc);
+}
+
+int WAITIO_MPI_Pack_size(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm, int *size)
+{
+    const struct wio_mpi_type *t;
+    int rc = wio_type_use(count, type, &t);
+
+    (void)comm;
+    if (rc == 0 && t->size > 0 && (size_t)count > INT_MAX / t->size)
+        rc = wio_fail(WAITIO_ERR_LIMIT, "%d elements of %zu bytes exceed an int", count, t->size);
+    if (rc == 0)
+        *size = count * (int)t->size;
+    return wio_mpi_result("WAITIO_MPI_Pack_size", rc);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Putting types together: blocks of known types become one list of runs, as short as it goes. */
+#include "mpi/datatype/type.h"
+#include "os/os.h"
+
+void wio_maker_init(struct wio_type_maker *m)
+{
+    *m = (struct wio_type_maker){.align = 1};
+}
+
+static bool same_element(const struct wio_run *a, const struct wio_run *b)
+{
+    return a->width == b->width && a->unit == b->unit;
+}
+
+/* Let the last run take @p r in: directly behind it, or as its next repetition. */
+static bool absorb(struct wio_run *last, const struct wio_run *r)
+{
+    int64_t bytes = (int64_t)(last->count * last->width);
+
+    if (!same_element(last, r) || r->repeat != 1)
+        return false;
+    if (last->repeat == 1 && r->at == last->at + bytes) {
+        last->count += r->count;
+        return true;
+    }
+    if (r->count != last->count)
+        return false;
+    if (last->repeat == 1) {
+        last->stride = r->at - last->at;
+        last->repeat = 2;
+        return true;
+    }
+    if (r->at != last->at + (int64_t)last->repeat * last->stride)
+        return false;
+    last->repeat++;
+    return true;
+}
+
+static void put(struct wio_type_maker *m, struct wio_run r)
+{
+    if (m->error != 0 || (m->nruns > 0 && absorb(&m->run[m->nruns - 1], &r)))
+        return;
+    if (m->nruns == m->cap) {
+        size_t cap = m->cap == 0 ? 4 : 2 * m->cap;
+        struct wio_run *at = wio_os_realloc(m->run, cap * sizeof *at);
+        if (at == NULL) {
+            m->error = wio_fail(WAITIO_ERR_NOMEM, "no memory for a type of %zu pieces", cap);
+            return;
+        }
+        m->run = at;
+        m->cap = cap;
+    }
+    m->run[m->nruns++] = r;
+}
+
+static void put_elements(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at,
+                         size_t count)
+{
+    int64_t extent = wio_type_extent(t);
+    struct wio_run r = t->nruns == 1 ? t->run[0] : (struct wio_run){0};
+
+    r.at += at;
+    if (t->solid && t->nruns == 1) {
+        r.count *= count;
+        put(m, r);
+    } else if (t->nruns == 1 && r.repeat == 1 && count > 1) {
+        r.repeat = count;
+        r.stride = extent;
+        put(m, r);
+    } else if (t->nruns == 1 && r.repeat > 1 && (int64_t)r.repeat * r.stride == extent) {
+        r.repeat *= count;
+        put(m, r);
+    } else {
+        for (size_t e = 0; e < count && m->error == 0; e++)
+            for (size_t i = 0; i < t->nruns; i++) {
+                r = t->run[i];
+                r.at += at + (int64_t)e * extent;
+                put(m, r);
+            }
+    }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Bounds that were set by hand stick: they alone count from now on. */
+static void put_set_bounds(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t low,
+                           int64_t high)
+{
+    bool is_lb = t->has_lb || t->id == WAITIO_MPI_LB, is_ub = t->has_ub || t->id == WAITIO_MPI_UB;
+
+    if (is_lb)
+        m->set_lb = m->has_lb ? least(m->set_lb, low) : low;
+    if (is_ub)
+        m->set_ub = m->has_ub ? most(m->set_ub, high) : high;
+    m->has_lb |= is_lb;
+    m->has_ub |= is_ub;
+}
+
+void wio_maker_add(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at, size_t count)
+{
+    int64_t reach, first, last, low, high;
+
+    if (count == 0)
+        return;
+    reach = (int64_t)(count - 1) * wio_type_extent(t);
+    first = at + least(0, reach);
+    last = at + most(0, reach);
+    low = first + t->lb;
+    high = last + t->ub;
+    put_set_bounds(m, t, low, high);
+    if (t->kind == WIO_KIND_MARK)
+        return;
+    m->lb = m->any ? least(m->lb, low) : low;
+    m->ub = m->any ? most(m->ub, high) : high;
+    m->any = true;
+    m->align = t->align > m->align ? t->align : m->align;
+    if (t->size == 0)
+        return;
+    m->true_lb = m->any_data ? least(m->true_lb, first + t->true_lb) : first + t->true_lb;
+    m->true_ub = m->any_data ? most(m->true_ub, last + t->true_ub) : last + t->true_ub;
+    m->any_data = true;
+    m->size += t->size * count;
+    m->nbasic += t->nbasic * count;
+    put_elements(m, t, at, count);
+}
+
+void wio_maker_pad(struct wio_type_maker *m)
+{
+    int64_t over = m->align > 1 ? (m->ub - m->lb) % m->align : 0;
+
+    if (over > 0)
+        m->ub += m->align - over;
+}
+
+/* In order and without holes: the packed form is the memory itself. */
+static bool is_solid(const struct wio_mpi_type *t)
+{
+    int64_t at = t->lb;
+
+    for (size_t i = 0; i < t->nruns; i++) {
+        const struct wio_run *r = &t->run[i];
+        if (r->at != at || r->repeat != 1)
+            return false;
+        at += (int64_t)(r->count * r->width);
+    }
+    return at == t->ub;
+}
+
+int wio_maker_finish(struct wio_type_maker *m, struct wio_mpi_type **out)
+{
+    size_t bytes = m->nruns * sizeof *m->run;
+    struct wio_mpi_type *t = NULL;
+
+    if (m->error == 0)
+        t = wio_os_alloc(sizeof *t + bytes); /* the runs follow */
+    if (t == NULL) {
+        int rc = m->error != 0 ? m->error : wio_fail(WAITIO_ERR_NOMEM, "no memory for a type");
+        wio_os_free(m->run);
+        return rc;
+    }
+    *t = (struct wio_mpi_type){.name = "derived type",
+                               .kind = WIO_KIND_DERIVED,
+                               .align = m->align,
+                               .has_lb = m->has_lb,
+                               .has_ub = m->has_ub,
+                               .size = m->size,
+                               .nbasic = m->nbasic,
+                               .lb = m->has_lb ? m->set_lb : m->lb,
+                               .ub = m->has_ub ? m->set_ub : m->ub,
+                               .true_lb = m->true_lb,
+                               .true_ub = m->true_ub,
+                               .nruns = m->nruns,
+                               .run = (const struct wio_run *)(t + 1),
+                               .refs = 1};
+    if (bytes > 0)
+        memcpy(t + 1, m->run, bytes);
+    t->solid = is_solid(t);
+    wio_os_free(m->run);
+    *out = t;
+    return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which type a number names, and how long a derived type lives. */
+#include "mpi/datatype/type.h"
+#include "mpi/names.h"
+#include "os/os.h"
+
+/* Types belong to the process, not to a universe: they may be made before joining. */
+static struct wio_names names = WIO_NAMES_INIT;
+
+const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id)
+{
+    const struct wio_mpi_type *type = NULL;
+
+    if (WIO_LIKELY(id > WAITIO_MPI_DEFTAG))
+        type = wio_mpi_type_row(id - WAITIO_MPI_DEFTAG - 1);
+    if (WIO_UNLIKELY(type == NULL))
+        type = wio_names_find(&names, id);
+    if (WIO_UNLIKELY(type == NULL))
+        wio_fail(WAITIO_ERR_ARG,
+                 "%d is not a datatype of the conversion library, or was freed (WAITIO_MPI_INT is "
+                 "%d; a constant of another MPI library does not work here)",
+                 id, WAITIO_MPI_INT);
+    return type;
+}
+
+int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(id);
+
+    if (WIO_UNLIKELY(t == NULL))
+        return WAITIO_ERR_ARG;
+    if (WIO_UNLIKELY(count < 0))
+        return wio_fail(WAITIO_ERR_ARG, "count %d of %s is negative", count, t->name);
+    if (WIO_UNLIKELY(!t->committed))
+        return wio_fail(WAITIO_ERR_ARG, "derived type %d is not committed: call Type_commit first",
+                        id);
+    *type = t;
+    return 0;
+}
+
+void wio_type_hold(const struct wio_mpi_type *t)
+{
+    if (t->kind == WIO_KIND_DERIVED)
+        __atomic_add_fetch(&((struct wio_mpi_type *)(uintptr_t)t)->refs, 1, __ATOMIC_RELAXED);
+}
+
+void wio_type_release(const struct wio_mpi_type *t)
+{
+    struct wio_mpi_type *mine = (struct wio_mpi_type *)(uintptr_t)t;
+
+    if (t != NULL && t->kind == WIO_KIND_DERIVED &&
+        __atomic_sub_fetch(&mine->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        wio_os_free(mine);
+}
+
+int wio_type_name(struct wio_mpi_type *t, WAITIO_MPI_Datatype *id)
+{
+    int rc = wio_names_add(&names, t, "derived type", &t->id);
+
+    if (rc == 0)
+        *id = t->id;
+    else
+        wio_type_release(t);
+    return rc;
+}
+
+int wio_type_unname(WAITIO_MPI_Datatype id)
+{
+    struct wio_mpi_type *t = wio_names_drop(&names, id);
+
+    if (t != NULL) {
+        wio_type_release(t);
+        return 0;
+    }
+    return wio_mpi_type(id) == NULL
+               ? WAITIO_ERR_ARG
+               : wio_fail(WAITIO_ERR_ARG, "%s is a basic type and cannot be freed",
+                          wio_mpi_type(id)->name);
+}
+
+size_t wio_type_named(void)
+{
+    return names.used;
+}

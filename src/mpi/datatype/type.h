@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file type.h
+ * Datatypes. A type is a list of runs: equal basic elements side by side, the whole repeated at a
+ * stride. A matrix column is one run, a struct of three members three. Packing walks the runs; most
+ * types are solid (no holes, in order) and need no packing at all.
+ *
+ * Basic types are a constant table; derived ones are reference-counted: an operation that was
+ * started with a type keeps it, whatever the program frees meanwhile.
+ */
+#ifndef WIO_TYPE_H
+#define WIO_TYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/base.h"
+#include "waitio_mpi.h"
+
+/** How the bytes of a basic element are interpreted by operators. */
+enum wio_mpi_kind {
+    WIO_KIND_I8,
+    WIO_KIND_I16,
+    WIO_KIND_I32,
+    WIO_KIND_I64,
+    WIO_KIND_U8,
+    WIO_KIND_U16,
+    WIO_KIND_U32,
+    WIO_KIND_U64,
+    WIO_KIND_F32,
+    WIO_KIND_F64,
+    WIO_KIND_F128,    /**< REAL16 */
+    WIO_KIND_FLONG,   /**< long double */
+    WIO_KIND_C32,     /**< complex of two F32 */
+    WIO_KIND_C64,     /**< complex of two F64 */
+    WIO_KIND_C128,    /**< complex of two F128 */
+    WIO_KIND_CLONG,   /**< complex of two FLONG */
+    WIO_KIND_BOOL,    /**< C _Bool */
+    WIO_KIND_LOGICAL, /**< Fortran logicals, 1 to 8 bytes */
+    WIO_KIND_LOGICAL1,
+    WIO_KIND_LOGICAL2,
+    WIO_KIND_LOGICAL8,
+    WIO_KIND_BYTE,    /**< uninterpreted: bitwise operators only */
+    WIO_KIND_TEXT,    /**< characters of Fortran, packed data: no operators */
+    WIO_KIND_F32_I32, /**< value and index, for MINLOC and MAXLOC */
+    WIO_KIND_F64_I32,
+    WIO_KIND_I64_I32,
+    WIO_KIND_I32_I32,
+    WIO_KIND_I16_I32,
+    WIO_KIND_FLONG_I32,
+    WIO_KIND_F32_F32,
+    WIO_KIND_F64_F64,
+    WIO_KIND_MARK, /**< MPI-1's LB and UB: a place, no data */
+    WIO_KIND_DERIVED,
+    WIO_KIND_COUNT
+};
+
+/** `count` elements of `width` bytes at `at`, `repeat` times, `stride` bytes apart. */
+struct wio_run {
+    int64_t at;
+    size_t count;
+    size_t repeat;  /**< at least 1 */
+    int64_t stride; /**< read when repeat > 1 */
+    uint16_t width; /**< bytes of one element */
+    uint16_t unit;  /**< bytes that change places together between byte orders; divides width */
+};
+
+struct wio_mpi_type {
+    WAITIO_MPI_Datatype id;
+    const char *name; /**< without the WAITIO_MPI_ prefix; "derived type" */
+    uint8_t kind;     /**< enum wio_mpi_kind */
+    uint8_t align;    /**< of the strictest member */
+    bool committed;
+    bool solid;               /**< any number of elements is one piece of bytes, beginning at lb */
+    bool has_lb, has_ub;      /**< bounds were set by hand and stick */
+    size_t size;              /**< bytes of data in one element */
+    size_t nbasic;            /**< basic elements in one element */
+    int64_t lb, ub;           /**< extent = ub - lb */
+    int64_t true_lb, true_ub; /**< of the data alone */
+    size_t nruns;
+    const struct wio_run *run;
+    int refs; /**< derived types only, changed atomically */
+};
+
+static inline int64_t wio_type_extent(const struct wio_mpi_type *t)
+{
+    return t->ub - t->lb;
+}
+
+/* ---- names (basic.c, handles.c) ---- */
+
+/** Type of a number, or NULL with the thread's error text set (ARG). The caller of a derived type
+ *  relies on the program not freeing it during the call; what outlives the call takes a reference.
+ */
+const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id);
+/** Row @p i of the basic types, NULL past the last. */
+const struct wio_mpi_type *wio_mpi_type_row(int i);
+/** The type of a communication call: committed, count not negative.
+ *  @return 0; ARG naming what is wrong */
+int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type);
+/** Take and give back a reference; basic types have none. */
+void wio_type_hold(const struct wio_mpi_type *t);
+void wio_type_release(const struct wio_mpi_type *t);
+/** Give a new type its number. @return 0; LIMIT, NOMEM (the type is freed) */
+int wio_type_name(struct wio_mpi_type *t, WAITIO_MPI_Datatype *id);
+/** The program's handle ends; operations under way keep the type. @return 0; ARG */
+int wio_type_unname(WAITIO_MPI_Datatype id);
+/** Derived types with a handle, for tests. */
+size_t wio_type_named(void);
+
+/* ---- making (flatten.c) ---- */
+
+/** A type being put together, block by block. */
+struct wio_type_maker {
+    struct wio_run *run;
+    size_t nruns, cap;
+    size_t size, nbasic;
+    int64_t lb, ub, true_lb, true_ub; /* of what was added */
+    int64_t set_lb, set_ub;           /* bounds set by hand in parts */
+    bool any, any_data, has_lb, has_ub;
+    uint8_t align;
+    int error;
+};
+void wio_maker_init(struct wio_type_maker *m);
+/** Add @p count elements of @p t, the first at byte @p at, each behind the other. */
+void wio_maker_add(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at,
+                   size_t count);
+/** Round the upper bound up to the strictest member's alignment, as C does for structures. */
+void wio_maker_pad(struct wio_type_maker *m);
+/** @param[out] out one reference. @return 0; NOMEM. The maker is empty afterwards. */
+int wio_maker_finish(struct wio_type_maker *m, struct wio_mpi_type **out);
+
+/* ---- packing (pack.c): the packed form is the data in type order without holes ---- */
+
+/** Copy bytes [offset, offset + n) of the packed form of elements at @p user to @p packed. */
+void wio_type_pack(const struct wio_mpi_type *t, const void *user, size_t offset, size_t n,
+                   void *packed);
+/** The reverse. */
+void wio_type_unpack(const struct wio_mpi_type *t, void *user, size_t offset, size_t n,
+                     const void *packed);
+/** Basic elements in the first @p bytes of the packed form, -1 when the last one is cut. */
+int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes);
+
+#endif /* WIO_TYPE_H */

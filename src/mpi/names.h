@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file names.h
+ * Numbers for things the program holds by an integer: derived types, user operators. A number is
+ * generation << 20 | WAITIO_MPI_DEFTAG | index, so that it carries the mark of all our numbers, is
+ * none of the constants (generation 0), and is recognised as stale once freed.
+ */
+#ifndef WIO_MPI_NAMES_H
+#define WIO_MPI_NAMES_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+struct wio_name {
+    void *thing; /* NULL: free */
+    uint32_t next_free;
+    uint16_t generation;
+};
+
+struct wio_names {
+    pthread_mutex_t lock;
+    struct wio_name *slot;
+    uint32_t n, free; /* free: first free slot + 1, 0 = none */
+    uint32_t used;
+};
+#define WIO_NAMES_INIT                                                                             \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                                          \
+    }
+
+/** @param what for the message. @return 0; LIMIT, NOMEM */
+int wio_names_add(struct wio_names *t, void *thing, const char *what, int *number);
+/** NULL when there is none of that number. */
+void *wio_names_find(struct wio_names *t, int number);
+/** Forget a number. @return what it named, or NULL */
+void *wio_names_drop(struct wio_names *t, int number);
+
+#endif /* WIO_MPI_NAMES_H */

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/request.h"
+
+#include "api/api.h"
+#include "mpi/mpi.h"
+#include "mpi/names.h"
+#include "os/os.h"
+
+/* First word of our own requests; no slot of the engine has this number. */
+enum { MARK = -1 };
+
+/** An operation of ours. */
+struct own {
+    waitio_req_t inner;      /* of the packed message */
+    struct wio_running *run; /* a collective, or NULL: a message of a type with holes */
+    const struct wio_mpi_type *type;
+    void *user;
+    char *packed;
+    size_t bytes;
+    int number;
+    bool sending, persistent, active;
+};
+
+static struct wio_names names = WIO_NAMES_INIT;
+
+static const waitio_req_t null_request = WAITIO_REQ_NULL;
+
+static bool is_null(const waitio_req_t *req)
+{
+    return req->opaque[0] == 0 && req->opaque[1] == 0 && req->opaque[2] == 0;
+}
+
+static bool is_own(const waitio_req_t *req)
+{
+    return req->opaque[0] == MARK;
+}
+
+/* The operation, or NULL with the text set. */
+static struct own *own_of(const waitio_req_t *req)
+{
+    struct own *o = wio_names_find(&names, req->opaque[1]);
+
+    if (o == NULL)
+        wio_fail(WAITIO_ERR_REQUEST, "the request was completed or freed already");
+    return o;
+}
+
+static void own_free(struct own *o)
+{
+    wio_names_drop(&names, o->number);
+    if (o->run != NULL) {
+        wio_run_free(o->run);
+        wio_os_free(o->run);
+    }
+    wio_type_release(o->type);
+    wio_os_free(o->packed);
+    wio_os_free(o);
+}
+
+static int own_new(waitio_req_t *req, struct own **out)
+{
+    struct own *o = wio_os_alloc(sizeof *o);
+    int rc = o == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory for another request")
+                       : wio_names_add(&names, o, "request", &o->number);
+
+    if (rc != 0) {
+        wio_os_free(o);
+        return rc;
+    }
+    *req = null_request;
+    req->opaque[0] = MARK;
+    req->opaque[1] = o->number;
+    *out = o;
+    return 0;
+}
+
+int wio_request_alive(void)
+{
+    return (int)names.used;
+}
+
+/* ---- starting ---- */
+
+static int start_bytes(const struct wio_message *m, void *at, size_t bytes, waitio_req_t *req)
+{
+    if (m->sending)
+        return (m->persistent ? waitio_send_init : waitio_isend)(m->comm, m->peer, at, bytes,
+                                                                 m->tag, req);
+    return (m->persistent ? waitio_recv_init : waitio_irecv)(m->comm, m->peer, at, bytes, m->tag,
+                                                             req);
+}
+
+static int start_packed(const struct wio_message *m, const struct wio_mpi_type *t, size_t bytes,
+                        waitio_req_t *req)
+{
+    struct own *o = NULL;
+    int rc = own_new(req, &o);
+
+    if (rc != 0)
+        return rc;
+    o->type = t;
+    wio_type_hold(t);
+    o->user = m->buf;
+    o->bytes = bytes;
+    o->sending = m->sending;
+    o->persistent = m->persistent;
+    o->active = !m->persistent;
+    o->packed = wio_os_realloc(NULL, bytes);
+    if (o->packed == NULL)
+        rc = wio_fail(WAITIO_ERR_NOMEM, "no memory to pack %zu bytes", bytes);
+    if (rc == 0 && o->active && o->sending)
+        wio_type_pack(t, o->user, 0, bytes, o->packed);
+    if (rc == 0)
+        rc = start_bytes(m, o->packed, bytes, &o->inner);
+    if (rc != 0) {
+        own_free(o);
+        *req = null_request;
+    }
+    return rc;
+}
+
+int wio_message_start(const struct wio_message *m, waitio_req_t *req)
+{
+    const struct wio_mpi_type *t = NULL;
+    int rc = wio_type_use(m->count, m->type, &t);
+    size_t bytes;
+
+    if (rc != 0)
+        return rc;
+    if (req == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "the request argument is NULL");
+    if (m->peer == WAITIO_MPI_PROC_NULL) {
+        *req = null_request;
+        return 0;
+    }
+    bytes = (size_t)m->count * t->size;
+    if (WIO_LIKELY(t->solid || bytes == 0))
+        return start_bytes(m, m->buf == NULL ? NULL : (char *)m->buf + t->lb, bytes, req);
+    return start_packed(m, t, bytes, req);
+}
+
+int wio_request_collective(struct wio_running *run, waitio_req_t *req)
+{
+    struct own *o = NULL;
+    int rc = own_new(req, &o);
+
+    if (rc != 0) {
+        wio_run_free(run);
+        wio_os_free(run);
+        return rc;
+    }
+    o->run = run;
+    o->active = true;
+    wio_run_start(run);
+    rc = run->error;
+    if (rc != 0) {
+        own_free(o);
+        *req = null_request;
+    }
+    return rc;
+}
+
+int wio_request_begin(waitio_req_t *req)
+{
+    struct own *o;
+    int rc;
+
+    if (req == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "the request argument is NULL");
+    if (is_null(req)) /* a persistent operation with nobody: starting it does nothing */
+        return 0;
+    if (!is_own(req))
+        return waitio_start(req);
+    o = own_of(req);
+    if (o == NULL)
+        return WAITIO_ERR_REQUEST;
+    if (!o->persistent)
+        return wio_fail(WAITIO_ERR_REQUEST, "start needs a request made by Send_init or Recv_init");
+    if (o->active)
+        return wio_fail(WAITIO_ERR_BUSY, "the persistent request is active already");
+    if (o->sending)
+        wio_type_pack(o->type, o->user, 0, o->bytes, o->packed);
+    rc = waitio_start(&o->inner);
+    o->active = rc == 0;
+    return rc;
+}
+
+/* ---- completion ---- */
+
+static const waitio_status_t empty = {.source = -1, .tag = -1};
+
+static void put(waitio_status_t *st, const waitio_status_t *value)
+{
+    if (st != NULL)
+        *st = *value;
+}
+
+/* Our operation is over: deliver, and end its handle unless it is persistent. */
+static int complete(struct own *o, int rc, const waitio_status_t *found, waitio_req_t *req)
+{
+    o->active = false;
+    if (o->run == NULL && !o->sending && !found->cancelled)
+        wio_type_unpack(o->type, o->user, 0, found->bytes, o->packed);
+    if (!o->persistent) {
+        own_free(o);
+        *req = null_request;
+    }
+    return rc;
+}
+
+/* Look, moving things on when @p poll. *idle: null, or persistent and not started. */
+static int peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
+{
+    struct wio_universe *u;
+    const struct own *o;
+
+    *done = *idle = true;
+    if (is_null(req))
+        return 0;
+    if (is_own(req)) {
+        o = own_of(req);
+        if (o == NULL)
+            return WAITIO_ERR_REQUEST;
+        *idle = !o->active;
+        if (!o->active)
+            return 0;
+        if (o->run != NULL) {
+            *done = wio_run_poll(o->run);
+            return 0;
+        }
+        req = &o->inner;
+    }
+    u = wio_api_universe();
+    if (u == NULL)
+        return wio_last_code();
+    *idle = wio_inactive(u, (const struct wio_handle *)(const void *)req->opaque);
+    return wio_peek(u, (const struct wio_handle *)(const void *)req->opaque, poll, done);
+}
+
+/* Sleep until one of the requests, or something that they may depend on, has moved. */
+static int sleep_on(int n, const waitio_req_t reqs[])
+{
+    struct wio_handle few[8] = {{0}}, *h = few;
+    int rc = 0;
+
+    if (n > (int)WIO_ARRAY_LEN(few))
+        h = wio_os_alloc((size_t)n * sizeof *h);
+    if (h == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory to wait for %d requests", n);
+    for (int i = 0; i < n; i++) {
+        const waitio_req_t *req = &reqs[i];
+        const struct own *o = is_own(req) ? wio_names_find(&names, req->opaque[1]) : NULL;
+        h[i] = (struct wio_handle){0};
+        if (o != NULL)
+            req = &o->inner; /* of a collective: null */
+        if (!is_own(req))
+            memcpy(&h[i], req->opaque, sizeof h[i]);
+    }
+    rc = wio_runs_wait(h, sizeof *h, n);
+    if (h != few)
+        wio_os_free(h);
+    return rc;
+}
+
+/* Wait for a message of the engine while collectives go on. */
+static int wait_plain(waitio_req_t *req, waitio_status_t *st)
+{
+    while (WIO_UNLIKELY(wio_runs_listed())) {
+        bool done, idle;
+        int rc;
+        wio_runs_move();
+        rc = peek(req, true, &done, &idle);
+        if (rc != 0 || done)
+            break;
+        rc = sleep_on(1, req);
+        if (rc != 0)
+            return rc;
+    }
+    return waitio_wait_status(req, st);
+}
+
+static int wait_own(waitio_req_t *req, waitio_status_t *st)
+{
+    struct own *o = own_of(req);
+    waitio_status_t found = empty;
+    int rc = 0;
+
+    if (o == NULL)
+        return WAITIO_ERR_REQUEST;
+    put(st, &empty);
+    if (!o->active)
+        return 0;
+    if (o->run == NULL) {
+        rc = wait_plain(&o->inner, &found);
+    } else {
+        while (rc == 0 && !wio_run_poll(o->run))
+            rc = wio_runs_wait(NULL, 0, 0);
+        rc = rc != 0 ? rc : o->run->error;
+    }
+    put(st, &found);
+    return complete(o, rc, &found, req);
+}
+
+int wio_request_wait(waitio_req_t *req, waitio_status_t *st)
+{
+    if (req != NULL && is_own(req))
+        return wait_own(req, st);
+    return req == NULL || is_null(req) ? waitio_wait_status(req, st) : wait_plain(req, st);
+}
+
+int wio_request_test(waitio_req_t *req, int *flag, waitio_status_t *st)
+{
+    bool done, idle;
+    int rc;
+
+    if (req == NULL || flag == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
+                        req == NULL ? "request" : "flag");
+    if (wio_runs_listed())
+        wio_runs_move();
+    rc = peek(req, true, &done, &idle);
+    *flag = rc == 0 && done;
+    return *flag ? wio_request_wait(req, st) : rc;
+}
+
+int wio_request_status(const waitio_req_t *req, int *flag)
+{
+    bool done, idle;
+    int rc = peek(req, true, &done, &idle);
+
+    *flag = rc == 0 && done;
+    return rc;
+}
+
+static bool plain(int n, const waitio_req_t reqs[])
+{
+    for (int i = 0; i < n; i++)
+        if (is_own(&reqs[i]))
+            return false;
+    return !wio_runs_listed();
+}
+
+static int check_array(int n, const void *reqs)
+{
+    if (n < 0 || (n > 0 && reqs == NULL))
+        return wio_fail(WAITIO_ERR_ARG, "%d requests%s", n,
+                        n < 0 ? ": a negative count" : ", but their array is NULL");
+    return 0;
+}
+
+int wio_request_waitall(int n, waitio_req_t reqs[], waitio_status_t st[])
+{
+    int first = check_array(n, reqs);
+
+    if (first != 0 || plain(n, reqs))
+        return first != 0 ? first : waitio_waitall(n, reqs, st);
+    for (int i = 0; i < n; i++) {
+        waitio_status_t one = empty;
+        int rc = wio_request_wait(&reqs[i], &one);
+        one.error = rc;
+        if (st != NULL)
+            st[i] = one;
+        if (first == 0)
+            first = rc;
+    }
+    return first;
+}
+
+int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t st[])
+{
+    int rc = check_array(n, reqs);
+
+    if (rc != 0 || plain(n, reqs))
+        return rc != 0 ? rc : waitio_testall(n, reqs, flag, st);
+    wio_runs_move();
+    *flag = 0;
+    for (int i = 0; i < n; i++) {
+        bool done, idle;
+        rc = peek(&reqs[i], i == 0, &done, &idle);
+        if (rc != 0 || !done)
+            return rc;
+    }
+    *flag = 1;
+    return wio_request_waitall(n, reqs, st);
+}
+
+/* The first request that is done. *index UNDEFINED: none is active. */
+static int look(int n, waitio_req_t reqs[], int *index, bool *found)
+{
+    int active = 0;
+
+    *found = false;
+    *index = WAITIO_UNDEFINED;
+    if (wio_runs_listed())
+        wio_runs_move();
+    for (int i = 0; i < n; i++) {
+        bool done, idle;
+        int rc = peek(&reqs[i], active == 0, &done, &idle);
+        if (rc != 0)
+            return rc;
+        if (idle)
+            continue;
+        active++;
+        if (done) {
+            *found = true;
+            *index = i;
+            return 0;
+        }
+    }
+    *found = active == 0;
+    return 0;
+}
+
+int wio_request_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_status_t *st)
+{
+    bool found = false;
+    int rc = check_array(n, reqs);
+
+    if (rc == 0)
+        rc = look(n, reqs, index, &found);
+    *flag = rc == 0 && found;
+    if (*flag && *index == WAITIO_UNDEFINED)
+        put(st, &empty);
+    return *flag && *index != WAITIO_UNDEFINED ? wio_request_wait(&reqs[*index], st) : rc;
+}
+
+int wio_request_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *st)
+{
+    int flag = 0, rc = check_array(n, reqs);
+
+    if (rc != 0 || plain(n, reqs))
+        return rc != 0 ? rc : waitio_waitany(n, reqs, index, st);
+    for (;;) {
+        rc = wio_request_testany(n, reqs, index, &flag, st);
+        if (rc == 0 && !flag)
+            rc = sleep_on(n, reqs);
+        if (rc != 0 || flag)
+            return rc;
+    }
+}
+
+/* Complete every request that is done. */
+static int sweep(int n, waitio_req_t reqs[], int *count, int indices[], waitio_status_t st[])
+{
+    int active = 0, got = 0, first = 0;
+
+    if (wio_runs_listed())
+        wio_runs_move();
+    for (int i = 0; i < n; i++) {
+        bool done, idle;
+        int rc = peek(&reqs[i], active == 0, &done, &idle);
+        if (rc != 0)
+            return rc;
+        if (idle)
+            continue;
+        active++;
+        if (!done)
+            continue;
+        rc = wio_request_wait(&reqs[i], st == NULL ? NULL : &st[got]);
+        if (st != NULL)
+            st[got].error = rc;
+        indices[got++] = i;
+        first = first == 0 ? rc : first;
+    }
+    *count = active == 0 ? WAITIO_UNDEFINED : got;
+    return first;
+}
+
+int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indices[],
+                     waitio_status_t st[])
+{
+    int rc = check_array(n, reqs);
+
+    while (rc == 0) {
+        rc = sweep(n, reqs, count, indices, st);
+        if (rc != 0 || !wait || *count != 0)
+            return rc;
+        rc = sleep_on(n, reqs);
+    }
+    return rc;
+}
+
+int wio_request_probe(WAITIO_MPI_Comm comm, int source, int tag, waitio_status_t *st)
+{
+    int rc = 0, flag = 0;
+
+    while (rc == 0 && wio_runs_listed()) {
+        wio_runs_move();
+        rc = waitio_iprobe(comm, source, tag, &flag, st);
+        if (rc != 0 || flag)
+            return rc;
+        wio_os_yield();
+    }
+    return rc != 0 ? rc : waitio_probe(comm, source, tag, st);
+}
+
+/* ---- ending early ---- */
+
+int wio_request_cancel(waitio_req_t *req)
+{
+    struct own *o;
+
+    if (req == NULL || !is_own(req))
+        return waitio_cancel(req);
+    o = own_of(req);
+    if (o == NULL)
+        return WAITIO_ERR_REQUEST;
+    if (o->run != NULL)
+        return wio_fail(WAITIO_ERR_UNSUPPORTED, "collectives cannot be cancelled");
+    return waitio_cancel(&o->inner);
+}
+
+/* MPI lets an active send go on by itself; what we still have to do for others needs us. */
+int wio_request_drop(waitio_req_t *req)
+{
+    struct own *o;
+    int rc = 0;
+
+    if (req == NULL || !is_own(req))
+        return req == NULL || !is_null(req) ? waitio_request_free(req) : 0;
+    o = own_of(req);
+    if (o == NULL)
+        return WAITIO_ERR_REQUEST;
+    if (o->run != NULL && o->active)
+        return wio_fail(WAITIO_ERR_UNSUPPORTED,
+                        "the request of an active collective cannot be freed: wait for it");
+    if (o->active)
+        rc = wait_plain(&o->inner, NULL);
+    if (o->persistent)
+        waitio_request_free(&o->inner);
+    own_free(o);
+    *req = null_request;
+    return rc;
+}

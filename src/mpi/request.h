@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file request.h
+ * Operations of the conversion library that are more than one message of the engine: messages of
+ * types with holes (packed before, unpacked after) and non-blocking collectives. The program holds
+ * them in the same WAITIO_MPI_Request as plain messages; a mark in it tells which is which.
+ *
+ * Whoever waits for anything here also moves the non-blocking collectives that are under way, as
+ * MPI requires: a process may wait for something that depends on them.
+ */
+#ifndef WIO_MPI_REQUEST_H
+#define WIO_MPI_REQUEST_H
+
+#include "mpi/run.h"
+#include "waitio.h"
+
+/** A send or receive as the program gave it. */
+struct wio_message {
+    void *buf; /**< not written to by sends */
+    int count;
+    WAITIO_MPI_Datatype type;
+    int peer, tag;
+    WAITIO_MPI_Comm comm;
+    bool sending, persistent;
+};
+
+/** Start a message, or make a persistent one. @return 0 or what is wrong with the arguments */
+int wio_message_start(const struct wio_message *m, waitio_req_t *req);
+/** Give a started collective to the program. @param run owned by the request afterwards, also on
+ *  failure. @return 0; NOMEM, LIMIT or its first error */
+int wio_request_collective(struct wio_running *run, waitio_req_t *req);
+
+/* As the functions of waitio.h, for both kinds of requests. Errors of the operation are returned.
+ */
+int wio_request_wait(waitio_req_t *req, waitio_status_t *st);
+int wio_request_test(waitio_req_t *req, int *flag, waitio_status_t *st);
+int wio_request_waitall(int n, waitio_req_t reqs[], waitio_status_t st[]);
+int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t st[]);
+int wio_request_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *st);
+int wio_request_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_status_t *st);
+/** Complete all that are done; wait for the first when @p wait. *count: how many, or UNDEFINED when
+ * all are null. @param indices,st @p n entries, filled from the beginning; st may be NULL */
+int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indices[],
+                     waitio_status_t st[]);
+/** Look without completing. */
+int wio_request_status(const waitio_req_t *req, int *flag);
+int wio_request_begin(waitio_req_t *req); /**< persistent ones */
+int wio_request_cancel(waitio_req_t *req);
+int wio_request_drop(waitio_req_t *req);
+/** Wait until a message can be received, moving collectives meanwhile. */
+int wio_request_probe(WAITIO_MPI_Comm comm, int source, int tag, waitio_status_t *st);
+/** Requests alive, for tests. */
+int wio_request_alive(void);
+
+#endif /* WIO_MPI_REQUEST_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file run.h
+ * Running schedules on messages of the engine, in the communicator's collective space. A run is
+ * moved by the thread that waits for it (blocking collectives), or stands in the list of runs that
+ * every waiting call moves (non-blocking ones).
+ */
+#ifndef WIO_MPI_RUN_H
+#define WIO_MPI_RUN_H
+
+#include "base/list.h"
+#include "mpi/schedule.h"
+#include "p2p/p2p.h"
+
+/** A message of the round that is under way. */
+struct wio_flight {
+    struct wio_handle handle;
+    size_t step;
+};
+enum { WIO_FLIGHTS_INSIDE = 8 }; /* enough for all trees and exchanges */
+
+struct wio_running {
+    struct wio_schedule s;
+    struct wio_comm *comm; /**< held */
+    int tag;
+    size_t first, end; /**< steps of the round under way */
+    struct wio_flight *flight;
+    struct wio_flight inside[WIO_FLIGHTS_INSIDE];
+    int nflights, cap;
+    int error;     /**< first failure; the run is then finished */
+    bool finished; /**< no buffer is in use any more */
+    bool listed;
+    struct wio_list node;
+};
+
+/** Write the schedule (run->s) before. @param comm is held until wio_run_free */
+void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag);
+void wio_run_free(struct wio_running *run);
+/** Run to the end. @return 0 or the first error. @blocking */
+int wio_run_now(struct wio_running *run);
+/** Start the first round and list the run: waiting calls move it on. */
+void wio_run_start(struct wio_running *run);
+/** Is a listed run finished? Moves all of them. It leaves the list when it is. */
+bool wio_run_poll(struct wio_running *run);
+
+/** Are runs listed? */
+bool wio_runs_listed(void);
+/** Move all listed runs as far as they go without waiting. */
+void wio_runs_move(void);
+/** Sleep until one of @p n handles (@p stride bytes apart) or a message of a listed run is done, or
+ *  a handle has become stale because another thread completed it. @return 0; NOMEM */
+int wio_runs_wait(const void *handles, size_t stride, int n);
+
+#endif /* WIO_MPI_RUN_H */
