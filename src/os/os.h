@@ -75,6 +75,7 @@ struct wio_os_tcp_info {
     int64_t last_data_recv_ns; /* time since data came */
     uint32_t rtt_us;
     uint32_t retransmits; /* of the oldest unacknowledged segment */
+    uint32_t probes;      /* unanswered questions for room in the peer's window */
 };
 int wio_os_tcp_info(int fd, struct wio_os_tcp_info *info);
 

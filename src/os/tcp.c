@@ -26,6 +26,7 @@ int wio_os_tcp_info(int fd, struct wio_os_tcp_info *info)
     info->last_data_recv_ns = (int64_t)ti.tcpi_last_data_recv * 1000000;
     info->rtt_us = ti.tcpi_rtt;
     info->retransmits = ti.tcpi_retransmits;
+    info->probes = ti.tcpi_probes;
     info->notsent = ti.tcpi_notsent_bytes;
     if (!KNOWS(len, tcpi_notsent_bytes)) { /* before Linux 4.6 */
         int queued = 0;

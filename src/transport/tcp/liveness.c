@@ -3,8 +3,8 @@
  * @file liveness.c
  * Timers: handshake deadlines, pauses before a dial, and the question whether the host of a peer
  * that owes acknowledgements still exists. A stopped or computing peer acknowledges (its kernel
- * does, also when its window is full); only a kernel that retransmits without any answer counts as
- * silence.
+ * does, also when its window is full); only a kernel that retransmits, or asks for room in the
+ * window, without any answer counts as silence.
  */
 #include "tcp.h"
 
@@ -43,7 +43,7 @@ static bool probe_link(struct tcp_link *l, int64_t now)
         l->silent_since = 0;
         return true;
     }
-    if (ti.unacked == 0 || ti.retransmits == 0) {
+    if ((ti.unacked == 0 || ti.retransmits == 0) && ti.probes == 0) {
         l->silent_since = 0;
         return false;
     }

@@ -123,7 +123,8 @@ def pull_while_pending(universe, net, pending, **env):
         x.ok(f"isend 1 0 {ry} 10 1 3")
         y.ok(f"irecv 1 0 {rx} 10 1")
         y.ok("wait 1 3")
-    if pending == "transfer":  # in the middle of one: far stops reading after a while
+    full = pending == "full"
+    if pending in ("transfer", "full"):  # in the middle of one: far stops reading after a while
         far.ok("irecv 1 0 0 400000000 1")
         far.ok("stopat rx_bytes 20000000")
         far.begin("wait 1 0")
@@ -132,7 +133,10 @@ def pull_while_pending(universe, net, pending, **env):
     a.begin("wait 1 0")
     if "400000000" in pending:
         far.stops()
-        far.resume()
+        if full:
+            time.sleep(1.0)  # the window is closed
+        else:
+            far.resume()
     else:
         time.sleep(0.5)
     pulled = time.monotonic()
@@ -150,8 +154,8 @@ def pull_while_pending(universe, net, pending, **env):
     return took
 
 
-PENDING = ["transfer", "isend 1 0 2 30000000 1 5", "irecv 1 0 2 100 1"]
-PENDING_IDS = ["transfer", "asked", "receive"]
+PENDING = ["transfer", "full", "isend 1 0 2 30000000 1 5", "irecv 1 0 2 100 1"]
+PENDING_IDS = ["transfer", "full", "asked", "receive"]
 
 
 @pytest.mark.parametrize("pending", PENDING, ids=PENDING_IDS)
@@ -160,7 +164,7 @@ def test_unreachable(universe, net, pending):
     error; others go on. Guards: without the probe of the host (liveness.c) the wait for a transfer
     never ends, without keepalive (sockopt.c) the two others."""
     took = pull_while_pending(universe, net, pending, WAITIO_CONNECT_TIMEOUT=4)
-    assert 2.5 < took < 8, f"noticed after {took:.1f} s"
+    assert 2.5 < took < 12, f"noticed after {took:.1f} s"
 
 
 @pytest.mark.slow

@@ -23,11 +23,12 @@ def wait_for(port):
 
 
 def all_exchange(cast):
-    """Everybody with everybody, after the groups are made."""
+    """Everybody with everybody, after the groups are made. The last one begins: whoever sends
+    first dials, and the crowd is at the first one's door."""
     for a in cast:
         a.ok("group 0 0")
     n = 0
-    for i, a in enumerate(cast):
+    for i, a in reversed(list(enumerate(cast))):
         for j, b in enumerate(cast):
             if i != j:
                 n += 1
