@@ -386,6 +386,18 @@ static bool submit_ctl(struct ctl *c)
     return rc >= 0;
 }
 
+/* It waited for this link: the credit in its header may be that of an older one. */
+static void refresh_credit(struct ctl *c)
+{
+    struct wio_credit *mine = &c->peer->credit;
+    struct wio_msg msg;
+    const char *why = NULL;
+    if (wio_msg_decode(c->tx.msg, 0, &msg, &why) != 0)
+        return; /* cannot be: we made it */
+    msg.credit = mine->announced = mine->granted;
+    wio_msg_encode(&msg, c->tx.msg);
+}
+
 static void flush_ctl(struct wio_universe *u, struct wio_peer *p)
 {
     (void)u;
@@ -394,6 +406,7 @@ static void flush_ctl(struct wio_universe *u, struct wio_peer *p)
         struct ctl *c = WIO_CONTAINER(n, struct ctl, node);
         wio_list_remove(n);
         c->tx.sent = 0;
+        refresh_credit(c);
         if (!submit_ctl(c)) {
             wio_list_push_front(&p->ctlq, n);
             return;
