@@ -237,6 +237,35 @@ static void test_peer_vanishes_any_time(void **state)
     }
 }
 
+/* A dialer that goes away after it was let in, before its first frame, leaves nothing behind: the
+ * same link is made again. Guard: a link that remembers the end of the first socket never reads the
+ * second. */
+static void test_dialer_gives_up(void **state)
+{
+    (void)state;
+    EACH_TRANSPORT(tr)
+    {
+        for (int steps = 0; steps < 16; steps++) {
+            struct world *w = world_open(world_new(tr, 2));
+            struct node *a = &w->node[0], *b = &w->node[1];
+            w->quiet_errors = true;
+            node_send(b, 0, 10, 0, false);
+            node_send(a, 1, 10, 0, false);
+            for (int i = 0; i < steps; i++)
+                node_drive(i % 2 ? a : b, WIO_PROGRESS_FULL);
+            node_kill(a);
+            node_open(w, 0); /* the same rank at another port */
+            node_start(w, 0);
+            a->peer[1].ep = NULL;
+            uint32_t before = b->peer[0].nin;
+            FOR_MS(w, 5);
+            node_send(a, 1, 10, 0, false);
+            UNTIL(w, b->peer[0].nin > before);
+            world_free(w);
+        }
+    }
+}
+
 /* A peer that does not move is slow, not dead: in the backlog, in the handshake, with full buffers.
  */
 static void test_stopped_peer_lives(void **state)
@@ -269,7 +298,7 @@ int main(void)
         CONFORM(test_close_with_data_in_flight), CONFORM(test_close_while_connecting),
         CONFORM(test_reconnect_while_closing),   CONFORM(test_abort),
         CONFORM(test_dead_peer_is_refused),      CONFORM(test_peer_vanishes_any_time),
-        CONFORM(test_stopped_peer_lives),
+        CONFORM(test_stopped_peer_lives),        CONFORM(test_dialer_gives_up),
     };
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);
 }

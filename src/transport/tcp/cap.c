@@ -18,7 +18,7 @@
 #define SILENT_TURN_NS 250000000LL /* ... or so long while its peer has not said a word */
 #define STALL_NS 50000000LL        /* nobody was served: links on their way out do not help */
 #define DIAL_TURN_NS 1000000000LL  /* a dial keeps its place so long without success */
-#define TICKET_NS 3000000000LL     /* a refused dialer that has not come again so long is gone */
+#define TICKET_NS 5000000000LL     /* a refused dialer that has not come again so long is gone */
 
 int wio_tcp_cap_of(const struct wio_config *cfg)
 {

@@ -30,6 +30,12 @@ int wio_tcp_conn_watch(struct tcp_conn *c)
     return rc;
 }
 
+static void inbound_left(struct tcp_iface *f)
+{
+    if (--f->ninbound <= TCP_STRANGERS_MAX / 2 && f->crowded)
+        wio_tcp_listen_watch(f, true);
+}
+
 void wio_tcp_conn_close(struct tcp_conn *c)
 {
     struct tcp_iface *f = c->iface;
@@ -42,7 +48,7 @@ void wio_tcp_conn_close(struct tcp_conn *c)
         wio_tcp_place_free(f);
     }
     if (c->link == NULL && wio_list_linked(&c->node))
-        f->ninbound--;
+        inbound_left(f);
     c->link = NULL;
     wio_list_remove(&c->node);
     wio_list_push(&f->grave, &c->node);

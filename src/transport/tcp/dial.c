@@ -114,13 +114,13 @@ static void give_up(struct tcp_link *l, int err)
 
 static int64_t backoff(uint32_t tries)
 {
-    return tries < 8 ? 1000000LL << tries : 250000000LL;
+    return tries < 10 ? 1000000LL << tries : 1000000000LL;
 }
 
 /* A peer without a place calls back: coming again is for what may get lost, and costs it time. */
 static int64_t busy_backoff(uint32_t tries)
 {
-    return tries < 10 ? 1000000LL << tries : 1000000000LL;
+    return tries < 6 ? 1000000LL << 2 * tries : 2000000000LL;
 }
 
 /* Every address was tried. */
@@ -272,8 +272,10 @@ void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what)
     bool refused = !connecting && c->auth.refused_by_peer;
     note(d, &c->addr, what);
     wio_tcp_conn_close(c);
-    if (refused && err == WAITIO_ERR_BUSY) {
+    if (refused && err == WAITIO_ERR_BUSY) { /* it lives: whatever happened before does not count */
         d->tried.len = 0;
+        d->drops = 0;
+        d->began = wio_os_now_ns();
         wio_tcp_dial_later(l, busy_backoff(d->busy));
         d->busy++;
         return;

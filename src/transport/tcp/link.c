@@ -268,6 +268,7 @@ int wio_tcp_link_adopt(struct tcp_link *l, struct tcp_conn *c)
     l->svc = TCP_SVC_READ;
     l->can_write = true;
     l->silent_since = 0;
+    l->eof = false; /* of an earlier socket */
     f->base.p.counters->links++;
     wio_tcp_make_ready(l);
     return 0;

@@ -3,14 +3,17 @@
  * @file listen.c
  * Listeners and the decision about proven dialers. Strangers cost at most TCP_STRANGERS_MAX slots
  * and ten seconds each; when all are taken the oldest silent one goes first, so that a flood of
- * idle connections never keeps members out.
+ * idle connections never keeps members out - but not before it had time to speak: members may be a
+ * flood themselves. Meanwhile the others wait in the kernel's queue.
  */
 #include <arpa/inet.h>
 
 #include "tcp.h"
 
 #define BACKLOG 4096
-#define ACCEPTS 64 /* per listener and round */
+#define ACCEPTS 64            /* per listener and round */
+#define SILENT_NS 30000000LL  /* a stranger that has said nothing keeps its slot so long ... */
+#define SPOKEN_NS 120000000LL /* ... and one that has, so long */
 
 /* ---- opening ---- */
 
@@ -139,6 +142,7 @@ void wio_tcp_listen_watch(struct tcp_iface *f, bool on)
     }
     f->listening = true;
     f->paused = !on;
+    f->crowded = false;
 }
 
 /* ---- who may come in ---- */
@@ -229,10 +233,35 @@ bool wio_tcp_shed_stranger(struct tcp_iface *f)
     return true;
 }
 
+/* A slot for one more stranger. @return false: all have come just now; listeners are silenced */
+static bool make_slot(struct tcp_iface *f)
+{
+    if (f->ninbound < TCP_STRANGERS_MAX)
+        return true;
+    int64_t now = wio_os_now_ns();
+    struct tcp_conn *victim = NULL;
+    WIO_LIST_FOR(it, &f->inbound)
+    {
+        struct tcp_conn *c = WIO_CONTAINER(it, struct tcp_conn, node);
+        int64_t age = now - (c->deadline - TCP_HANDSHAKE_NS);
+        if (age >= (c->spoke ? SPOKEN_NS : SILENT_NS) &&
+            (victim == NULL || (victim->spoke && !c->spoke)))
+            victim = c;
+    }
+    if (victim != NULL) {
+        f->base.p.counters->strangers++;
+        wio_tcp_conn_close(victim);
+        return true;
+    }
+    wio_tcp_listen_watch(f, false);
+    f->crowded = true;
+    f->resume_at = now + SILENT_NS;
+    wio_tcp_timer_at(f, f->resume_at);
+    return false;
+}
+
 static void inbound(struct tcp_iface *f, int fd, const union tcp_addr *from)
 {
-    if (f->ninbound >= TCP_STRANGERS_MAX)
-        (void)wio_tcp_shed_stranger(f);
     struct tcp_conn *c = wio_tcp_conn_new(f, fd, from);
     if (c == NULL) {
         wio_os_close(fd);
@@ -286,7 +315,7 @@ int wio_tcp_accept(struct tcp_iface *f, struct tcp_listener *ln)
 {
     int count = 0;
     bool again = false;
-    while (count < ACCEPTS && f->base.table != NULL) {
+    while (count < ACCEPTS && f->base.table != NULL && make_slot(f)) {
         struct sockaddr_storage ss;
         socklen_t len = sizeof ss;
         int fd = wio_os_accept(ln->fd, &ss, &len);

@@ -197,7 +197,8 @@ struct tcp_iface {
     int nlisteners;
     uint16_t port;
     bool listening; /* listeners are in the event sets */
-    bool paused;    /* ... but silenced: out of descriptors */
+    bool paused;    /* ... but silenced: out of descriptors, or */
+    bool crowded;   /* ... all slots for strangers are taken */
     bool stop;
     bool warned_fds, warned_cc;
     bool crc;
