@@ -608,6 +608,31 @@ static void confirmations_wait_for_a_new_link(void **unused)
     assert_int_equal(last_sent(WIO_OP_DONE)->msg.b, 33);
 }
 
+/* A control message that was made for the old link must not grant the old link's credit on the new
+ * one: the peer would send more than it may. */
+static void waiting_answers_carry_the_new_links_credit(void **unused)
+{
+    (void)unused;
+    u->credit_left = 1000;
+    fake_open(1, ROOM);
+    for (uint32_t i = 1; i <= 20; i++) { /* what is consumed is granted anew: the counter grows */
+        assert_int_equal(eager(1, i, 5, 1000, 1000), 0);
+        assert_done(irecv(1, 1000, 5), 0);
+    }
+    assert_int_equal(fake_message(1, envelope(WIO_OP_RTS, 21, 6, BIG, 44), NULL, 0), 0);
+    fake_state(1, WIO_EP_CLOSING, 0, WIO_BYE_CAP);
+    uint32_t old = u->peer[1]->credit.granted;
+    irecv(1, BIG, 6);
+    assert_null(last_sent(WIO_OP_CTS));
+    fake_state(1, WIO_EP_CLOSED, 0, WIO_BYE_CAP);
+    wio_progress(u, WIO_PROGRESS_FULL);
+    fake_state(1, WIO_EP_READY, 0, WIO_BYE_NONE);
+    wio_progress(u, WIO_PROGRESS_FULL);
+    assert_int_equal(last_sent(WIO_OP_CTS)->msg.b, 44);
+    assert_true(u->peer[1]->credit.granted < old);
+    assert_int_equal(last_sent(WIO_OP_CTS)->msg.credit, u->peer[1]->credit.granted);
+}
+
 static void a_confirmation_that_cannot_be_dialled_fails_the_peer(void **unused)
 {
     (void)unused;
@@ -942,6 +967,7 @@ int main(void)
         T(any_source_fails_when_nobody_is_left),
         T(nothing_is_said_to_the_dead),
         T(confirmations_wait_for_a_new_link),
+        T(waiting_answers_carry_the_new_links_credit),
         T(a_confirmation_that_cannot_be_dialled_fails_the_peer),
         T(data_for_a_receive_that_never_asked_is_refused),
         T(answers_that_fit_nothing_are_refused),
