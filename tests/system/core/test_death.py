@@ -400,6 +400,24 @@ def test_stopped_in_the_middle_of_a_transfer(universe, who):
     u.leave(a, b)
 
 
+def test_stopped_while_it_finalizes(universe):
+    """In the middle of its leaving: the other waits, takes what it has sent, and both end."""
+    u = universe(WAITIO_CONNECT_TIMEOUT=1, WAITIO_LINGER=30)
+    s, v = u.actors([1, 1])
+    contact(s, 0, v, 1)
+    v.ok("isend 1 0 0 3000000 1 5")
+    v.begin("finalize")
+    v.silent(0.3)  # it is inside
+    v.stop()
+    s.ok("irecv 1 0 1 3000000 1")
+    s.begin("wait 1 5")
+    s.silent(3.0)
+    v.resume()
+    assert s.was_ok(s.answer())[-1] == "-1"
+    v.was_ok(v.answer())
+    u.leave(s)
+
+
 def test_computing_is_not_dead(universe):
     """Without the library's attention, and without a service thread, for longer than anything
     waits."""

@@ -529,6 +529,36 @@ def test_master_killed_while_joining_and_started_again(universe):
     u.leave(a, b, c)
 
 
+def test_master_killed_while_joining_is_noticed(universe):
+    """Nobody takes its place: the others do not wait for their timeout."""
+    u = universe()
+    a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
+    a.begin("init 30")
+    b.begin("init 30")
+    b.silent(1.0)
+    died = a.kill()
+    b.failed("PEER", f"port {u.port}", "PB 0 rank 0", "PB 2", timeout=10)
+    assert b.seen_at - died < 2.0
+
+
+def test_master_stopped_while_joining(universe):
+    u = universe()
+    a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
+    a.begin("init 30")
+    b.begin("init 30")
+    b.silent(0.7)
+    a.stop()
+    c = u.process(2, 0, 1, 3, "actor")
+    c.begin("init 30")
+    c.silent(3.0)
+    b.silent(0.1)
+    a.resume()
+    for x in (a, b, c):
+        x.was_ok(x.answer(30))
+        x.ok("group 0 0")
+    u.leave(a, b, c)
+
+
 def test_stopped_while_joining(universe):
     u = universe()
     a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
