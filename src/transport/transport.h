@@ -119,8 +119,11 @@ struct wio_upcalls {
      */
     void (*on_state)(void *user, struct wio_ep *ep, uint32_t peer, enum wio_ep_state state, int err,
                      enum wio_bye_reason reason, const char *text);
-    /** Connection cap: may this READY ep be closed now? (p2p: no unfinished eager message in either
-     * direction, nothing pended.) Must not call back into the transport. */
+    /** Connection cap: is this READY ep idle? (p2p: no unfinished eager message in either
+     * direction, nothing pended.) Idle ones are closed first; a busy one may be closed too when it
+     * has had its turn and somebody waits, at the boundary of a message. Must not call back into
+     * the transport.
+     */
     bool (*on_may_close)(void *user, struct wio_ep *ep, uint32_t peer);
 };
 
