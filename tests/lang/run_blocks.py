@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Start programs as blocks of one universe, with environment variables by hand.
 
-run_blocks.py [--limit S] [--expect N] [--quiet-ok] COUNT PROGRAM [COUNT PROGRAM ...]
+run_blocks.py [--limit S] [--expect N] [--quiet-ok] [--algorithms I] COUNT PROGRAM [...]
 
 Each COUNT PROGRAM pair is one block of COUNT processes. Every process must end with status 0 (or
 N) and print `ok` (when 0 is expected) before the limit; otherwise all output is shown and the
-status is 1. The run has a home, a secret, a job id and a port of its own, all on 127.0.0.1.
+status is 1. With --algorithms every collective uses the I-th algorithm of its WAITIO_COLL_ variable
+(counted modulo their number; 0 is "auto"). The run has a home, a secret, a job id and a port of its
+own, all on 127.0.0.1.
 """
 
 import argparse
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -24,7 +27,17 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(blocks, home, log_dir):
+def forced(index):
+    """Every WAITIO_COLL_ variable set to its value number `index`, modulo how many it has."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(os.path.join(root, "spec", "config.toml"), encoding="utf-8") as table:
+        rows = re.findall(r'name = "(WAITIO_COLL_\w+)".*values = \[([^]]*)\]', table.read())
+    assert rows, "no WAITIO_COLL_ variables found"
+    values = {name: re.findall(r'"(\w+)"', text) for name, text in rows}
+    return {name: words[index % len(words)] for name, words in values.items()}
+
+
+def start(blocks, home, log_dir, algorithms):
     """Start every process of every block; return (name, process, log path) triples."""
     base = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "COUPLER_"))}
     base.update(
@@ -38,6 +51,7 @@ def start(blocks, home, log_dir):
     for name in ("WAITIO_COMM_TYPE", "WAITIO_LOG", "WAITIO_PROGRESS", "WAITIO_ERRORS"):
         if name in os.environ:
             base[name] = os.environ[name]
+    base.update(forced(algorithms))
     started = []
     for pbid, (count, program) in enumerate(blocks):
         for rank in range(count):
@@ -72,6 +86,7 @@ def main():
     parser.add_argument("--limit", type=float, default=60)
     parser.add_argument("--expect", type=int, default=0, help="exit status of every process")
     parser.add_argument("--quiet-ok", action="store_true", help="status 0 is enough, without `ok`")
+    parser.add_argument("--algorithms", type=int, default=0, help="force the collectives' I-th")
     parser.add_argument("blocks", nargs="+")
     args = parser.parse_args()
     pairs = list(zip(args.blocks[::2], args.blocks[1::2]))
@@ -81,7 +96,7 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory() as home:
         os.chmod(home, 0o700)
-        started = start(blocks, home, home)
+        started = start(blocks, home, home, args.algorithms)
         late = finish(started, time.monotonic() + args.limit)
         for name, process, path in started:
             with open(path, encoding="utf-8", errors="replace") as log:
