@@ -38,7 +38,7 @@ struct person {
     uint8_t universe[16];
     double seconds;
     uint16_t port_of_last;
-    volatile int leave; /* see crowd.stay */
+    volatile int leave; /* see crowd.stay; 2: and live on without */
 };
 
 /* What wt_service tells about itself. */
@@ -137,6 +137,8 @@ static inline void wt_join_here(struct crowd *c, struct person *me, int pbid, in
         while (c->stay && !me->leave)
             usleep(1000);
         wio_table_free(t);
+        while (me->leave == 2)
+            usleep(1000);
     }
     wio_log_close(&lg);
     me->done = 1;

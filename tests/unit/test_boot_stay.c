@@ -27,13 +27,6 @@ static void joined(struct crowd *c)
     usleep(50000);
 }
 
-static void leave(struct crowd *c, int i)
-{
-    c->p[i].leave = 1;
-    waitpid(c->p[i].pid, NULL, 0);
-    c->p[i].pid = 0;
-}
-
 static void as_long_as_the_last_process_of_a_host(void **state)
 {
     (void)state;
@@ -49,12 +42,14 @@ static void as_long_as_the_last_process_of_a_host(void **state)
         for (int i = 0; i < 4; i++) {
             assert_false(within(&c.serv->ended, 0.2));
             if (killed)
-                wt_kill(&c, i);
+                wt_kill(&c, 3 - i); /* the leader last */
             else
-                leave(&c, i);
+                c.p[i].leave = 2; /* the leader first; they leave the universe and live on */
         }
         assert_true(within(&c.serv->ended, 1));
         waitpid(s, NULL, 0);
+        for (int i = 0; i < 4 && !killed; i++)
+            wt_kill(&c, i);
         wt_end(&c);
     }
 }
@@ -122,6 +117,39 @@ static void a_leader_dies_before_it_has_acknowledged(void **state)
     wt_end(&c);
 }
 
+/* The follower's socket is full when both descriptors are sent. */
+static int no_room(enum wio_os_call call, int fd, size_t bytes)
+{
+    static int refused;
+    int domain = 0;
+    socklen_t n = sizeof domain;
+    return call == WIO_OS_SEND && bytes <= 2 * WIO_BOOT_HDR + 8 &&
+                   getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_UNIX &&
+                   refused++ < 3
+               ? -EAGAIN
+               : 0;
+}
+
+static void two_descriptors_wait_for_room(void **state)
+{
+    (void)state;
+    struct crowd c;
+    start(&c);
+    pid_t s = wt_service(&c, 30, 0);
+    wio_os_fault = no_room;
+    wt_start(&c, 0, 2, 0, 1, 10);
+    wio_os_fault = NULL;
+    wt_settle(0.2);
+    wt_start(&c, 1, 2, 0, 1, 10);
+    joined(&c);
+    wt_kill(&c, 0);
+    assert_false(within(&c.serv->ended, 0.2)); /* the follower got the right one */
+    wt_kill(&c, 1);
+    assert_true(within(&c.serv->ended, 1));
+    waitpid(s, NULL, 0);
+    wt_end(&c);
+}
+
 /* The child of a fork is no member. */
 static void a_fork_holds_nothing_once_it_knows(void **state)
 {
@@ -143,6 +171,7 @@ int main(void)
         cmocka_unit_test(as_long_as_the_last_process_of_a_host),
         cmocka_unit_test(one_connection_per_host),
         cmocka_unit_test(a_leader_dies_before_it_has_acknowledged),
+        cmocka_unit_test(two_descriptors_wait_for_room),
         cmocka_unit_test(a_fork_holds_nothing_once_it_knows),
     };
     if (getenv("WT_ONLY"))
