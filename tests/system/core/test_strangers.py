@@ -92,7 +92,7 @@ def test_at_a_member(universe, crowd):
 def test_slow_lorises(universe, crowd):
     """More of them than there are places, at both ports: members come in between. Where nobody
     needs their places they are gone all the same after 10 s. Guards: the choice who goes first
-    (make_room, wio_tcp_shed_stranger), the deadlines (housekeeping in server.c,
+    (make_room, make_slot), the deadlines (housekeeping in server.c,
     expire_strangers)."""
     joined = universe(WAITIO_COMM_TYPE="socket")
     x, y = joined.actors([1, 1])
