@@ -518,14 +518,20 @@ static int run_real(int n)
     return bad != 0;
 }
 
+static bool wants_virtual(int argc, char **argv)
+{
+    direct = strcmp(argv[1], "direct") == 0;
+    if (!direct && strcmp(argv[1], "virtual") != 0)
+        return false;
+    if (argc == 5 && atoi(argv[4]) > 0)
+        unpack_every = atoi(argv[4]);
+    return (argc == 4 || argc == 5) && atoi(argv[2]) > 0 && atoi(argv[3]) > 0;
+}
+
 int main(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    direct = argc > 1 && strcmp(argv[1], "direct") == 0;
-    if (argc == 5 && atoi(argv[4]) > 0)
-        unpack_every = atoi(argv[4]);
-    if ((argc == 4 || argc == 5) && (direct || strcmp(argv[1], "virtual") == 0) &&
-        atoi(argv[2]) > 0 && atoi(argv[3]) > 0)
+    if (argc > 1 && wants_virtual(argc, argv))
         return run_virtual(atoi(argv[2]), atoi(argv[3]));
     if (argc == 3 && strcmp(argv[1], "real") == 0 && atoi(argv[2]) > 1 && atoi(argv[2]) <= 4096)
         return run_real(atoi(argv[2]));

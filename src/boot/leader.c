@@ -82,6 +82,33 @@ static void at_deadline(struct leader *l, int64_t now)
     }
 }
 
+/* A connection that was closed earlier in the round may have no kind any more. */
+static void dispatch(struct leader *l, const struct epoll_event *ev)
+{
+    switch (*(const int *)ev->data.ptr) {
+    case LD_LISTENER:
+        wio_ld_down_accept(l);
+        break;
+    case LD_UP:
+        wio_ld_up_event(l, ev->events);
+        break;
+    case LD_PARENT:
+        wio_ld_parent_event(l, ev->events);
+        break;
+    case LD_RELAY:
+        wio_relay_accept(&l->relay);
+        break;
+    case LD_CHILD:
+        wio_relay_event(ev->data.ptr, ev->events);
+        break;
+    case LD_FOLLOWER:
+        wio_ld_down_event(ev->data.ptr, ev->events);
+        break;
+    default:
+        break;
+    }
+}
+
 static void one_round(struct leader *l)
 {
     struct epoll_event ev[ROUND_EVENTS];
@@ -99,21 +126,8 @@ static void one_round(struct leader *l)
         wio_os_epoll_wait(l->epfd, ev, ROUND_EVENTS, wio_join_sleep(times, WIO_ARRAY_LEN(times)));
     if (n < 0)
         wio_ld_fail(l, WAITIO_ERR_SYSTEM, "epoll_wait: %s", strerror(-n));
-    for (int i = 0; i < n && !l->have_table; i++) {
-        int *kind = ev[i].data.ptr;
-        if (*kind == LD_LISTENER)
-            wio_ld_down_accept(l);
-        else if (*kind == LD_UP)
-            wio_ld_up_event(l, ev[i].events);
-        else if (*kind == LD_PARENT)
-            wio_ld_parent_event(l, ev[i].events);
-        else if (*kind == LD_RELAY)
-            wio_relay_accept(&l->relay);
-        else if (*kind == LD_CHILD)
-            wio_relay_event(ev[i].data.ptr, ev[i].events);
-        else if (*kind == LD_FOLLOWER)
-            wio_ld_down_event(ev[i].data.ptr, ev[i].events);
-    }
+    for (int i = 0; i < n && !l->have_table; i++)
+        dispatch(l, &ev[i]);
     now = wio_os_now_ns();
     wio_ld_down_sweep(l, now);
     wio_relay_sweep(&l->relay, now);

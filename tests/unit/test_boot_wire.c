@@ -309,55 +309,76 @@ static uint32_t dice(uint32_t *s, uint32_t below)
     return (*s >> 8) % below;
 }
 
+static struct wio_tab_host many_h[MANY_HOSTS];
+static struct wio_tab_ep many_e[MANY];
+
+/* As in a real run: 24 processes a host, one after the other, only ports differ. */
+static void plain_universe(void)
+{
+    memset(many_h, 0, sizeof many_h);
+    for (uint32_t i = 0; i < MANY_HOSTS; i++) {
+        many_h[i] = (struct wio_tab_host){.identity = i * UINT64_C(0x9e3779b97f4a7c15), .naddr = 2};
+        many_h[i].addr[0] = (struct wio_tab_addr){4, 0, 16, 0, 0, {10, (uint8_t)i}};
+        many_h[i].addr[1] = (struct wio_tab_addr){4, 1, 8, 0, 0, {127, 0, 0, 1}};
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        many_e[i] = (struct wio_tab_ep){i / 24, (uint16_t)(i * 7919 + 1), 3, 0};
+}
+
+static void random_universe(uint32_t *seed)
+{
+    memset(many_h, 0, sizeof many_h);
+    for (uint32_t i = 0; i < MANY_HOSTS; i++) {
+        many_h[i].identity = dice(seed, 1u << 24);
+        many_h[i].naddr = dice(seed, WIO_HOST_ADDRS + 1);
+        for (uint32_t a = 0; a < many_h[i].naddr; a++)
+            many_h[i].addr[a] = (struct wio_tab_addr){(uint8_t)(dice(seed, 2) ? 4 : 6), 0, 16, 0, 0,
+                                                      {10, (uint8_t)dice(seed, 2)}};
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        many_e[i] = (struct wio_tab_ep){dice(seed, 3) ? i / 24 : dice(seed, MANY_HOSTS),
+                                        (uint16_t)dice(seed, 2), (uint16_t)dice(seed, 2),
+                                        dice(seed, 9) ? 0 : *seed};
+}
+
+/* Pack, unpack, compare. @return bytes on the way */
+static size_t there_and_back(uint8_t *room)
+{
+    struct wio_pack k;
+    struct wio_table *t;
+    struct wio_image_head head = {.universe = "u", .npb = 1, .nhosts = MANY_HOSTS, .size = MANY};
+    wio_pack_begin(&k, room, &head);
+    wio_pack_block(&k, MANY);
+    for (uint32_t i = 0; i < MANY_HOSTS; i++)
+        wio_pack_host(&k, &many_h[i]);
+    for (uint32_t i = 0; i < MANY; i++)
+        wio_pack_ep(&k, &many_e[i]);
+    size_t n = wio_pack_end(&k);
+    assert_true(n <= wio_pack_bound(1, MANY_HOSTS, MANY));
+    assert_int_equal(wio_unpack_head(room, n, &head), 0);
+    uint8_t *im = calloc(1, (size_t)head.bytes);
+    assert_int_equal(wio_unpack(room, n, &head, im), 0);
+    assert_int_equal(wio_table_open(im, (size_t)head.bytes, false, 0, 0, &t), 0);
+    for (uint32_t i = 0; i < MANY_HOSTS; i++)
+        assert_true(wio_boot_host_equal(&t->host[i], &many_h[i]));
+    assert_memory_equal(t->ep, many_e, sizeof many_e);
+    wio_table_free(t);
+    return n;
+}
+
 /* Anything goes in and comes out again; and what is common costs little. */
 static void random_tables(void **state)
 {
     (void)state;
-    static struct wio_tab_host h[MANY_HOSTS];
-    static struct wio_tab_ep e[MANY];
     uint8_t *room = malloc(wio_pack_bound(1, MANY_HOSTS, MANY));
     uint32_t seed = 5;
+    plain_universe();
+    /* 48, a block, 10 + 7 a host and 7 more, 2 an endpoint, 4 bytes a host, caps once */
+    assert_int_equal(there_and_back(room),
+                     48 + 4 + 17 * MANY_HOSTS + 7 + 2 * MANY + 4 * MANY_HOSTS + 2);
     for (int round = 0; round < 40; round++) {
-        bool plain = round == 0; /* 24 processes a host, one after the other, only ports differ */
-        struct wio_pack k;
-        struct wio_image_head head = {
-            .universe = "u", .npb = 1, .nhosts = MANY_HOSTS, .size = MANY};
-        memset(h, 0, sizeof h);
-        for (uint32_t i = 0; i < MANY_HOSTS; i++) {
-            h[i].identity = dice(&seed, 1u << 24);
-            h[i].naddr = plain ? 2 : dice(&seed, WIO_HOST_ADDRS + 1);
-            for (uint32_t a = 0; a < h[i].naddr; a++)
-                h[i].addr[a] = (struct wio_tab_addr){
-                    (uint8_t)(plain || dice(&seed, 2) ? 4 : 6),           0, 16, 0, 0,
-                    {10, (uint8_t)(a == 0 && plain ? i : dice(&seed, 2))}};
-            if (plain)
-                h[i].addr[1] = (struct wio_tab_addr){4, 1, 8, 0, 0, {127, 0, 0, 1}};
-        }
-        for (uint32_t i = 0; i < MANY; i++)
-            e[i] = plain ? (struct wio_tab_ep){i / 24, (uint16_t)(i * 7919 + 1), 3, 0}
-                         : (struct wio_tab_ep){dice(&seed, 3) ? i / 24 : dice(&seed, MANY_HOSTS),
-                                               (uint16_t)dice(&seed, 2), (uint16_t)dice(&seed, 2),
-                                               dice(&seed, 9) ? 0 : seed};
-        wio_pack_begin(&k, room, &head);
-        wio_pack_block(&k, MANY);
-        for (uint32_t i = 0; i < MANY_HOSTS; i++)
-            wio_pack_host(&k, &h[i]);
-        for (uint32_t i = 0; i < MANY; i++)
-            wio_pack_ep(&k, &e[i]);
-        size_t n = wio_pack_end(&k);
-        assert_true(n <= wio_pack_bound(1, MANY_HOSTS, MANY));
-        if (plain) /* 48, a block, 10 + 7 a host and 7 more, 2 an endpoint, 4 bytes a host, caps
-                      once */
-            assert_int_equal(n, 48 + 4 + 17 * MANY_HOSTS + 7 + 2 * MANY + 4 * MANY_HOSTS + 2);
-        assert_int_equal(wio_unpack_head(room, n, &head), 0);
-        uint8_t *im = calloc(1, (size_t)head.bytes);
-        struct wio_table *t;
-        assert_int_equal(wio_unpack(room, n, &head, im), 0);
-        assert_int_equal(wio_table_open(im, (size_t)head.bytes, false, 0, 0, &t), 0);
-        for (uint32_t i = 0; i < MANY_HOSTS; i++)
-            assert_true(wio_boot_host_equal(&t->host[i], &h[i]));
-        assert_memory_equal(t->ep, e, sizeof e);
-        wio_table_free(t);
+        random_universe(&seed);
+        there_and_back(room);
     }
     free(room);
 }
