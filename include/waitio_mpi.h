@@ -44,7 +44,7 @@ typedef void WAITIO_MPI_User_function(void *in, void *inout, int *length,
                                       WAITIO_MPI_Datatype *type);
 
 /** Fields as in MPI. The lower-case calls use the short form int[WAITIO_STATUS_SIZE] instead:
- *  source, tag, error, bytes (INT_MAX for 2 GiB and more). */
+ *  source, tag, error (WAITIO_ERR_CANCELLED: withdrawn), bytes (INT_MAX for 2 GiB and more). */
 typedef struct WAITIO_MPI_Status {
     int MPI_SOURCE;
     int MPI_TAG;

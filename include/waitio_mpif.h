@@ -34,6 +34,16 @@
       integer, parameter :: WAITIO_MPI_UNDEFINED=-1003
       integer, parameter :: WAITIO_MPI_PROC_NULL=-1004
 
+! These are places in memory: pass them as arguments, do not set them.
+      integer :: WAITIO_MPI_IN_PLACE
+      integer :: WAITIO_MPI_BOTTOM
+      integer :: WAITIO_MPI_STATUS_IGNORE(WAITIO_STATUS_SIZE)
+      integer :: WAITIO_MPI_STATUSES_IGNORE(WAITIO_STATUS_SIZE,1)
+      common /waitio_mpi_in_place/ WAITIO_MPI_IN_PLACE
+      common /waitio_mpi_bottom/ WAITIO_MPI_BOTTOM
+      common /waitio_mpi_status_ignore/ WAITIO_MPI_STATUS_IGNORE
+      common /waitio_mpi_statuses_ignore/ WAITIO_MPI_STATUSES_IGNORE
+
 ! Comparing, array orders, ways to split, thread levels.
       integer, parameter :: WAITIO_MPI_IDENT=0
       integer, parameter :: WAITIO_MPI_CONGRUENT=1

@@ -12,7 +12,7 @@ void wio_mpi_status_short(const waitio_status_t *st, int *out)
         return;
     out[0] = st->source;
     out[1] = st->tag;
-    out[2] = st->error;
+    out[2] = st->cancelled ? WAITIO_ERR_CANCELLED : st->error;
     out[3] = st->bytes > INT_MAX ? INT_MAX : (int)st->bytes;
 }
 

@@ -204,7 +204,7 @@ int WAITIO_MPI_Get_processor_name(char *name, int *length)
 {
     int rc = wio_os_hostname(name, WAITIO_MPI_MAX_PROCESSOR_NAME);
 
-    *length = rc == 0 ? (int)strlen(name) : 0;
+    *length = rc > 0 ? rc : 0;
     return wio_mpi_result("WAITIO_MPI_Get_processor_name", rc < 0 ? WAITIO_ERR_SYSTEM : 0);
 }
 

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fortran: start and end, communicators, ranks and sizes. */
+#include "mpi/fortran/fortran.h"
+
+void wio_fortran_result(const char *call, int code, fint *ierr)
+{
+    if (ierr != NULL)
+        *ierr = code;
+    else if (code < 0)
+        wio_mpi_die(call, code);
+}
+
+/* Variables of waitio_mpif.h whose addresses mean something; a program's common blocks of these
+ * names are the same storage. */
+#define MARKER(NAME, SIZE)                                                                         \
+    extern __attribute__((visibility("default"))) fint NAME[SIZE];                                 \
+    fint NAME[SIZE]
+MARKER(waitio_mpi_in_place_, 1);
+MARKER(waitio_mpi_bottom_, 1);
+MARKER(waitio_mpi_status_ignore_, WAITIO_STATUS_SIZE);
+MARKER(waitio_mpi_statuses_ignore_, WAITIO_STATUS_SIZE);
+
+void *wio_fortran_buffer(const void *buf)
+{
+    if (buf == waitio_mpi_in_place_)
+        return WAITIO_MPI_IN_PLACE;
+    return buf == waitio_mpi_bottom_ ? WAITIO_MPI_BOTTOM : (void *)(uintptr_t)buf;
+}
+
+fint *wio_fortran_status(fint *status)
+{
+    return status == waitio_mpi_status_ignore_ || status == waitio_mpi_statuses_ignore_ ? NULL
+                                                                                        : status;
+}
+
+int wio_fortran_comm(const char *call, const void *address, WAITIO_MPI_Comm *comm)
+{
+    int32_t handle;
+
+    memcpy(&handle, address, sizeof handle);
+    return wio_mpi_result(call, wio_mpi_handle_get(handle, comm));
+}
+
+int wio_fortran_put_comm(const char *call, WAITIO_MPI_Comm comm, void *address)
+{
+    int32_t handle = 0;
+    int rc = wio_mpi_handle_new(comm, &handle);
+
+    memcpy(address, &handle, sizeof handle);
+    return wio_mpi_result(call, rc);
+}
+
+WIO_FORTRAN(waitio_init_, (const fint *timeout, fint *ierr))
+{
+    wio_fortran_result("WAITIO_INIT", waitio_init(timeout != NULL ? *timeout : 0), ierr);
+}
+
+WIO_FORTRAN(waitio_finalize_, (fint * ierr))
+{
+    wio_mpi_state_reset();
+    wio_fortran_result("WAITIO_FINALIZE", waitio_finalize(), ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_finalize_f_, waitio_finalize_, (fint * ierr))
+
+/* ---- communicators ---- */
+
+WIO_FORTRAN(waitio_create_universe_, (void *comm, fint *ierr))
+{
+    WAITIO_MPI_Comm c = NULL;
+    int rc = waitio_create_universe(&c);
+
+    if (rc == 0)
+        rc = wio_fortran_put_comm("WAITIO_CREATE_UNIVERSE", c, comm);
+    wio_fortran_result("WAITIO_CREATE_UNIVERSE", rc, ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_create_universe_f_, waitio_create_universe_, (void *comm, fint *ierr))
+
+WIO_FORTRAN(waitio_create_universe_pbhead_, (void *comm, fint *ierr))
+{
+    WAITIO_MPI_Comm c = NULL;
+    int rc = waitio_create_universe_pbhead(&c);
+
+    if (rc == 0)
+        rc = wio_fortran_put_comm("WAITIO_CREATE_UNIVERSE_PBHEAD", c, comm);
+    wio_fortran_result("WAITIO_CREATE_UNIVERSE_PBHEAD", rc, ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_create_universe_pbhead_f_, waitio_create_universe_pbhead_,
+                 (void *comm, fint *ierr))
+
+WIO_FORTRAN(waitio_create_pbgroup_, (void *comm, const fint *pbid, fint *ierr))
+{
+    WAITIO_MPI_Comm c = NULL;
+    int rc = waitio_create_pbgroup(&c, *pbid);
+
+    if (rc == 0)
+        rc = wio_fortran_put_comm("WAITIO_CREATE_PBGROUP", c, comm);
+    wio_fortran_result("WAITIO_CREATE_PBGROUP", rc, ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_create_pbgroup_f_, waitio_create_pbgroup_,
+                 (void *comm, const fint *pbid, fint *ierr))
+
+/* A free of communicators and of groups. */
+static void free_handle(const char *call, void *comm, fint *ierr)
+{
+    WAITIO_MPI_Comm c = NULL;
+    int rc = wio_fortran_comm(call, comm, &c);
+
+    if (rc == 0)
+        rc = wio_mpi_result(call, wio_mpi_comm_free(&c));
+    if (rc == 0)
+        memset(comm, 0, sizeof(int32_t));
+    wio_fortran_result(call, rc, ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_group_free_, (void *group, fint *ierr))
+{
+    free_handle("WAITIO_MPI_GROUP_FREE", group, ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_comm_free_, (void *comm, fint *ierr))
+{
+    free_handle("WAITIO_MPI_COMM_FREE", comm, ierr);
+}
+
+/* ---- ranks and sizes ---- */
+
+typedef int (*query_fn)(WAITIO_MPI_Comm comm, int *value);
+
+static void query(const char *call, query_fn ask, const void *comm, fint *value, fint *ierr)
+{
+    WAITIO_MPI_Comm c = NULL;
+    int rc = wio_fortran_comm(call, comm, &c);
+
+    if (rc == 0)
+        rc = ask(c, value);
+    wio_fortran_result(call, rc, ierr);
+}
+
+WIO_FORTRAN(waitio_group_rank_, (const void *comm, fint *rank, fint *ierr))
+{
+    query("WAITIO_GROUP_RANK", waitio_group_rank, comm, rank, ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_group_rank_f_, waitio_group_rank_,
+                 (const void *comm, fint *rank, fint *ierr))
+
+WIO_FORTRAN(waitio_group_size_, (const void *comm, fint *size, fint *ierr))
+{
+    query("WAITIO_GROUP_SIZE", waitio_group_size, comm, size, ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_group_size_f_, waitio_group_size_,
+                 (const void *comm, fint *size, fint *ierr))
+
+WIO_FORTRAN(waitio_mpi_comm_rank_, (const void *comm, fint *rank, fint *ierr))
+{
+    query("WAITIO_MPI_COMM_RANK", waitio_mpi_comm_rank, comm, rank, ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_mpi_comm_rank_f_, waitio_mpi_comm_rank_,
+                 (const void *comm, fint *rank, fint *ierr))
+
+WIO_FORTRAN(waitio_mpi_comm_size_, (const void *comm, fint *size, fint *ierr))
+{
+    query("WAITIO_MPI_COMM_SIZE", waitio_mpi_comm_size, comm, size, ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_mpi_comm_size_f_, waitio_mpi_comm_size_,
+                 (const void *comm, fint *size, fint *ierr))
+
+WIO_FORTRAN(waitio_pb_rank_, (fint * pbid, fint *ierr))
+{
+    wio_fortran_result("WAITIO_PB_RANK", waitio_pb_rank(pbid), ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_pb_rank_f_, waitio_pb_rank_, (fint * pbid, fint *ierr))
+
+WIO_FORTRAN(waitio_pb_size_, (fint * npb, fint *ierr))
+{
+    wio_fortran_result("WAITIO_PB_SIZE", waitio_pb_size(npb), ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_pb_size_f_, waitio_pb_size_, (fint * npb, fint *ierr))
+
+WIO_FORTRAN(waitio_get_nprocs_, (fint * nprocs, fint *ierr))
+{
+    wio_fortran_result("WAITIO_GET_NPROCS", (waitio_get_nprocs)(nprocs), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_type_size_, (const fint *type, fint *size, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_TYPE_SIZE", waitio_mpi_type_size(*type, size), ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_mpi_type_size_f_, waitio_mpi_type_size_,
+                 (const fint *type, fint *size, fint *ierr))
+
+/* ---- MPI's start and end under their converted names ---- */
+
+WIO_FORTRAN(waitio_mpi_init_, (fint * ierr))
+{
+    wio_fortran_result("WAITIO_MPI_INIT", WAITIO_MPI_Init(NULL, NULL), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_init_thread_, (const fint *required, fint *provided, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_INIT_THREAD",
+                       WAITIO_MPI_Init_thread(NULL, NULL, *required, provided), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_initialized_, (fint * flag, fint *ierr))
+{
+    int value = 0, rc = WAITIO_MPI_Initialized(&value);
+
+    wio_fortran_logical(flag, value);
+    wio_fortran_result("WAITIO_MPI_INITIALIZED", rc, ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_finalized_, (fint * flag, fint *ierr))
+{
+    int value = 0, rc = WAITIO_MPI_Finalized(&value);
+
+    wio_fortran_logical(flag, value);
+    wio_fortran_result("WAITIO_MPI_FINALIZED", rc, ierr);
+}
+
+/* A C text into a character variable of @p room, blank-padded. */
+static void put_text(char *out, size_t room, const char *text)
+{
+    size_t n = strlen(text);
+
+    memset(out, ' ', room);
+    memcpy(out, text, n < room ? n : room);
+}
+
+/* The length of a character argument comes last, hidden. */
+WIO_FORTRAN(waitio_mpi_get_processor_name_, (char *name, fint *length, fint *ierr, size_t room))
+{
+    char text[WAITIO_MPI_MAX_PROCESSOR_NAME] = "";
+    int rc = WAITIO_MPI_Get_processor_name(text, length);
+
+    put_text(name, room, text);
+    wio_fortran_result("WAITIO_MPI_GET_PROCESSOR_NAME", rc, ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_error_string_,
+            (const fint *code, char *out, fint *length, fint *ierr, size_t room))
+{
+    char text[WAITIO_MPI_MAX_ERROR_STRING] = "";
+    int rc = WAITIO_MPI_Error_string(*code, text, length);
+
+    put_text(out, room, text);
+    wio_fortran_result("WAITIO_MPI_ERROR_STRING", rc, ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_finalize_, (fint * ierr))
+{
+    wio_fortran_result("WAITIO_MPI_FINALIZE", WAITIO_MPI_Finalize(), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_abort_, (const void *comm, const fint *code, fint *ierr))
+{
+    (void)comm;
+    (void)ierr;
+    WAITIO_MPI_Abort(NULL, *code);
+}
+
+__attribute__((visibility("default"))) double waitio_mpi_wtime_(void);
+double waitio_mpi_wtime_(void)
+{
+    return WAITIO_MPI_Wtime();
+}
+
+__attribute__((visibility("default"))) double waitio_mpi_wtick_(void);
+double waitio_mpi_wtick_(void)
+{
+    return WAITIO_MPI_Wtick();
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fortran: communicators from communicators, and groups. */
+#include "mpi/fortran/fortran.h"
+
+/* Hand a new communicator or group over. */
+static void made(const char *call, int rc, WAITIO_MPI_Comm c, void *out, fint *ierr)
+{
+    if (rc == 0)
+        rc = wio_fortran_put_comm(call, c, out);
+    wio_fortran_result(call, rc, ierr);
+}
+
+/* A procedure that makes one from `c`, the handle at comm. */
+#define MAKES(CALL, EXPRESSION)                                                                    \
+    do {                                                                                           \
+        WAITIO_MPI_Comm c = NULL, fresh = NULL;                                                    \
+        int rc = wio_fortran_comm(CALL, comm, &c);                                                 \
+        if (rc == 0)                                                                               \
+            rc = (EXPRESSION);                                                                     \
+        made(CALL, rc, fresh, out, ierr);                                                          \
+    } while (0)
+
+/* ... and from a second one, `d`, the handle at other. */
+#define MAKES_OF_TWO(CALL, EXPRESSION)                                                             \
+    do {                                                                                           \
+        WAITIO_MPI_Comm c = NULL, d = NULL, fresh = NULL;                                          \
+        int rc = wio_fortran_comm(CALL, comm, &c);                                                 \
+        if (rc == 0)                                                                               \
+            rc = wio_fortran_comm(CALL, other, &d);                                                \
+        if (rc == 0)                                                                               \
+            rc = (EXPRESSION);                                                                     \
+        made(CALL, rc, fresh, out, ierr);                                                          \
+    } while (0)
+
+/* An answer about two. */
+#define ASKS_TWO(CALL, EXPRESSION)                                                                 \
+    do {                                                                                           \
+        WAITIO_MPI_Comm c = NULL, d = NULL;                                                        \
+        int rc = wio_fortran_comm(CALL, comm, &c);                                                 \
+        if (rc == 0)                                                                               \
+            rc = wio_fortran_comm(CALL, other, &d);                                                \
+        if (rc == 0)                                                                               \
+            rc = (EXPRESSION);                                                                     \
+        wio_fortran_result(CALL, rc, ierr);                                                        \
+    } while (0)
+
+WIO_FORTRAN(waitio_mpi_comm_dup_, (const void *comm, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_COMM_DUP", WAITIO_MPI_Comm_dup(c, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_split_,
+            (const void *comm, const fint *color, const fint *key, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_COMM_SPLIT", WAITIO_MPI_Comm_split(c, *color, *key, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_split_type_, (const void *comm, const fint *type, const fint *key,
+                                          const fint *info, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_COMM_SPLIT_TYPE", WAITIO_MPI_Comm_split_type(c, *type, *key, *info, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_create_, (const void *comm, const void *other, void *out, fint *ierr))
+{
+    MAKES_OF_TWO("WAITIO_MPI_COMM_CREATE", WAITIO_MPI_Comm_create(c, d, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_create_group_,
+            (const void *comm, const void *other, const fint *tag, void *out, fint *ierr))
+{
+    MAKES_OF_TWO("WAITIO_MPI_COMM_CREATE_GROUP", WAITIO_MPI_Comm_create_group(c, d, *tag, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_compare_,
+            (const void *comm, const void *other, fint *result, fint *ierr))
+{
+    ASKS_TWO("WAITIO_MPI_COMM_COMPARE", WAITIO_MPI_Comm_compare(c, d, result));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_group_, (const void *comm, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_COMM_GROUP", WAITIO_MPI_Comm_group(c, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_group_size_, (const void *comm, fint *size, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_GROUP_SIZE", WAITIO_MPI_Group_size(c, size));
+}
+
+WIO_FORTRAN(waitio_mpi_group_rank_, (const void *comm, fint *rank, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_GROUP_RANK", WAITIO_MPI_Group_rank(c, rank));
+}
+
+WIO_FORTRAN(waitio_mpi_group_compare_,
+            (const void *comm, const void *other, fint *result, fint *ierr))
+{
+    ASKS_TWO("WAITIO_MPI_GROUP_COMPARE", WAITIO_MPI_Group_compare(c, d, result));
+}
+
+WIO_FORTRAN(waitio_mpi_group_translate_ranks_, (const void *comm, const fint *n, const fint *ranks,
+                                                const void *other, fint *out, fint *ierr))
+{
+    ASKS_TWO("WAITIO_MPI_GROUP_TRANSLATE_RANKS",
+             WAITIO_MPI_Group_translate_ranks(c, *n, ranks, d, out));
+}
+
+#define COMBINES(NAME, UPPER, FUNCTION)                                                            \
+    WIO_FORTRAN(NAME, (const void *comm, const void *other, void *out, fint *ierr))                \
+    {                                                                                              \
+        MAKES_OF_TWO(UPPER, FUNCTION(c, d, &fresh));                                               \
+    }
+COMBINES(waitio_mpi_group_union_, "WAITIO_MPI_GROUP_UNION", WAITIO_MPI_Group_union)
+COMBINES(waitio_mpi_group_intersection_, "WAITIO_MPI_GROUP_INTERSECTION",
+         WAITIO_MPI_Group_intersection)
+COMBINES(waitio_mpi_group_difference_, "WAITIO_MPI_GROUP_DIFFERENCE", WAITIO_MPI_Group_difference)
+
+#define CHOOSES(NAME, UPPER, FUNCTION)                                                             \
+    WIO_FORTRAN(NAME, (const void *comm, const fint *n, const fint *ranks, void *out, fint *ierr)) \
+    {                                                                                              \
+        MAKES(UPPER, FUNCTION(c, *n, ranks, &fresh));                                              \
+    }
+CHOOSES(waitio_mpi_group_incl_, "WAITIO_MPI_GROUP_INCL", WAITIO_MPI_Group_incl)
+CHOOSES(waitio_mpi_group_excl_, "WAITIO_MPI_GROUP_EXCL", WAITIO_MPI_Group_excl)
+
+#define CHOOSES_RANGES(NAME, UPPER, FUNCTION)                                                      \
+    WIO_FORTRAN(NAME, (const void *comm, const fint *n, fint ranges[][3], void *out, fint *ierr))  \
+    {                                                                                              \
+        MAKES(UPPER, FUNCTION(c, *n, ranges, &fresh));                                             \
+    }
+CHOOSES_RANGES(waitio_mpi_group_range_incl_, "WAITIO_MPI_GROUP_RANGE_INCL",
+               WAITIO_MPI_Group_range_incl)
+CHOOSES_RANGES(waitio_mpi_group_range_excl_, "WAITIO_MPI_GROUP_RANGE_EXCL",
+               WAITIO_MPI_Group_range_excl)
