@@ -79,22 +79,18 @@ static void blocking(void)
            "replaced columns");
 }
 
-/* Plain messages, columns and collectives in one array, completed in several ways. */
-static void mixed(int how)
+static void one_by_one(WAITIO_MPI_Request req[])
 {
-    matrix out, in;
-    int a = me, b = -1, flag = 0, done = 0, index, indices[6], some, sum = 0, one = 1;
-    WAITIO_MPI_Request req[6];
+    for (int i = 0; i < 6; i++)
+        WAITIO_MPI_Wait(&req[i], WAITIO_MPI_STATUS_IGNORE);
+}
+
+/* Complete six requests, one of them null, in one of seven ways. */
+static void finish(int how, WAITIO_MPI_Request req[])
+{
+    int flag = 0, done = 0, index, indices[6], some;
     WAITIO_MPI_Status st[6];
 
-    fill(out);
-    memset(in, 0, sizeof in);
-    WAITIO_MPI_Irecv(&b, 1, WAITIO_MPI_INT, left, 10, world, &req[0]);
-    WAITIO_MPI_Irecv(&in[0][1], 2, column, WAITIO_MPI_ANY_SOURCE, 11, world, &req[1]);
-    req[2] = WAITIO_MPI_REQUEST_NULL;
-    WAITIO_MPI_Iallreduce(&one, &sum, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM, world, &req[3]);
-    WAITIO_MPI_Isend(&out[0][5], 2, column, right, 11, world, &req[4]);
-    WAITIO_MPI_Isend(&a, 1, WAITIO_MPI_INT, right, 10, world, &req[5]);
     if (how == 0) {
         WAITIO_MPI_Waitall(6, req, st);
         expect(st[1].MPI_SOURCE == left && st[0].MPI_TAG == 10, "statuses");
@@ -113,8 +109,26 @@ static void mixed(int how)
         WAITIO_MPI_Testsome(6, req, &some, indices, st);
     for (done = 0; how == 5 && done < 5; done += some)
         WAITIO_MPI_Waitsome(6, req, &some, indices, st);
-    for (int i = 0; how == 6 && i < 6; i++)
-        WAITIO_MPI_Wait(&req[i], WAITIO_MPI_STATUS_IGNORE);
+    if (how == 6)
+        one_by_one(req);
+}
+
+/* Plain messages, columns and collectives in one array, completed in several ways. */
+static void mixed(int how)
+{
+    matrix out, in;
+    int a = me, b = -1, sum = 0, one = 1;
+    WAITIO_MPI_Request req[6];
+
+    fill(out);
+    memset(in, 0, sizeof in);
+    WAITIO_MPI_Irecv(&b, 1, WAITIO_MPI_INT, left, 10, world, &req[0]);
+    WAITIO_MPI_Irecv(&in[0][1], 2, column, WAITIO_MPI_ANY_SOURCE, 11, world, &req[1]);
+    req[2] = WAITIO_MPI_REQUEST_NULL;
+    WAITIO_MPI_Iallreduce(&one, &sum, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM, world, &req[3]);
+    WAITIO_MPI_Isend(&out[0][5], 2, column, right, 11, world, &req[4]);
+    WAITIO_MPI_Isend(&a, 1, WAITIO_MPI_INT, right, 10, world, &req[5]);
+    finish(how, req);
     expect(b == left && sum == n, "plain message and sum");
     check(in, left, 5, 1, 2, "columns among others");
 }
