@@ -387,6 +387,13 @@ int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_D
 
 int WAITIO_MPI_Send(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                     WAITIO_MPI_Comm comm);
+/** Complete when a receive has taken the message, whatever its size. */
+int WAITIO_MPI_Ssend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                     WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Issend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 /** As Send: a receive that is ready needs no other treatment here. */
 int WAITIO_MPI_Rsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                      WAITIO_MPI_Comm comm);

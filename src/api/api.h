@@ -15,6 +15,10 @@ struct wio_universe *wio_api_current(void);
 /** End of every public call: clears or reports the error as WAITIO_ERRORS says, returns code. */
 int wio_api_result(const char *call, int code);
 
+/** waitio_isend() or, when @p persistent, waitio_send_init() in MPI's synchronous mode; pt2pt.c. */
+int wio_api_issend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
+                   bool persistent, waitio_req_t *req);
+
 /** A request variable of the user seen as handle. */
 static inline struct wio_handle *wio_api_handle(waitio_req_t *req)
 {

@@ -45,7 +45,7 @@ static int64_t any_tag(int tag)
     return tag == WAITIO_ANY_TAG ? -1 : tag;
 }
 
-static int start_send(const struct envelope *e, bool persistent, waitio_req_t *req)
+static int start_send(const struct envelope *e, bool persistent, bool sync, waitio_req_t *req)
 {
     if (req == NULL)
         return wio_api_result(e->call, wio_fail(WAITIO_ERR_ARG, "req is NULL"));
@@ -53,8 +53,8 @@ static int start_send(const struct envelope *e, bool persistent, waitio_req_t *r
     struct wio_universe *u = wio_api_universe();
     int rc = u == NULL ? wio_last_code() : check(u, e);
     if (rc == 0)
-        rc = wio_isend(u, e->group, (uint32_t)e->rank, e->buf, e->bytes, e->tag, persistent,
-                       wio_api_handle(req));
+        rc = (sync ? wio_issend : wio_isend)(u, e->group, (uint32_t)e->rank, e->buf, e->bytes,
+                                             e->tag, persistent, wio_api_handle(req));
     return wio_api_result(e->call, rc);
 }
 
@@ -75,7 +75,7 @@ int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, w
                  waitio_req_t *req)
 {
     struct envelope e = {"waitio_isend", group, dst, buf, bytes, tag, false};
-    return start_send(&e, false, req);
+    return start_send(&e, false, false, req);
 }
 
 int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
@@ -89,7 +89,14 @@ int waitio_send_init(waitio_group_t group, int dst, const void *buf, size_t byte
                      waitio_req_t *req)
 {
     struct envelope e = {"waitio_send_init", group, dst, buf, bytes, tag, false};
-    return start_send(&e, true, req);
+    return start_send(&e, true, false, req);
+}
+
+int wio_api_issend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
+                   bool persistent, waitio_req_t *req)
+{
+    struct envelope e = {"synchronous send", group, dst, buf, bytes, tag, false};
+    return start_send(&e, persistent, true, req);
 }
 
 int waitio_recv_init(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,

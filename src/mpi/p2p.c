@@ -136,6 +136,33 @@ int WAITIO_MPI_Send(const void *buf, int count, WAITIO_MPI_Datatype type, int de
     return send_now("WAITIO_MPI_Send", outgoing(buf, count, type, dest, tag, comm));
 }
 
+/* The same, complete when a receive has taken the message. */
+static struct wio_message synchronous(struct wio_message m)
+{
+    m.sync = true;
+    return m;
+}
+
+int WAITIO_MPI_Ssend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                     WAITIO_MPI_Comm comm)
+{
+    return send_now("WAITIO_MPI_Ssend", synchronous(outgoing(buf, count, type, dest, tag, comm)));
+}
+
+int WAITIO_MPI_Issend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    return start("WAITIO_MPI_Issend", synchronous(outgoing(buf, count, type, dest, tag, comm)),
+                 req);
+}
+
+int WAITIO_MPI_Ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    return prepare("WAITIO_MPI_Ssend_init",
+                   synchronous(outgoing(buf, count, type, dest, tag, comm)), req);
+}
+
 int WAITIO_MPI_Rsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                      WAITIO_MPI_Comm comm)
 {

@@ -83,6 +83,8 @@ int wio_request_alive(void)
 
 static int start_bytes(const struct wio_message *m, void *at, size_t bytes, waitio_req_t *req)
 {
+    if (m->sync)
+        return wio_api_issend(m->comm, m->peer, at, bytes, m->tag, m->persistent, req);
     if (m->sending)
         return (m->persistent ? waitio_send_init : waitio_isend)(m->comm, m->peer, at, bytes,
                                                                  m->tag, req);

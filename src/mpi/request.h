@@ -22,6 +22,7 @@ struct wio_message {
     int peer, tag;
     WAITIO_MPI_Comm comm;
     bool sending, persistent;
+    bool sync; /**< send: complete when a receive has taken the message */
 };
 
 /** Start a message, or make a persistent one. @return 0 or what is wrong with the arguments */

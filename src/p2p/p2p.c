@@ -66,8 +66,8 @@ static void hold_group(struct wio_request *r, struct waitio_group *g)
 
 /* ---- start ---- */
 
-int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
-              size_t bytes, int32_t tag, bool persistent, struct wio_handle *h)
+static int start_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
+                      size_t bytes, int32_t tag, bool persistent, bool sync, struct wio_handle *h)
 {
     wio_enter(u);
     struct wio_request *r = new_request(u, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND, g);
@@ -84,11 +84,24 @@ int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, cons
     r->buf = (uint8_t *)(uintptr_t)buf; /* never written through */
     r->bytes = bytes;
     r->tag = tag;
+    r->sync = sync;
     name_handle(r, h);
     if (!persistent)
         wio_send_start(r);
     wio_leave(u);
     return 0;
+}
+
+int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
+              size_t bytes, int32_t tag, bool persistent, struct wio_handle *h)
+{
+    return start_send(u, g, dst, buf, bytes, tag, persistent, false, h);
+}
+
+int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
+               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h)
+{
+    return start_send(u, g, dst, buf, bytes, tag, persistent, true, h);
 }
 
 int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
@@ -125,6 +138,7 @@ static struct wio_request *spawn(struct wio_request *t)
     r->peer = send ? t->peer : NULL;
     r->src = t->src;
     r->status_source = t->status_source;
+    r->sync = t->sync;
     r->buf = t->buf;
     r->bytes = t->bytes;
     r->tag = t->tag;

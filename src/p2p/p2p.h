@@ -66,6 +66,9 @@ int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
  */
 int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
+/** A send that is complete when a receive has taken the message (MPI's synchronous mode). */
+int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
+               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
 int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
               int64_t tag, bool persistent, struct wio_handle *h);
 int wio_start(struct wio_universe *u, const struct wio_handle *h);

@@ -18,10 +18,11 @@ static size_t limit_of(const struct wio_request *r)
     return r->state == WIO_RS_MOVING && r->remote != 0 ? r->granted : r->bytes;
 }
 
-/* A rendezvous is always confirmed: a short send takes that way too when credit runs low. */
+/* A rendezvous is always confirmed: a short send takes that way too when credit runs low. Receives
+ * confirm when they have matched, which is what a synchronous send waits for. */
 static bool wants_done(const struct wio_request *r)
 {
-    return r->bytes > r->u->cfg.local_max || r->remote != 0;
+    return r->bytes > r->u->cfg.local_max || r->remote != 0 || r->sync;
 }
 
 static void own(struct wio_request *r)
@@ -198,7 +199,7 @@ static void watch(struct wio_peer *p)
 static void keep_copy(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
-    if (r->user_done || r->bytes > u->cfg.local_max)
+    if (r->user_done || r->sync || r->bytes > u->cfg.local_max)
         return;
     if (r->bytes > 0) {
         if (u->ctr.pool_bytes + r->bytes > u->cfg.send_buffer_max ||

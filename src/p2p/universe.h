@@ -58,6 +58,7 @@ struct wio_request {
     bool local;   /* counts in peer->local_pending */
     bool asked;   /* receive: answered an RTS, its data comes as DATA */
     bool refused; /* send: the receiver leaves without taking the message */
+    bool sync;    /* send: complete only when a receive has taken the message */
     int err;
     struct wio_universe *u;
     struct wio_peer *peer;      /* send: destination; receive: matched source */

@@ -223,6 +223,36 @@ static void started_alone(void)
         progress();
 }
 
+/* A synchronous send is not complete before the receive, whatever its size; a plain short one is.
+ */
+static void synchronous(int count, int to)
+{
+    static char out[3000000], in[3000000];
+    WAITIO_MPI_Request req, persistent;
+    int flag = 1, tag = 50;
+
+    out[0] = (char)(me + 1);
+    WAITIO_MPI_Issend(out, count, WAITIO_MPI_CHAR, to, tag, world, &req);
+    WAITIO_MPI_Ssend_init(out, count, WAITIO_MPI_CHAR, to, tag + 1, world, &persistent);
+    WAITIO_MPI_Start(&persistent);
+    WAITIO_MPI_Barrier(world); /* it has had the time to arrive */
+    for (int i = 0; i < 100; i++) {
+        WAITIO_MPI_Test(&req, &flag, WAITIO_MPI_STATUS_IGNORE);
+        expect(!flag, "a synchronous send was complete too early");
+        if (flag)
+            return;
+    }
+    WAITIO_MPI_Barrier(world);
+    WAITIO_MPI_Recv(in, count, WAITIO_MPI_CHAR, WAITIO_MPI_ANY_SOURCE, tag, world,
+                    WAITIO_MPI_STATUS_IGNORE);
+    WAITIO_MPI_Recv(in, count, WAITIO_MPI_CHAR, WAITIO_MPI_ANY_SOURCE, tag + 1, world,
+                    WAITIO_MPI_STATUS_IGNORE);
+    expect(count == 0 || in[0] == (char)((to == me ? me : left) + 1), "a synchronous message");
+    WAITIO_MPI_Wait(&req, WAITIO_MPI_STATUS_IGNORE);
+    WAITIO_MPI_Wait(&persistent, WAITIO_MPI_STATUS_IGNORE);
+    WAITIO_MPI_Request_free(&persistent);
+}
+
 int main(void)
 {
     WAITIO_MPI_Datatype strided;
@@ -243,6 +273,11 @@ int main(void)
     persistent();
     ended_early();
     started_alone();
+    for (int i = 0; i < 5; i++) {
+        static const int counts[] = {0, 1, 1000, 100000, 3000000};
+        synchronous(counts[i], right);
+        synchronous(counts[i], me);
+    }
     WAITIO_MPI_Type_free(&column);
     WAITIO_MPI_Finalize();
     if (failures == 0)

@@ -14,7 +14,7 @@ void wio_fortran_result(const char *call, int code, fint *ierr)
  * names are the same storage. */
 #define MARKER(NAME, SIZE)                                                                         \
     extern __attribute__((visibility("default"))) fint NAME[SIZE];                                 \
-    fint NAME[SIZE]
+    __attribute__((aligned(16))) fint NAME[SIZE] /* as Fortran compilers align common blocks */
 MARKER(waitio_mpi_in_place_, 1);
 MARKER(waitio_mpi_bottom_, 1);
 MARKER(waitio_mpi_status_ignore_, WAITIO_STATUS_SIZE);

@@ -30,6 +30,9 @@
     }
 
 SENDS(waitio_mpi_send_, "WAITIO_MPI_SEND", waitio_mpi_send)
+SENDS(waitio_mpi_ssend_, "WAITIO_MPI_SSEND", WAITIO_MPI_Ssend)
+STARTS_SEND(waitio_mpi_issend_, "WAITIO_MPI_ISSEND", WAITIO_MPI_Issend)
+STARTS_SEND(waitio_mpi_ssend_init_, "WAITIO_MPI_SSEND_INIT", WAITIO_MPI_Ssend_init)
 SENDS(waitio_mpi_rsend_, "WAITIO_MPI_RSEND", WAITIO_MPI_Rsend)
 STARTS_SEND(waitio_mpi_isend_, "WAITIO_MPI_ISEND", waitio_mpi_isend)
 WIO_FORTRAN_ALSO(waitio_mpi_isend_f_, waitio_mpi_isend_, (SEND, void *req, fint *ierr))
