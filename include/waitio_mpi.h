@@ -35,6 +35,8 @@ typedef waitio_req_t WAITIO_MPI_Request;
 typedef waitio_group_t WAITIO_MPI_Group;
 /** Hints; none is read. */
 typedef int WAITIO_MPI_Info;
+/** What happens on errors; one of the two constants. */
+typedef int WAITIO_MPI_Errhandler;
 /** Addresses and distances in memory. */
 typedef intptr_t WAITIO_MPI_Aint;
 typedef int64_t WAITIO_MPI_Offset;
@@ -161,6 +163,9 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_GROUP_NULL ((WAITIO_MPI_Group)0)
 #define WAITIO_MPI_BOTTOM ((void *)0)
 #define WAITIO_MPI_INFO_NULL 0
+#define WAITIO_MPI_ERRORS_ARE_FATAL 1
+#define WAITIO_MPI_ERRORS_RETURN 2
+#define WAITIO_MPI_ERRHANDLER_NULL 0
 /** Results of comparing communicators and groups. */
 #define WAITIO_MPI_IDENT 0
 #define WAITIO_MPI_CONGRUENT 1
@@ -278,6 +283,12 @@ int WAITIO_MPI_Get_version(int *version, int *subversion);
 int WAITIO_MPI_Get_processor_name(char *name, int *length);
 /** @param[out] text at least WAITIO_MPI_MAX_ERROR_STRING characters. */
 int WAITIO_MPI_Error_string(int code, char *text, int *length);
+/** WAITIO_MPI_ERRORS_RETURN makes calls return their code instead of ending the program, as
+ * WAITIO_ERRORS=return does: for all communicators, whichever is named. */
+int WAITIO_MPI_Comm_set_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handler);
+int WAITIO_MPI_Comm_get_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler *handler);
+/** MPI-1's name of WAITIO_MPI_Comm_set_errhandler(). */
+int WAITIO_MPI_Errhandler_set(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handler);
 /** Every code is its own class. */
 int WAITIO_MPI_Error_class(int code, int *class_);
 

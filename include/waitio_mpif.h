@@ -58,6 +58,8 @@
       integer, parameter :: WAITIO_MPI_THREAD_SERIALIZED=2
       integer, parameter :: WAITIO_MPI_THREAD_MULTIPLE=3
       integer, parameter :: WAITIO_MPI_INFO_NULL=0
+      integer, parameter :: WAITIO_MPI_ERRORS_ARE_FATAL=1
+      integer, parameter :: WAITIO_MPI_ERRORS_RETURN=2
       integer, parameter :: WAITIO_MPI_ADDRESS_KIND=8
       integer, parameter :: WAITIO_MPI_OFFSET_KIND=8
       integer, parameter :: WAITIO_MPI_MAX_PROCESSOR_NAME=256

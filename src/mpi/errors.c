@@ -9,11 +9,47 @@
 
 /* Read when an error has happened, never on the way of a message. The variable itself is checked
  * with all others by the configuration table when the universe is joined. */
-bool wio_mpi_errors_return(void)
+static bool environment_returns(void)
 {
     const char *text = wio_os_getenv("WAITIO_ERRORS");
 
     return text != NULL && strcmp(text, "return") == 0;
+}
+
+static int chosen; /* by the program: an error handler, or 0 */
+
+bool wio_mpi_errors_return(void)
+{
+    int handler = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
+
+    if (handler != WAITIO_MPI_ERRHANDLER_NULL)
+        return handler == WAITIO_MPI_ERRORS_RETURN;
+    return environment_returns();
+}
+
+int WAITIO_MPI_Comm_set_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handler)
+{
+    (void)comm;
+    if (handler != WAITIO_MPI_ERRORS_RETURN && handler != WAITIO_MPI_ERRORS_ARE_FATAL)
+        return wio_mpi_result("WAITIO_MPI_Comm_set_errhandler",
+                              wio_fail(WAITIO_ERR_ARG,
+                                       "error handler %d is neither WAITIO_MPI_ERRORS_RETURN nor "
+                                       "WAITIO_MPI_ERRORS_ARE_FATAL; others cannot be made",
+                                       handler));
+    __atomic_store_n(&chosen, handler, __ATOMIC_RELAXED);
+    return 0;
+}
+
+int WAITIO_MPI_Errhandler_set(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handler)
+{
+    return WAITIO_MPI_Comm_set_errhandler(comm, handler);
+}
+
+int WAITIO_MPI_Comm_get_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler *handler)
+{
+    (void)comm;
+    *handler = wio_mpi_errors_return() ? WAITIO_MPI_ERRORS_RETURN : WAITIO_MPI_ERRORS_ARE_FATAL;
+    return 0;
 }
 
 /* "PB 1 rank 3: " when we know who we are; asking must not join the universe. */

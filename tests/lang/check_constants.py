@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Constants of waitio_mpi.h, waitio_mpif.h and module waitio agree; include lines are legal."""
+"""Constants of waitio_mpi.h, waitio_mpif.h and module waitio agree; include lines are legal;
+waitio_mpi_rename.h has every name of waitio_mpi.h."""
 
 import pathlib
 import re
@@ -36,11 +37,26 @@ def compare(c, fortran):
         yield "too few constants found: this check has gone blind"
 
 
+# Not MPI's, or members of MPI's own structure.
+NOT_RENAMED = {"", "H", "DEFTAG", "SOURCE", "TAG", "ERROR", "COMM_TYPE_PB"}
+
+
+def compare_renamed(header):
+    """Every WAITIO_MPI_ name has its MPI_ name in waitio_mpi_rename.h, and no others are there."""
+    rename = (ROOT / "include" / "waitio_mpi_rename.h").read_text()
+    pairs = dict(re.findall(r"#define MPI_(\w+) WAITIO_MPI_(\w+)", rename))
+    names = set(re.findall(r"\bWAITIO_MPI_(\w*)", header)) - NOT_RENAMED
+    yield from (f"waitio_mpi_rename.h lacks MPI_{name}" for name in sorted(names - set(pairs)))
+    yield from (f"MPI_{name} is renamed to nothing" for name in sorted(set(pairs) - names))
+    yield from (f"MPI_{a} is renamed to WAITIO_MPI_{b}" for a, b in pairs.items() if a != b)
+
+
 def main():
     text = (ROOT / "include" / "waitio_mpi.h").read_text()
     c = {n: int(v) for n, v in re.findall(r"#define (WAITIO_MPI_\w+) (\d+)\b", text)}
     fortran, problems = read_include()
     problems += compare(c, fortran)
+    problems += compare_renamed(text)
     print("\n".join(problems) or f"{len(fortran)} constants agree")
     return bool(problems)
 

@@ -17,6 +17,28 @@ static void expect(int ok, const char *what)
         fprintf(stderr, "threads: %s is wrong\n", what);
 }
 
+/* Two collectives under way on a communicator and its duplicate, beside a message with holes. */
+static void started(WAITIO_MPI_Comm comm, int t, int me, int n)
+{
+    WAITIO_MPI_Comm twin;
+    WAITIO_MPI_Datatype pairs;
+    WAITIO_MPI_Request req[4];
+    int out[6] = {t, -1, me, -1}, in[6] = {-1, -1, -1, -1}, sum = -1, most = -1;
+
+    WAITIO_MPI_Comm_dup(comm, &twin);
+    WAITIO_MPI_Type_vector(2, 1, 2, WAITIO_MPI_INT, &pairs);
+    WAITIO_MPI_Type_commit(&pairs);
+    WAITIO_MPI_Iallreduce(&me, &sum, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM, comm, &req[0]);
+    WAITIO_MPI_Irecv(in, 1, pairs, (me + n - 1) % n, 3, twin, &req[1]);
+    WAITIO_MPI_Iallreduce(&t, &most, 1, WAITIO_MPI_INT, WAITIO_MPI_MAX, twin, &req[2]);
+    WAITIO_MPI_Isend(out, 1, pairs, (me + 1) % n, 3, twin, &req[3]);
+    WAITIO_MPI_Waitall(4, req, WAITIO_MPI_STATUSES_IGNORE);
+    expect(sum == n * (n - 1) / 2 && most == t, "started collective");
+    expect(in[0] == t && in[1] == -1 && in[2] == (me + n - 1) % n, "message with holes");
+    WAITIO_MPI_Type_free(&pairs);
+    WAITIO_MPI_Comm_free(&twin);
+}
+
 static void *work(void *arg)
 {
     int t = (int)(intptr_t)arg, me, n;
@@ -36,6 +58,7 @@ static void *work(void *arg)
                             (me + n - 1) % n, i, comm, NULL);
         expect(theirs == 1000 * t + (me + n - 1) % n + i, "neighbour's number");
         expect(WAITIO_MPI_COMM_WORLD != NULL, "world");
+        started(comm, t, me, n);
         WAITIO_MPI_Comm_free(&comm);
     }
     return NULL;

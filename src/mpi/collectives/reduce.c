@@ -105,6 +105,12 @@ void wio_reduce_binary(struct wio_schedule *s, const struct wio_collective *c)
     wio_schedule_round(s);
 }
 
+/* Elements from @p at on, of @p count, at most @p each. */
+static size_t part_of(size_t count, size_t at, size_t each)
+{
+    return count - at < each ? count - at : each;
+}
+
 /* Up a chain in segments of m bytes: while one is folded in, the one before it moves on. Cost
  * (p - 2 + n/m) (alpha + m beta + m gamma). */
 void wio_reduce_chain(struct wio_schedule *s, const struct wio_collective *c)
@@ -124,9 +130,8 @@ void wio_reduce_chain(struct wio_schedule *s, const struct wio_collective *c)
         return;
     }
     for (size_t i = 0; i < segments + !last; i++) {
-        size_t at = i * each, n = c->count - at < each ? c->count - at : each;
-        size_t before = last ? at : at - each;
-        size_t m = c->count - before < each ? c->count - before : each;
+        size_t at = i * each, n = part_of(c->count, at, each);
+        size_t before = last ? at : at - each, m = part_of(c->count, before, each);
         if (me > 0 && (last || i > 0))
             wio_schedule_send(s, wio_to_rank(s, me - 1, c->root),
                               (last ? in : (const char *)sum) + before * size, m * size);

@@ -78,10 +78,15 @@ static int context_new(const struct wio_table *t, const struct waitio_group *g, 
     pb = (int *)(void *)(members + n);
     c->refs = 1;
     c->own = own;
-    c->twin = *g;
-    c->twin.upper = NULL;
-    c->twin.space = wio_hash64(g->space, COLLECTIVE);
-    c->twin.sorted = NULL; /* only receives from any source ask for it */
+    /* What never changes: the list node and the count of references belong to the engine. Only
+     * receives from any source would ask for the reverse index. */
+    c->twin = (struct waitio_group){.magic = g->magic,
+                                    .refs = 1,
+                                    .gid = g->gid,
+                                    .size = g->size,
+                                    .my_rank = g->my_rank,
+                                    .first = g->first,
+                                    .space = wio_hash64(g->space, COLLECTIVE)};
     if (g->members != NULL)
         c->twin.members = memcpy(members, g->members, n * sizeof *members);
     c->rank = g->my_rank;

@@ -228,6 +228,16 @@ WIO_FORTRAN(waitio_mpi_finalized_, (fint * flag, fint *ierr))
     wio_fortran_result("WAITIO_MPI_FINALIZED", rc, ierr);
 }
 
+/* Of the communicator nothing is read. */
+WIO_FORTRAN(waitio_mpi_comm_set_errhandler_, (const void *comm, const fint *handler, fint *ierr))
+{
+    (void)comm;
+    wio_fortran_result("WAITIO_MPI_COMM_SET_ERRHANDLER",
+                       WAITIO_MPI_Comm_set_errhandler(NULL, *handler), ierr);
+}
+WIO_FORTRAN_ALSO(waitio_mpi_errhandler_set_, waitio_mpi_comm_set_errhandler_,
+                 (const void *comm, const fint *handler, fint *ierr))
+
 /* A C text into a character variable of @p room, blank-padded. */
 static void put_text(char *out, size_t room, const char *text)
 {
