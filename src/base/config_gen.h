@@ -52,6 +52,12 @@ enum wio_cfg_var {
     WIO_VAR_EAGER_MAX,
     WIO_VAR_LOCAL_MAX,
     WIO_VAR_CHUNK,
+    WIO_VAR_SHM_INBOX,
+    WIO_VAR_SHM_RING,
+    WIO_VAR_SHM_RINGS,
+    WIO_VAR_SHM_PROMOTE,
+    WIO_VAR_SHM_DEMOTE,
+    WIO_VAR_SHM_EAGER_MAX,
     WIO_VAR_SEND_BUFFER_MAX,
     WIO_VAR_UNEXPECTED_MAX,
     WIO_VAR_MEMORY_MAX,
@@ -301,6 +307,33 @@ struct wio_config {
     uint64_t local_max;
     /** WAITIO_CHUNK: piece size of large messages on the wire */
     uint64_t chunk;
+    /**
+     * WAITIO_SHM_INBOX: shared memory: size of the inbox of each process, which serves all its
+     * senders
+     */
+    uint64_t shm_inbox;
+    /**
+     * WAITIO_SHM_RING: shared memory: size of a private ring (a power of two; a smaller one is
+     * taken otherwise)
+     */
+    uint64_t shm_ring;
+    /**
+     * WAITIO_SHM_RINGS: shared memory: most private rings a process reads, and most it writes; 0:
+     * everything goes through the inbox
+     */
+    int64_t shm_rings;
+    /**
+     * WAITIO_SHM_PROMOTE: shared memory: messages to a peer before it gets a private ring, first
+     * come first served
+     */
+    int64_t shm_promote;
+    /**
+     * WAITIO_SHM_DEMOTE: shared memory: a ring that was not used for so long is given back; 0:
+     * never
+     */
+    double shm_demote;
+    /** WAITIO_SHM_EAGER_MAX: shared memory: largest message sent without asking first */
+    uint64_t shm_eager_max;
     /** WAITIO_SEND_BUFFER_MAX: most bytes of locally completed sends not yet on their way */
     uint64_t send_buffer_max;
     /** WAITIO_UNEXPECTED_MAX: most bytes held for messages whose receive is not posted yet */

@@ -105,6 +105,18 @@ static const struct {
     {{"border_bytes", "bytes", "counter",
       "payload bytes of collectives sent to another PB"},
      offsetof(struct wio_counters, border_bytes)},
+    {{"shm_bytes", "bytes", "gauge",
+      "shared memory made by this process: its inbox and the rings it writes"},
+     offsetof(struct wio_counters, shm_bytes)},
+    {{"shm_max", "bytes", "max",
+      "most shared memory ever made at once"},
+     offsetof(struct wio_counters, shm_max)},
+    {{"shm_rings", "peers", "gauge",
+      "private rings read"},
+     offsetof(struct wio_counters, shm_rings)},
+    {{"shm_bells", "events", "counter",
+      "sleeping peers woken over shared memory"},
+     offsetof(struct wio_counters, shm_bells)},
 };
 
 const struct wio_counter_row *wio_counter_row(int i)

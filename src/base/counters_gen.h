@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WIO_COUNTERS 33
+#define WIO_COUNTERS 37
 
 struct wio_counters {
     /** messages given to isend (counter, msgs) */
@@ -78,6 +78,14 @@ struct wio_counters {
     uint64_t border_msgs;
     /** payload bytes of collectives sent to another PB (counter, bytes) */
     uint64_t border_bytes;
+    /** shared memory made by this process: its inbox and the rings it writes (gauge, bytes) */
+    uint64_t shm_bytes;
+    /** most shared memory ever made at once (max, bytes) */
+    uint64_t shm_max;
+    /** private rings read (gauge, peers) */
+    uint64_t shm_rings;
+    /** sleeping peers woken over shared memory (counter, events) */
+    uint64_t shm_bells;
 };
 
 #endif

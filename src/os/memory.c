@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #endif
 #ifndef F_ADD_SEALS
 #define F_ADD_SEALS 1033
+#define F_GET_SEALS 1034
 #define F_SEAL_SEAL 0x0001
 #define F_SEAL_SHRINK 0x0002
 #define F_SEAL_GROW 0x0004
@@ -72,6 +74,14 @@ int wio_os_memfd(const char *name, size_t bytes, bool seal)
     return fd;
 }
 
+bool wio_os_memfd_holds(int fd, size_t bytes)
+{
+    struct stat st;
+    int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &st) == 0 && st.st_size >= 0 &&
+           (uint64_t)st.st_size >= bytes;
+}
+
 void *wio_os_map(int fd, size_t bytes, bool writable)
 {
     if (wio_os_refuse(WIO_OS_MEM, fd, bytes) < 0)
@@ -91,4 +101,31 @@ size_t wio_os_page_size(void)
 {
     long size = sysconf(_SC_PAGESIZE);
     return size > 0 ? (size_t)size : 4096;
+}
+
+/* Numbers of membarrier(2), which older headers lack. */
+enum { BARRIER_GLOBAL_EXPEDITED = 1 << 1, BARRIER_REGISTER_GLOBAL_EXPEDITED = 1 << 2 };
+
+static int membarrier(int command)
+{
+#ifdef SYS_membarrier
+    int refused = wio_os_refuse(WIO_OS_MEM, -1, 0);
+    if (refused)
+        return refused;
+    return syscall(SYS_membarrier, command, 0, 0) < 0 ? -errno : 0;
+#else
+    (void)command;
+    return -ENOSYS;
+#endif
+}
+
+int wio_os_membarrier_register(void)
+{
+    int rc = membarrier(BARRIER_REGISTER_GLOBAL_EXPEDITED);
+    return rc < 0 ? rc : membarrier(BARRIER_GLOBAL_EXPEDITED);
+}
+
+int wio_os_membarrier(void)
+{
+    return membarrier(BARRIER_GLOBAL_EXPEDITED);
 }

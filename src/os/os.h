@@ -65,6 +65,7 @@ ssize_t wio_os_send_fd(int sock, int fd, const void *buf, size_t n); /* SCM_RIGH
 ssize_t wio_os_recv_fd(int sock, int *fd, void *buf, size_t n);      /* *fd = -1 when none came */
 int wio_os_peer_uid(int sock, uid_t *uid);                           /* SO_PEERCRED */
 int wio_os_shutdown_send(int fd);
+int wio_os_dup(int fd);    /* close-on-exec */
 void wio_os_close(int fd); /* ignores -1 */
 
 /** What the kernel knows of a TCP connection's liveness. */
@@ -117,6 +118,8 @@ void *wio_os_realloc(void *p, size_t n);
 void wio_os_free(void *p);
 int wio_os_memfd(const char *name, size_t bytes,
                  bool seal);                           /* allocated, sealed against shrinking */
+/** Is it a memfd of at least so many bytes that nobody can make smaller? */
+bool wio_os_memfd_holds(int fd, size_t bytes);
 void *wio_os_map(int fd, size_t bytes, bool writable); /* NULL on failure */
 void wio_os_unmap(void *p, size_t bytes);
 size_t wio_os_page_size(void);
@@ -140,7 +143,16 @@ struct wio_os_stat {
 int wio_os_stat(const char *path, struct wio_os_stat *st); /* follows links */
 int wio_os_fstat(int fd, struct wio_os_stat *st);
 
+/* ---- barriers between processes (membarrier(2), Linux 4.16) ---- */
+/** Take part in the barriers of others, and find out whether we can make them ourselves.
+ * @return 0, or -errno: every process must then use its own fences */
+int wio_os_membarrier_register(void);
+/** A full memory barrier on every processor that runs a registered process. */
+int wio_os_membarrier(void);
+
 /* ---- process ---- */
+/** Number of this process's user namespace; 0 when the system does not tell. */
+uint64_t wio_os_user_namespace(void);
 const char *wio_os_getenv(const char *name);
 char **wio_os_environ(void);
 int64_t wio_os_pid(void);

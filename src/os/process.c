@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -183,4 +184,10 @@ int wio_os_at_fork_child(void (*fn)(void))
 void wio_os_exit_now(int code)
 {
     _exit(code);
+}
+
+uint64_t wio_os_user_namespace(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/user", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening, addressing and closing of sockets. */
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "os/fault.h"
@@ -103,6 +104,11 @@ int wio_os_peer_uid(int sock, uid_t *uid)
 int wio_os_shutdown_send(int fd)
 {
     return result(shutdown(fd, SHUT_WR));
+}
+
+int wio_os_dup(int fd)
+{
+    return result(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 }
 
 void wio_os_close(int fd)

@@ -99,9 +99,11 @@ union fd_control {
 
 ssize_t wio_os_send_fd(int sock, int fd, const void *buf, size_t n)
 {
-    int refused = wio_os_refuse(WIO_OS_SEND, sock, n);
-    if (refused)
-        return refused;
+    int answer = wio_os_ask(WIO_OS_SEND, sock, n);
+    if (answer < 0)
+        return answer;
+    if (answer > 0 && (size_t)answer < n)
+        n = (size_t)answer;
     union fd_control control;
     memset(&control, 0, sizeof control);
     struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = n};
@@ -124,9 +126,11 @@ ssize_t wio_os_send_fd(int sock, int fd, const void *buf, size_t n)
 ssize_t wio_os_recv_fd(int sock, int *fd, void *buf, size_t n)
 {
     *fd = -1;
-    int refused = wio_os_refuse(WIO_OS_RECV, sock, n);
-    if (refused)
-        return refused;
+    int answer = wio_os_ask(WIO_OS_RECV, sock, n);
+    if (answer < 0)
+        return answer;
+    if (answer > 0 && (size_t)answer < n)
+        n = (size_t)answer;
     union fd_control control;
     struct iovec iov = {.iov_base = buf, .iov_len = n};
     struct msghdr msg = {.msg_iov = &iov,

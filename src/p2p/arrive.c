@@ -273,7 +273,7 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
     sink->len = 0;
     sink->cookie = NULL;
     u->burst = 0;
-    p->piece = bytes;
+    sink->bytes = bytes;
     switch (msg.op) {
     case WIO_OP_EAGER:
     case WIO_OP_RTS:
@@ -298,17 +298,17 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
 }
 
 /* A piece of a held message is complete. */
-static void held_piece(struct wio_universe *u, struct wio_peer *p, struct wio_unexpected *m,
+static void held_piece(struct wio_universe *u, struct wio_unexpected *m,
                        const struct wio_sink *sink)
 {
     struct wio_request *r = m->req;
     if (r != NULL && sink->buf == m->data + m->arrived && m->arrived < r->bytes) {
         /* The receive matched while this piece was on its way into the held copy. */
         size_t room = r->bytes - m->arrived;
-        size_t n = p->piece < room ? p->piece : room;
+        size_t n = sink->bytes < room ? sink->bytes : room;
         memcpy(r->buf + m->arrived, m->data + m->arrived, n);
     }
-    m->arrived += p->piece;
+    m->arrived += sink->bytes;
     if (!complete(m))
         return;
     if (r != NULL) {
@@ -333,11 +333,11 @@ int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_
     if (sink->cookie == NULL || p == NULL)
         return 0;
     if (is_held(sink->cookie)) {
-        held_piece(u, p, held_of(sink->cookie), sink);
+        held_piece(u, held_of(sink->cookie), sink);
         return 0;
     }
     struct wio_request *r = sink->cookie;
-    r->moved += p->piece;
+    r->moved += sink->bytes;
     if (r->moved == r->granted)
         wio_recv_complete(r);
     return 0;

@@ -90,14 +90,19 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
     if (p->ep != NULL || p->dead)
         return p->dead ? wio_peer_error(u, p) : 0;
     char name[64], why[320];
-    struct wio_iface *f = wio_peer_route(u, p->rank, why, sizeof why);
-    if (f == NULL)
-        return wio_fail(WAITIO_ERR_NOROUTE, "no route to %s: %s",
-                        wio_peer_name(u, p->rank, name, sizeof name), why);
+    struct wio_iface *f, *last = NULL;
     struct wio_ep *ep = NULL;
-    int rc = f->tr->connect(f, p->rank, &ep);
-    if (rc != 0)
-        return rc;
+    int rc;
+    do { /* a transport that finds out that it cannot says so to reachable() from then on */
+        f = wio_peer_route(u, p->rank, why, sizeof why);
+        if (f == NULL)
+            return wio_fail(WAITIO_ERR_NOROUTE, "no route to %s: %s",
+                            wio_peer_name(u, p->rank, name, sizeof name), why);
+        rc = f == last ? WAITIO_ERR_NOROUTE : f->tr->connect(f, p->rank, &ep);
+        if (rc != 0 && (rc != WAITIO_ERR_NOROUTE || f == last))
+            return rc;
+        last = f;
+    } while (rc != 0);
     wio_debug(&u->log, WIO_C_P2P, "link to %s by %s", wio_peer_name(u, p->rank, name, sizeof name),
               why);
     p->iface = f;
@@ -224,6 +229,10 @@ static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_e
     }
     if (p->silent)
         wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it gave no sign of life at finalize");
+    else if (err == WAITIO_ERR_NOROUTE && p->ep == NULL)
+        wio_peer_doom(u, p); /* not this way, and nothing was sent: another route, or none */
+    else if (err == WAITIO_ERR_NOROUTE)
+        return; /* another route is in use already */
     else if (p->unsaid)
         fail_unsaid(u, p);
     else if (err < 0)
@@ -249,8 +258,13 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
         link_closed(u, p, ep, err, reason, text);
         return;
     }
-    if (p->ep != NULL && p->ep != ep)
-        return; /* an old link that is still closing */
+    if (p->ep != NULL && p->ep != ep) {
+        /* An old link that is still closing; or the peer has given up the route that we still try,
+         * and comes by another. */
+        if (state != WIO_EP_READY || p->link != WIO_EP_CONNECTING || p->iface == ep->iface)
+            return;
+        p->ep->iface->tr->close(p->ep, WIO_BYE_ERROR);
+    }
     bool opened = state == WIO_EP_READY && p->link != WIO_EP_READY;
     if (p->ep == NULL)
         p->linked_ns = wio_os_now_ns();

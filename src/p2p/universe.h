@@ -120,7 +120,6 @@ struct wio_peer {
     bool doomed;       /* a dial failed at once, or it is given up: to be failed */
     bool silent;       /* finalize gave it up */
     bool unsaid;       /* no memory for a control message: without it the two wait for ever */
-    uint32_t piece;    /* payload bytes of the message that is arriving */
     uint32_t moving;   /* receives with data on its way from this peer */
     char *why;         /* dead: reason, owned */
     int64_t looked_ns; /* first fruitless probe without a link; 0 = none */

@@ -9,6 +9,8 @@ const struct wio_transport *wio_transport_get(enum wio_transport_id id)
         return &wio_transport_self;
     case WIO_TR_TCP:
         return &wio_transport_tcp;
+    case WIO_TR_SHM:
+        return &wio_transport_shm;
     default:
         return NULL;
     }

@@ -81,7 +81,7 @@ struct wio_sink {
     void *buf;    /* room for len bytes; may be NULL when len is 0 */
     size_t len;   /* bytes beyond len, up to the payload's length, are read and thrown away */
     void *cookie; /* p2p's */
-    uint8_t msg[WIO_MSG_BYTES];
+    uint32_t bytes; /* p2p's: of the payload; several messages of one link may be under way */
 };
 
 enum wio_ep_state {
@@ -275,5 +275,6 @@ const struct wio_transport *wio_transport_wrapped(enum wio_transport_id id,
                                                   const struct wio_config *cfg, struct wio_log *lg);
 extern const struct wio_transport wio_transport_self;
 extern const struct wio_transport wio_transport_tcp;
+extern const struct wio_transport wio_transport_shm;
 
 #endif

@@ -27,7 +27,7 @@ static void check_caps(struct world *w)
 static void test_reopens_without_loss(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_new(tr, 8);
         w->rng = 5;
@@ -52,7 +52,7 @@ static void test_reopens_without_loss(void **state)
 static void test_everywhere(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         for (int cap = 1; cap <= 3; cap++) {
             struct world *w = capped(tr, 6, cap);
@@ -77,7 +77,7 @@ static void test_everywhere(void **state)
 static void test_ring_of_dials(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         for (int far = 1; far <= 5; far++) {
             struct world *w = capped(tr, 12, far < 3 ? 1 : 2);
@@ -96,7 +96,7 @@ static void test_ring_of_dials(void **state)
 static void test_refused_dialers_get_their_turn(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_new(tr, 16);
         w->node[0].cfg.max_connections = 1;
@@ -115,7 +115,7 @@ static void test_refused_dialers_get_their_turn(void **state)
 static void test_busy_links_take_turns(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = capped(tr, 4, 1);
         struct node *a = &w->node[0], *b = &w->node[1];
@@ -143,7 +143,7 @@ static void test_busy_links_take_turns(void **state)
 static void test_takes_the_oldest_idle_one(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_new(tr, 5);
         w->node[0].cfg.max_connections = 2;
@@ -180,7 +180,7 @@ static void test_takes_the_oldest_idle_one(void **state)
 static void test_stopped_peers_hold_up_nobody(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_new(tr, 7);
         w->node[0].cfg.max_connections = 2;
@@ -208,7 +208,7 @@ static void test_stopped_peers_hold_up_nobody(void **state)
 static void test_silent_dials_take_turns(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = capped(tr, 5, 1);
         struct node *a = &w->node[0];

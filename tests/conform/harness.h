@@ -260,6 +260,42 @@ static inline void node_start(struct world *w, uint32_t i)
     assert_int_equal(w->tr->start(nd->iface, &nd->table), 0);
 }
 
+/** The transports that connect several interfaces, each in every mode it has; later ones register
+ * here. The first letters tell what is forced. */
+struct variant {
+    enum wio_transport_id id;
+    const char *name;
+    void (*set)(struct wio_config *cfg);
+};
+static inline void as_is(struct wio_config *cfg)
+{
+    (void)cfg;
+}
+static inline void inbox_only(struct wio_config *cfg)
+{
+    cfg->shm_rings = 0;
+}
+static inline void ring_at_once(struct wio_config *cfg)
+{
+    cfg->shm_promote = 0;
+}
+/* Everything is full all the time, and rings come and go. */
+static inline void tiny(struct wio_config *cfg)
+{
+    cfg->shm_inbox = 8192;
+    cfg->shm_ring = 16384;
+    cfg->shm_promote = 3;
+    cfg->shm_demote = 0.0005;
+}
+static const struct variant conform_variants[] = {
+    {WIO_TR_TCP, "tcp", as_is},
+    {WIO_TR_SHM, "shm", as_is},
+    {WIO_TR_SHM, "shm, inbox only", inbox_only},
+    {WIO_TR_SHM, "shm, ring at once", ring_at_once},
+    {WIO_TR_SHM, "shm, tiny", tiny},
+};
+static const struct variant *conform_now = &conform_variants[0];
+
 /* Settings before opening: change nodes between world_new and world_open. */
 static inline struct world *world_new(const struct wio_transport *tr, int n)
 {
@@ -280,6 +316,7 @@ static inline struct world *world_new(const struct wio_transport *tr, int n)
         wio_list_init(&nd->gots);
         nd->rank = (uint32_t)i;
         wio_config_defaults(&nd->cfg);
+        conform_now->set(&nd->cfg);
         nd->secret.len = 32;
         memset(nd->secret.key, 5, 32);
         wio_text(nd->secret.origin, sizeof nd->secret.origin, "test");
@@ -491,8 +528,6 @@ static inline int reset_faults(void **state)
 }
 #define CONFORM(f) cmocka_unit_test_teardown(f, reset_faults)
 
-/** The transports that connect several interfaces; later ones register here. */
-static const enum wio_transport_id conform_transports[] = {WIO_TR_TCP};
 /* With the contract checked from both sides (WAITIO_WRAP=check). */
 static inline const struct wio_transport *checked(enum wio_transport_id id)
 {
@@ -503,9 +538,23 @@ static inline const struct wio_transport *checked(enum wio_transport_id id)
     assert_ptr_not_equal(tr, wio_transport_get(id));
     return tr;
 }
-#define EACH_TRANSPORT(tr)                                                                         \
-    for (size_t each_ = 0; each_ < WIO_ARRAY_LEN(conform_transports); each_++)                     \
-        for (const struct wio_transport *tr = checked(conform_transports[each_]); tr != NULL;      \
-             tr = NULL)
+static inline const struct wio_transport *next_variant(const struct variant **v, bool only_tcp)
+{
+    const struct variant *end = conform_variants + WIO_ARRAY_LEN(conform_variants);
+    *v = *v == NULL ? conform_variants : *v + 1;
+    if (*v == end || (only_tcp && (*v)->id != WIO_TR_TCP))
+        return NULL;
+    conform_now = *v;
+    if (wio_os_getenv("CONFORM_LOG") != NULL)
+        print_message("--- %s\n", conform_now->name);
+    return checked(conform_now->id);
+}
+#define EACH_OF(tr, only_tcp)                                                                      \
+    for (const struct variant *v_ = NULL; v_ == NULL; v_++)                                        \
+        for (const struct wio_transport *tr = next_variant(&v_, only_tcp); tr != NULL;             \
+             tr = next_variant(&v_, only_tcp))
+#define EACH_TRANSPORT(tr) EACH_OF(tr, false)
+/** For what only sockets have. */
+#define EACH_TCP(tr) EACH_OF(tr, true)
 
 #endif

@@ -44,7 +44,7 @@ static void members_meet(struct world *w)
 static void test_garbage(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_open(world_new(tr, 2));
         int fd = dial_raw(w, 1);
@@ -61,7 +61,7 @@ static void test_garbage(void **state)
 static void test_idle_strangers(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         enum { CROWD = 600 };
         struct world *w = world_open(world_new(tr, 3));
@@ -85,7 +85,7 @@ static void test_idle_strangers(void **state)
 static void test_slow_loris(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         enum { CROWD = 100 };
         struct world *w = world_open(world_new(tr, 2));
@@ -106,7 +106,7 @@ static void test_slow_loris(void **state)
 static void test_wrong_secret(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_new(tr, 2);
         w->quiet_errors = true;
@@ -124,7 +124,7 @@ static void test_wrong_secret(void **state)
 static void test_wrong_universe(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_open(world_new(tr, 2));
         w->quiet_errors = true;
@@ -140,7 +140,7 @@ static void test_wrong_universe(void **state)
 static void test_wrong_rank(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_open(world_new(tr, 3));
         w->quiet_errors = true;
@@ -224,7 +224,7 @@ static void breaks(const struct wio_transport *tr, struct wio_frame bad, bool ra
 static void test_broken_frames(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         breaks(tr, (struct wio_frame){0}, true);
         breaks(tr, (struct wio_frame){.kind = WIO_FRAME_MESSAGE, .seq = 1}, false); /* again */
@@ -247,7 +247,7 @@ static void test_broken_frames(void **state)
 static void test_silent_after_handshake(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_open(world_new(tr, 2));
         int fd = join_raw(w, 0, 1);
@@ -264,7 +264,7 @@ static void test_silent_after_handshake(void **state)
 static void test_refused_message_closes(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = pair_ready(tr);
         w->quiet_errors = true;
@@ -290,7 +290,7 @@ static int no_descriptors(enum wio_os_call call, int fd, size_t bytes)
 static void test_accept_without_descriptors(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_open(world_new(tr, 2));
         accepts_left = 5;
@@ -315,7 +315,7 @@ static int no_memory(enum wio_os_call call, int fd, size_t bytes)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         for (int n = 1; n < 12; n++) {
             struct world *w = world_open(world_new(tr, 2));

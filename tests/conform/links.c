@@ -194,7 +194,8 @@ static void test_dead_peer_is_refused(void **state)
         assert_int_equal(w->node[0].peer[1].err, WAITIO_ERR_PEER);
         assert_int_equal(w->node[0].ndone, 3);
         assert_non_null(strstr(w->node[0].peer[1].text, "PB 0 rank 1"));
-        assert_non_null(strstr(w->node[0].peer[1].text, "127.0.0.1:"));
+        if (tr->id == WIO_TR_TCP)
+            assert_non_null(strstr(w->node[0].peer[1].text, "127.0.0.1:"));
         world_free(w);
     }
 }
@@ -224,7 +225,8 @@ static void test_peer_vanishes_any_time(void **state)
             UNTIL(w, a->peer[1].closed == 1);
             if (!leaving || a->peer[1].err != 0) { /* its goodbye may have made it */
                 assert_int_equal(a->peer[1].err, WAITIO_ERR_PEER);
-                assert_non_null(strstr(a->peer[1].text, "PB 0 rank 1"));
+                if (strstr(a->peer[1].text, "PB 0 rank 1") == NULL)
+                    fail_msg("text names nobody: %s", a->peer[1].text);
             }
             assert_int_equal(a->ndone, a->nqueued); /* every queued send was given back */
             node_send(a, 2, 1000, 0, false);        /* others go on */

@@ -29,7 +29,7 @@ static void loopback(bool up)
 static void test_unreachable_host(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_new(tr, 2);
         w->node[0].cfg.connect_timeout = w->node[1].cfg.connect_timeout = 2;
@@ -54,7 +54,7 @@ static void test_unreachable_host(void **state)
 static void test_short_outage(void **state)
 {
     (void)state;
-    EACH_TRANSPORT(tr)
+    EACH_TCP(tr)
     {
         struct world *w = world_new(tr, 2);
         w->node[0].cfg.connect_timeout = w->node[1].cfg.connect_timeout = 3;

@@ -95,8 +95,10 @@ static void driver_stop(struct driver *d)
             node_drive(&(w)->node[0], WIO_PROGRESS_FULL);                                          \
             LOCKED(d, served = (cond));                                                            \
             wio_os_yield();                                                                        \
-            if (wio_os_now_ns() > served_end)                                                      \
+            if (wio_os_now_ns() > served_end) {                                                    \
+                world_dump(w);                                                                     \
                 fail_msg("timed out: %s", #cond);                                                  \
+            }                                                                                      \
         }                                                                                          \
     } while (0)
 

@@ -313,6 +313,26 @@ static int open_tcp(const struct wio_iface_params *p, struct wio_iface **iface)
     return check_open(&check_tcp, &wio_transport_tcp, p, iface);
 }
 
+static int open_shm(const struct wio_iface_params *p, struct wio_iface **iface);
+static int query_shm(const struct wio_config *cfg, struct wio_tr_attr *attr)
+{
+    return wio_transport_shm.query(cfg, attr);
+}
+
+static const struct wio_transport check_shm = {
+    .size = sizeof(struct wio_transport),
+    .id = WIO_TR_SHM,
+    .name = "shm",
+    .query = query_shm,
+    .open = open_shm,
+    SLOTS,
+};
+
+static int open_shm(const struct wio_iface_params *p, struct wio_iface **iface)
+{
+    return check_open(&check_shm, &wio_transport_shm, p, iface);
+}
+
 const struct wio_transport *wio_wrap_check(enum wio_transport_id id)
 {
     switch (id) {
@@ -320,6 +340,8 @@ const struct wio_transport *wio_wrap_check(enum wio_transport_id id)
         return &check_self;
     case WIO_TR_TCP:
         return &check_tcp;
+    case WIO_TR_SHM:
+        return &check_shm;
     default:
         return NULL;
     }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file ring.c  Byte rings and geometry of a ring; the parts too large to be inlined. */
+#include "transport/shm/ring.h"
+
+static bool power_of_two(uint32_t n, uint32_t min, uint32_t max)
+{
+    return n >= min && n <= max && (n & (n - 1)) == 0;
+}
+
+bool wio_shm_ring_geo_ok(const struct shm_ring_geo *g)
+{
+    return power_of_two(g->slots, 4, SHM_SLOTS_MAX) && power_of_two(g->mid, 4 * SHM_LINE, SHM_MID_MAX) &&
+           power_of_two(g->bulk, SHM_PAGE, SHM_BULK_MAX);
+}
+
+void wio_shm_ring_place(struct shm_ring *r, const struct shm_ring_geo *g, void *map)
+{
+    uint8_t *at = map;
+    r->geo = *g;
+    r->bytes = shm_ring_bytes(g);
+    r->ctl = map;
+    at += SHM_PAGE;
+    r->slot = (struct shm_slot *)(void *)at;
+    at += (size_t)g->slots * SHM_LINE;
+    r->mid = at;
+    r->bulk = at + g->mid;
+}
+
+void wio_shm_copy_in(uint8_t *ring, uint32_t size, uint64_t at, const void *src, size_t n)
+{
+    size_t off = (size_t)(at & (size - 1)), first = size - off < n ? size - off : n;
+    memcpy(ring + off, src, first);
+    if (first < n)
+        memcpy(ring, (const uint8_t *)src + first, n - first);
+}
+
+void wio_shm_copy_out(const uint8_t *ring, uint32_t size, uint64_t at, void *dst, size_t n)
+{
+    size_t off = (size_t)(at & (size - 1)), first = size - off < n ? size - off : n;
+    memcpy(dst, ring + off, first);
+    if (first < n)
+        memcpy((uint8_t *)dst + first, ring, n - first);
+}
+
+static size_t stream_room(const struct shm_writer *w)
+{
+    uint64_t used = w->bulk_tail - w->bulk_head; /* rounding may take it past the end */
+    return used < w->ring.geo.bulk ? (size_t)(w->ring.geo.bulk - used) : 0;
+}
+
+size_t wio_shm_ring_stream(struct shm_writer *w, const uint8_t *src, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        size_t room = stream_room(w), left = n - done;
+        if (room < SHM_PUBLISH && room < left) {
+            shm_refresh(&w->bulk_head, &w->ring.ctl->bulk_head, w->bulk_tail);
+            room = stream_room(w);
+            if (room == 0)
+                break;
+        }
+        size_t piece = left < SHM_PUBLISH ? left : SHM_PUBLISH;
+        if (piece > room)
+            piece = room;
+        wio_shm_copy_in(w->ring.bulk, w->ring.geo.bulk, w->bulk_tail, src + done, piece);
+        done += piece;
+        w->bulk_tail += piece;
+        atomic_store_explicit(&w->ring.ctl->bulk_tail, w->bulk_tail, memory_order_release);
+    }
+    return done;
+}
+
+bool wio_shm_ring_drain(struct shm_reader *r, uint8_t *dst, size_t keep, size_t n, bool last)
+{
+    if (keep > 0)
+        wio_shm_copy_out(r->ring.bulk, r->ring.geo.bulk, r->bulk_head, dst, keep);
+    r->bulk_head += n;
+    if (!last && r->bulk_head - r->bulk_told < SHM_PUBLISH)
+        return false;
+    r->bulk_told = r->bulk_head;
+    atomic_store_explicit(&r->ring.ctl->bulk_head, r->bulk_head, memory_order_release);
+    return true;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file ring.h
+ * A ring between one writer and one reader. Headers go through slots, each published by its own
+ * sequence number, so that a small message is one cache line that moves once. Payloads of middle
+ * size lie in a byte ring beside them and are complete when their header is published. Bulk is
+ * streamed: its header comes first, its bytes follow in a second byte ring while the reader already
+ * copies them out; it stays in cache because it is small. So a small message never waits behind
+ * bulk, and headers stay in order.
+ *
+ * Positions count up for ever; index = position modulo size. Reader and writer advance the byte
+ * rings in lockstep (by the lengths in the headers), nothing about places travels.
+ */
+#ifndef WIO_SHM_RING_H
+#define WIO_SHM_RING_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "transport/shm/layout.h"
+
+#define SHM_PUBLISH (16u << 10)  /* bulk is published and released in pieces of this size */
+#define SHM_ROUND(n) (((n) + (SHM_LINE - 1)) & ~(uint64_t)(SHM_LINE - 1))
+
+/** Where the parts of a mapped ring lie. */
+struct shm_ring {
+    struct shm_ring_geo geo;
+    struct shm_ring_ctl *ctl;
+    struct shm_slot *slot;
+    uint8_t *mid, *bulk;
+    size_t bytes; /* of the mapping */
+};
+
+/** The writer's private side. Heads are what was last seen of the reader. */
+struct shm_writer {
+    struct shm_ring ring;
+    uint64_t slot_tail, slot_head;
+    uint64_t mid_tail, mid_head;
+    uint64_t bulk_tail, bulk_head;
+};
+
+/** The reader's private side. */
+struct shm_reader {
+    struct shm_ring ring;
+    uint64_t slot_head, slot_told; /* told: what the writer can see */
+    uint64_t mid_head;
+    uint64_t bulk_head, bulk_told, bulk_tail;
+};
+
+/** @return false: impossible sizes */
+bool wio_shm_ring_geo_ok(const struct shm_ring_geo *g);
+void wio_shm_ring_place(struct shm_ring *r, const struct shm_ring_geo *g, void *map);
+/** Bytes into a byte ring at a position. */
+void wio_shm_copy_in(uint8_t *ring, uint32_t size, uint64_t at, const void *src, size_t n);
+void wio_shm_copy_out(const uint8_t *ring, uint32_t size, uint64_t at, void *dst, size_t n);
+
+/* ---- writer ---- */
+
+/** Look at the reader's word again. A reader that lies (goes back, or ahead of us) gains nothing:
+ * the value is then ignored. */
+static inline void shm_refresh(uint64_t *seen, const _Atomic uint64_t *word, uint64_t tail)
+{
+    uint64_t head = atomic_load_explicit(word, memory_order_acquire);
+    if (head - *seen <= tail - *seen)
+        *seen = head;
+}
+
+static inline bool shm_slot_room(struct shm_writer *w)
+{
+    if (w->slot_tail - w->slot_head < w->ring.geo.slots)
+        return true;
+    shm_refresh(&w->slot_head, &w->ring.ctl->slot_head, w->slot_tail);
+    return w->slot_tail - w->slot_head < w->ring.geo.slots;
+}
+
+/** Most that fits beside the slots at once; larger payloads are streamed. */
+static inline uint32_t shm_mid_max(const struct shm_ring *r)
+{
+    return r->geo.mid / 4;
+}
+
+static inline bool shm_mid_room(struct shm_writer *w, uint64_t n)
+{
+    if (w->mid_tail - w->mid_head + n <= w->ring.geo.mid)
+        return true;
+    shm_refresh(&w->mid_head, &w->ring.ctl->mid_head, w->mid_tail);
+    return w->mid_tail - w->mid_head + n <= w->ring.geo.mid;
+}
+
+static inline struct shm_slot *shm_slot_next(struct shm_writer *w)
+{
+    return &w->ring.slot[w->slot_tail & (w->ring.geo.slots - 1)];
+}
+
+static inline void shm_slot_publish(struct shm_writer *w, struct shm_slot *s)
+{
+    w->slot_tail++;
+    atomic_store_explicit(&s->seq, (uint32_t)w->slot_tail, memory_order_release);
+}
+
+static inline void shm_copy_small(uint8_t *dst, const void *src, size_t n)
+{
+    if (n == 8)
+        memcpy(dst, src, 8);
+    else if (n > 0)
+        memcpy(dst, src, n);
+}
+
+/** A whole message of at most shm_mid_max() bytes. @return false: no room, nothing done */
+static inline bool shm_ring_put(struct shm_writer *w, enum shm_kind kind,
+                                const uint8_t msg[WIO_MSG_BYTES], const void *payload, uint32_t n)
+{
+    if (!shm_slot_room(w))
+        return false;
+    struct shm_slot *s = shm_slot_next(w);
+    if (n <= SHM_SLOT_INLINE) {
+        s->info = shm_info(kind, SHM_INLINE, n);
+        shm_copy_small(s->data, payload, n);
+    } else {
+        if (!shm_mid_room(w, SHM_ROUND(n)))
+            return false;
+        s->info = shm_info(kind, SHM_MID, n);
+        wio_shm_copy_in(w->ring.mid, w->ring.geo.mid, w->mid_tail, payload, n);
+        w->mid_tail += SHM_ROUND(n);
+    }
+    memcpy(s->msg, msg, WIO_MSG_BYTES);
+    shm_slot_publish(w, s);
+    return true;
+}
+
+/** Header of a message whose bytes follow by wio_shm_ring_stream. Only when the one before is
+ * written to its last byte. @return false: no slot */
+static inline bool shm_ring_begin(struct shm_writer *w, const uint8_t msg[WIO_MSG_BYTES], uint32_t n)
+{
+    if (!shm_slot_room(w))
+        return false;
+    struct shm_slot *s = shm_slot_next(w);
+    w->bulk_tail = SHM_ROUND(w->bulk_tail);
+    s->info = shm_info(SHM_MESSAGE, SHM_STREAM, n);
+    memcpy(s->msg, msg, WIO_MSG_BYTES);
+    shm_slot_publish(w, s);
+    return true;
+}
+/** Stream up to n bytes. @return how many were taken */
+size_t wio_shm_ring_stream(struct shm_writer *w, const uint8_t *src, size_t n);
+
+/* ---- reader ---- */
+
+/** The next header, published and not yet taken; NULL: none. Its bytes may change under our eyes:
+ * copy, then check. */
+static inline const struct shm_slot *shm_ring_peek(const struct shm_reader *r)
+{
+    const struct shm_slot *s = &r->ring.slot[r->slot_head & (r->ring.geo.slots - 1)];
+    uint32_t want = (uint32_t)(r->slot_head + 1);
+    return atomic_load_explicit(&s->seq, memory_order_acquire) == want ? s : NULL;
+}
+
+/** The header (and its mid payload of @p mid bytes) is used up. */
+static inline void shm_ring_take(struct shm_reader *r, uint32_t mid)
+{
+    r->slot_head++;
+    r->mid_head += SHM_ROUND(mid);
+}
+
+/** Tell the writer about everything that is free: before going idle, and now and then. @return true:
+ * it may be waiting for it */
+static inline bool shm_ring_tell(struct shm_reader *r)
+{
+    if (r->slot_told == r->slot_head && r->bulk_told == r->bulk_head)
+        return false;
+    r->slot_told = r->slot_head;
+    r->bulk_told = r->bulk_head;
+    atomic_store_explicit(&r->ring.ctl->bulk_head, r->bulk_head, memory_order_release);
+    atomic_store_explicit(&r->ring.ctl->mid_head, r->mid_head, memory_order_release);
+    atomic_store_explicit(&r->ring.ctl->slot_head, r->slot_head, memory_order_release);
+    return true;
+}
+
+/** A header with SHM_STREAM was taken: its bytes begin on the next cache line. */
+static inline void shm_ring_follow(struct shm_reader *r)
+{
+    r->bulk_head = SHM_ROUND(r->bulk_head);
+}
+
+/** Bytes of the stream that can be read now. @return < 0: the writer's word is impossible */
+static inline int64_t shm_ring_streamed(struct shm_reader *r)
+{
+    if ((int64_t)(r->bulk_tail - r->bulk_head) <= 0)
+        r->bulk_tail = atomic_load_explicit(&r->ring.ctl->bulk_tail, memory_order_acquire);
+    int64_t n = (int64_t)(r->bulk_tail - r->bulk_head);
+    if (n < 0) /* we are at the next cache line already, the writer has written nothing there yet */
+        return n > -SHM_LINE ? 0 : -1;
+    return n <= (int64_t)r->ring.geo.bulk ? n : -1;
+}
+/** Take n <= streamed bytes, copying the first @p keep of them to dst. @param last the message ends
+ * here. @return true: room was given back to the writer */
+bool wio_shm_ring_drain(struct shm_reader *r, uint8_t *dst, size_t keep, size_t n, bool last);
+
+#endif

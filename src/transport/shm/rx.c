@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file rx.c
+ * The receiving half. Headers are copied out of shared memory before anybody looks at them; a
+ * payload goes straight from there to where p2p wants it.
+ */
+#include "transport/shm/shm.h"
+
+enum took { NOT_NOW = 0, TAKEN = 1, OVER = -1 };
+
+/* What a header says, in our own memory. */
+struct header {
+    uint32_t kind, where, len;
+    uint8_t msg[WIO_MSG_BYTES];
+};
+
+static void read_header(struct header *h, uint32_t info, const uint8_t *msg)
+{
+    h->kind = shm_kind(info);
+    h->where = shm_where(info);
+    h->len = shm_len(info);
+    memcpy(h->msg, msg, WIO_MSG_BYTES);
+}
+
+static enum took bad(struct shm_link *l, const char *what)
+{
+    wio_shm_violation(l, what);
+    return OVER;
+}
+
+/* p2p's answer to a header. */
+static enum took offer(struct shm_link *l, const struct header *h, struct wio_sink *sink)
+{
+    struct shm_iface *f = shm_of(l);
+    sink->buf = NULL;
+    sink->len = 0;
+    sink->cookie = NULL;
+    int rc = f->base.p.up->on_message(f->base.p.user, &l->ep, l->ep.peer, h->msg, h->len, sink);
+    if (WIO_LIKELY(rc == 0))
+        return TAKEN;
+    if (rc > 0) {
+        f->stop = true;
+        return NOT_NOW;
+    }
+    char why[256];
+    wio_text(why, sizeof why, "%s", wio_last_error());
+    wio_shm_last_words(l, WIO_BYE_ERROR);
+    wio_shm_link_over(l, rc, "%s", why);
+    return OVER;
+}
+
+static void delivered(struct shm_link *l, struct wio_sink *sink)
+{
+    struct shm_iface *f = shm_of(l);
+    if (f->base.p.up->on_payload(f->base.p.user, &l->ep, l->ep.peer, sink) != 0)
+        f->stop = true;
+}
+
+static size_t keep_of(const struct shm_link *l, size_t n)
+{
+    size_t fits = l->rx_pos < l->sink.len ? l->sink.len - l->rx_pos : 0;
+    return fits < n ? fits : n;
+}
+
+/* Bytes of the streamed message arrived (and were copied). */
+static void advance(struct shm_link *l, size_t n)
+{
+    l->rx_pos += (uint32_t)n;
+    l->rx_left -= (uint32_t)n;
+    if (l->rx_left == 0) {
+        l->body = false;
+        delivered(l, &l->sink);
+    }
+}
+
+static void start_body(struct shm_link *l, uint32_t len)
+{
+    l->body = true;
+    l->rx_left = len;
+    l->rx_pos = 0;
+}
+
+/* ---- goodbye ---- */
+
+static enum took goodbye(struct shm_link *l, uint8_t reason)
+{
+    char name[64];
+    if (reason < WIO_BYE_CAP || reason > WIO_BYE_ERROR)
+        return bad(l, "a goodbye without a reason");
+    if (reason == WIO_BYE_ABORT || reason == WIO_BYE_ERROR) {
+        l->bye_reason = reason;
+        wio_shm_link_over(l, WAITIO_ERR_PEER, "%s %s",
+                          wio_shm_peer_name(shm_of(l), l->ep.peer, name, sizeof name),
+                          reason == WIO_BYE_ABORT
+                              ? "has aborted"
+                              : "closed the link because of a protocol error that it saw");
+        return OVER;
+    }
+    if (l->body)
+        return bad(l, "a goodbye in the middle of a message");
+    l->bye_heard = true;
+    if (reason > l->bye_reason)
+        l->bye_reason = reason;
+    if (l->state == SHM_READY) {
+        l->bye_wanted = true;
+        wio_shm_set_state(l, SHM_DRAIN);
+    }
+    if (l->bye_sent)
+        wio_shm_maybe_over(l);
+    else
+        (void)wio_shm_tx_run(l);
+    return l->state == SHM_OVER ? OVER : TAKEN;
+}
+
+/* ---- the ring ---- */
+
+/* The writer may sleep for the room we gave back. */
+static void wake_writer(struct shm_link *l)
+{
+    shm_light_fence(l);
+    if (WIO_UNLIKELY(atomic_load_explicit(&l->r->ring.ctl->want, memory_order_relaxed) != 0)) {
+        atomic_store_explicit(&l->r->ring.ctl->want, 0, memory_order_relaxed);
+        if (l->peer.head != NULL)
+            wio_shm_bell(l);
+    }
+}
+
+/* Copy out what has been streamed, at most @p most bytes. @return bytes, < 0: the link is over */
+static int64_t drain(struct shm_link *l, size_t most)
+{
+    struct shm_reader *r = l->r;
+    int64_t got = 0;
+    bool room = false;
+    while (l->body && (size_t)got < most && !shm_of(l)->stop) {
+        int64_t n = shm_ring_streamed(r);
+        if (n < 0)
+            return bad(l, "an impossible position in its ring");
+        if (n == 0)
+            break;
+        if (n > (int64_t)l->rx_left)
+            n = l->rx_left;
+        if (n > (int64_t)SHM_PUBLISH)
+            n = SHM_PUBLISH;
+        size_t keep = keep_of(l, (size_t)n);
+        room |= wio_shm_ring_drain(r, keep > 0 ? (uint8_t *)l->sink.buf + l->rx_pos : NULL, keep,
+                                   (size_t)n, n == (int64_t)l->rx_left);
+        got += n;
+        advance(l, (size_t)n);
+    }
+    if (room)
+        wake_writer(l);
+    return got;
+}
+
+static enum took begin_stream(struct shm_link *l, const struct header *h)
+{
+    if (h->len == 0)
+        return bad(l, "an empty stream");
+    if (l->body && drain(l, SIZE_MAX) < 0)
+        return OVER;
+    if (shm_of(l)->stop)
+        return NOT_NOW;
+    if (l->body) /* it must be there to the last byte before the next one begins */
+        return bad(l, "a stream inside another");
+    enum took t = offer(l, h, &l->sink);
+    if (t != TAKEN)
+        return t;
+    start_body(l, h->len);
+    shm_ring_take(l->r, 0);
+    shm_ring_follow(l->r);
+    return TAKEN;
+}
+
+/* A message that is there as a whole. */
+static enum took whole_slot(struct shm_link *l, const struct header *h, const uint8_t *inline_data)
+{
+    struct shm_reader *r = l->r;
+    struct wio_sink sink;
+    bool mid = h->where == SHM_MID;
+    if (h->len > (mid ? shm_mid_max(&r->ring) : SHM_SLOT_INLINE))
+        return bad(l, "a payload longer than its place");
+    enum took t = offer(l, h, &sink);
+    if (WIO_UNLIKELY(t != TAKEN))
+        return t;
+    size_t keep = h->len < sink.len ? h->len : sink.len;
+    if (mid)
+        wio_shm_copy_out(r->ring.mid, r->ring.geo.mid, r->mid_head, sink.buf, keep);
+    else
+        shm_copy_small(sink.buf, inline_data, keep);
+    shm_ring_take(r, mid ? h->len : 0);
+    delivered(l, &sink);
+    return TAKEN;
+}
+
+/* The peer goes back to our inbox; nothing of it is left in the ring. */
+static enum took leave_ring(struct shm_link *l)
+{
+    struct shm_iface *f = shm_of(l);
+    if (l->body)
+        return bad(l, "a change of place in the middle of a message");
+    l->in_ring = false;
+    wio_list_remove(&l->rnode);
+    wio_shm_reader_free(f, l->r);
+    l->r = NULL;
+    wio_shm_say(l, SHM_R_RING_END);
+    return TAKEN;
+}
+
+static enum took one_slot(struct shm_link *l, const struct shm_slot *s)
+{
+    struct header h;
+    read_header(&h, s->info, s->msg);
+    if (WIO_LIKELY(h.kind == SHM_MESSAGE)) {
+        if (WIO_LIKELY(h.where == SHM_INLINE || h.where == SHM_MID))
+            return whole_slot(l, &h, s->data);
+        return h.where == SHM_STREAM ? begin_stream(l, &h) : bad(l, "an unknown place");
+    }
+    if (h.kind != SHM_BYE && h.kind != SHM_SWITCH)
+        return bad(l, "an unknown kind of slot");
+    if (l->body && drain(l, SIZE_MAX) < 0)
+        return OVER;
+    if (shm_of(l)->stop)
+        return NOT_NOW;
+    shm_ring_take(l->r, 0);
+    return h.kind == SHM_BYE ? goodbye(l, h.msg[0]) : leave_ring(l);
+}
+
+void wio_shm_rx_tell(struct shm_link *l)
+{
+    if (shm_ring_tell(l->r))
+        wake_writer(l);
+}
+
+int wio_shm_rx_ring(struct shm_link *l)
+{
+    struct shm_iface *f = shm_of(l);
+    int events = 0;
+    while (events < SHM_RX_BUDGET && !f->stop && !l->bye_heard) {
+        const struct shm_slot *s = shm_ring_peek(l->r);
+        if (s == NULL)
+            break;
+        enum took t = one_slot(l, s);
+        if (t == NOT_NOW)
+            break;
+        events++;
+        if (t == OVER || !l->in_ring)
+            return events;
+    }
+    if (l->body) {
+        int64_t n = drain(l, SHM_STREAM_ROUND);
+        if (n < 0)
+            return events + 1;
+        events += n > 0;
+    }
+    const struct shm_reader *r = l->r;
+    if (events == 0 || r->slot_head - r->slot_told >= r->ring.geo.slots / 4)
+        wio_shm_rx_tell(l);
+    if (events > 0)
+        l->heard = true;
+    return events;
+}
+
+bool wio_shm_rx_ring_ready(struct shm_link *l)
+{
+    if (l->r == NULL || l->bye_heard)
+        return false;
+    return shm_ring_peek(l->r) != NULL || (l->body && shm_ring_streamed(l->r) != 0);
+}
+
+/* ---- the inbox ---- */
+
+static enum took whole_cell(struct shm_link *l, const struct header *h, const uint8_t *data)
+{
+    struct wio_sink sink;
+    enum took t = offer(l, h, &sink);
+    if (t != TAKEN)
+        return t;
+    shm_copy_small(sink.buf, data, h->len < sink.len ? h->len : sink.len);
+    delivered(l, &sink);
+    return TAKEN;
+}
+
+static enum took streamed_cell(struct shm_link *l, const struct header *h, const uint8_t *data,
+                               uint32_t room)
+{
+    if (l->body || h->len <= room)
+        return bad(l, "a stream inside another");
+    enum took t = offer(l, h, &l->sink);
+    if (t != TAKEN)
+        return t;
+    start_body(l, h->len);
+    shm_copy_small(l->sink.buf, data, keep_of(l, room));
+    advance(l, room);
+    return TAKEN;
+}
+
+static enum took rest_cell(struct shm_link *l, uint32_t n, const uint8_t *data)
+{
+    if (!l->body || n > l->rx_left || n == 0)
+        return bad(l, "the rest of no message");
+    size_t keep = keep_of(l, n);
+    if (keep > 0)
+        memcpy((uint8_t *)l->sink.buf + l->rx_pos, data, keep);
+    advance(l, n);
+    return TAKEN;
+}
+
+static enum took enter_ring(struct shm_link *l)
+{
+    if (l->r == NULL || l->in_ring)
+        return bad(l, "a change to a ring that was not agreed");
+    l->in_ring = true;
+    wio_list_push(&shm_of(l)->readers, &l->rnode);
+    return TAKEN;
+}
+
+static enum took one_cell(struct shm_link *l, const struct shm_cell *c, uint32_t room)
+{
+    struct header h;
+    read_header(&h, c->info, c->msg);
+    if (h.kind == SHM_MESSAGE && h.where == SHM_STREAM)
+        return streamed_cell(l, &h, c->data, room);
+    if (h.where != SHM_INLINE || h.len > room)
+        return bad(l, "a cell with an impossible length");
+    switch (h.kind) {
+    case SHM_MESSAGE:
+        return whole_cell(l, &h, c->data);
+    case SHM_REST:
+        return rest_cell(l, h.len, c->data);
+    case SHM_BYE:
+        return goodbye(l, h.msg[0]);
+    case SHM_SWITCH:
+        return enter_ring(l);
+    default:
+        return bad(l, "an unknown kind of cell");
+    }
+}
+
+static struct shm_link *sender(const struct shm_iface *f, uint64_t word)
+{
+    uint32_t owner = shm_word_owner(word), slot = shm_owner_slot(owner);
+    struct shm_link *l = slot < f->nowners ? f->owner[slot] : NULL;
+    return l != NULL && l->owner_in == owner ? l : NULL;
+}
+
+/* A cell that nobody can vouch for is passed over. @return false: its owner is still writing */
+static bool unfinished(struct shm_iface *f, uint64_t word)
+{
+    const struct shm_link *l = sender(f, word);
+    bool writing = shm_word_pos(word) == f->inbox_pos && shm_word_state(word) == SHM_CLAIMED;
+    return writing && l != NULL && !l->eof;
+}
+
+/* The sender's earlier messages come first: its setup on the socket, and what lies in its ring. */
+static bool catch_up(struct shm_link *l)
+{
+    struct shm_iface *f = shm_of(l);
+    if (l->state == SHM_SETUP) {
+        (void)wio_shm_records(l);
+        wio_shm_dispatch(f);
+        if (l->state < SHM_READY) {
+            wio_shm_violation(l, "a message before the link was set up");
+            return true;
+        }
+    }
+    while (l->in_ring && !f->stop && l->state != SHM_OVER && wio_shm_rx_ring(l) > 0) {
+    }
+    if (l->in_ring && !f->stop && l->state != SHM_OVER)
+        wio_shm_violation(l, "a message in the inbox while it uses its ring");
+    return !f->stop;
+}
+
+/* @return NOT_NOW: the cell stays */
+static enum took head_cell(struct shm_iface *f, struct shm_cell *c, uint64_t word)
+{
+    bool full = shm_word_pos(word) == f->inbox_pos && shm_word_state(word) == SHM_FULL;
+    struct shm_link *l = sender(f, word);
+    if (!full || l == NULL) { /* left by a dead process, or by a link that is over */
+        wio_debug(f->base.p.log, WIO_C_SHM, "a cell of the inbox is passed over (%016llx)",
+                  (unsigned long long)word);
+        return TAKEN;
+    }
+    if (!catch_up(l))
+        return NOT_NOW;
+    if (l->state == SHM_OVER || l->bye_heard)
+        return TAKEN;
+    l->heard = true;
+    return one_cell(l, c, shm_cell_room(&f->inbox));
+}
+
+static void wake_senders(struct shm_iface *f)
+{
+    if (f->membarrier)
+        atomic_signal_fence(memory_order_seq_cst);
+    else
+        atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&f->inbox.head->wanted, memory_order_relaxed) == 0)
+        return;
+    atomic_store_explicit(&f->inbox.head->wanted, 0, memory_order_seq_cst);
+    struct wio_list *both[] = {&f->ready, &f->closing};
+    for (int i = 0; i < 2; i++)
+        WIO_LIST_FOR(it, both[i])
+        {
+            struct shm_link *l = WIO_CONTAINER(it, struct shm_link, group);
+            if (!l->eof && l->peer.head != NULL &&
+                atomic_load_explicit(&l->peer.head->sleeping, memory_order_relaxed) != 0)
+                wio_shm_bell(l);
+        }
+}
+
+int wio_shm_rx_inbox(struct shm_iface *f)
+{
+    int events = 0;
+    if (f->inbox.head == NULL)
+        return 0;
+    while (events < SHM_RX_BUDGET && !f->stop) {
+        struct shm_cell *c = shm_inbox_cell(&f->inbox, f->inbox_pos);
+        uint64_t word = atomic_load_explicit(&c->word, memory_order_acquire);
+        if (word == shm_word(f->inbox_pos, 0, SHM_FREE) || unfinished(f, word))
+            break;
+        if (head_cell(f, c, word) == NOT_NOW)
+            break;
+        shm_inbox_free(&f->inbox, c, f->inbox_pos);
+        f->inbox_pos++;
+        events++;
+    }
+    if (events > 0)
+        wake_senders(f);
+    return events;
+}
+
+bool wio_shm_rx_inbox_ready(const struct shm_iface *f)
+{
+    if (f->inbox.head == NULL)
+        return false;
+    const struct shm_cell *c = shm_inbox_cell(&f->inbox, f->inbox_pos);
+    uint64_t word = atomic_load_explicit(&c->word, memory_order_acquire);
+    return word != shm_word(f->inbox_pos, 0, SHM_FREE) &&
+           !(shm_word_pos(word) == f->inbox_pos && shm_word_state(word) == SHM_CLAIMED);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file tx.c
+ * The sending half: whole messages straight into a slot or cell, bulk streamed as room appears.
+ * A link starts in its peer's inbox and earns a ring by talking (promotion).
+ */
+#include "transport/shm/shm.h"
+
+/* ---- into the inbox ---- */
+
+static bool inbox_put(struct shm_link *l, uint32_t info, const uint8_t *msg, const void *payload,
+                      size_t n)
+{
+    uint32_t pos;
+    struct shm_cell *c = wio_shm_inbox_claim(&l->peer, l->owner_out, &pos);
+    if (c == NULL)
+        return false;
+    c->info = info;
+    if (msg != NULL)
+        memcpy(c->msg, msg, WIO_MSG_BYTES);
+    shm_copy_small(c->data, payload, n);
+    shm_inbox_publish(c, pos, l->owner_out);
+    return true;
+}
+
+/* Bulk leaves half of the inbox to others. */
+static bool inbox_half_free(const struct shm_inbox *b)
+{
+    uint32_t at = atomic_load_explicit(&b->head->tail, memory_order_relaxed) + b->geo.cells / 2;
+    uint64_t w = atomic_load_explicit(&shm_inbox_cell(b, at)->word, memory_order_relaxed);
+    return shm_word(at, 0, SHM_FREE) == w;
+}
+
+static bool inbox_has_room(const struct shm_inbox *b)
+{
+    uint32_t at = atomic_load_explicit(&b->head->tail, memory_order_relaxed);
+    uint64_t w = atomic_load_explicit(&shm_inbox_cell(b, at)->word, memory_order_relaxed);
+    return (int32_t)(shm_word_pos(w) - at) >= 0;
+}
+
+/* ---- the way of one message ---- */
+
+enum progress_of_one { NO_ROOM, BEGUN, COMPLETE };
+
+static bool fits_whole(const struct shm_link *l, const struct wio_tx *tx)
+{
+    return tx->bytes <=
+           (l->out_ring ? shm_mid_max(&l->w->ring) : shm_cell_room(&l->peer));
+}
+
+/* Header and, where it fits, the whole payload. */
+static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
+{
+    if (fits_whole(l, tx)) {
+        bool in = l->out_ring
+                      ? shm_ring_put(l->w, SHM_MESSAGE, tx->msg, tx->payload, tx->bytes)
+                      : inbox_put(l, shm_info(SHM_MESSAGE, SHM_INLINE, tx->bytes), tx->msg,
+                                  tx->payload, tx->bytes);
+        return in ? COMPLETE : NO_ROOM;
+    }
+    if (l->out_ring) {
+        if (!shm_ring_begin(l->w, tx->msg, tx->bytes))
+            return NO_ROOM;
+        tx->sent = 0;
+    } else {
+        uint32_t first = shm_cell_room(&l->peer);
+        if (!inbox_half_free(&l->peer) ||
+            !inbox_put(l, shm_info(SHM_MESSAGE, SHM_STREAM, tx->bytes), tx->msg, tx->payload,
+                       first))
+            return NO_ROOM;
+        tx->sent = first;
+    }
+    return BEGUN;
+}
+
+/* More of a begun message, at most @p most bytes. @return bytes written */
+static size_t stream(struct shm_link *l, struct wio_tx *tx, size_t most)
+{
+    const uint8_t *src = tx->payload;
+    size_t done = 0, left = tx->bytes - tx->sent;
+    if (most > left)
+        most = left;
+    if (l->out_ring) {
+        done = wio_shm_ring_stream(l->w, src + tx->sent, most);
+    } else {
+        uint32_t room = shm_cell_room(&l->peer);
+        while (done < most && inbox_half_free(&l->peer)) {
+            uint32_t n = most - done < room ? (uint32_t)(most - done) : room;
+            if (!inbox_put(l, shm_info(SHM_REST, SHM_INLINE, n), NULL, src + tx->sent + done, n))
+                break;
+            done += n;
+        }
+    }
+    tx->sent += (uint32_t)done;
+    return done;
+}
+
+/* ---- promotion ---- */
+
+static void consider_ring(struct shm_link *l)
+{
+    struct shm_iface *f = shm_of(l);
+    const struct wio_config *cfg = f->base.p.cfg;
+    if (l->asked || l->ring_done || l->w != NULL || l->state != SHM_READY ||
+        f->rings_out >= (uint32_t)cfg->shm_rings)
+        return;
+    if (l->tx_count < (uint64_t)cfg->shm_promote && l->tx_bytes < 4 * cfg->shm_ring / 16)
+        return;
+    if (l->declined && wio_os_now_ns() - l->asked_ns < 1000000000LL)
+        return;
+    l->declined = false;
+    l->tx_count = 0;
+    wio_shm_offer(l);
+}
+
+/* Between two messages: say in the inbox that the ring is used from here on. */
+static void enter_ring(struct shm_link *l)
+{
+    static const uint8_t nothing[WIO_MSG_BYTES];
+    if (inbox_put(l, shm_info(SHM_SWITCH, SHM_INLINE, 0), nothing, NULL, 0))
+        l->out_ring = true;
+}
+
+static bool ring_agreed(const struct shm_link *l)
+{
+    return l->w != NULL && !l->out_ring && !l->asked && !l->ring_done;
+}
+
+void wio_shm_tx_switch(struct shm_link *l)
+{
+    if (l->cur == NULL && l->state < SHM_HALF)
+        enter_ring(l); /* else the next message does it */
+}
+
+/* ---- sending ---- */
+
+static void count(struct shm_link *l, uint32_t bytes)
+{
+    l->tx_count++;
+    l->tx_bytes += bytes;
+    if (!l->out_ring)
+        consider_ring(l);
+}
+
+void wio_shm_tx_wake(struct shm_link *l)
+{
+    if (!l->pending) {
+        l->pending = true;
+        wio_list_push(&shm_of(l)->blocked, &l->onode);
+    }
+}
+
+static int enqueue(struct shm_link *l, struct wio_tx *tx)
+{
+    bool small = (tx->flags & WIO_TX_SMALL) != 0;
+    wio_list_push(small ? &l->small : &l->bulk_q, &tx->node);
+    l->queued += tx->bytes + WIO_HDR_BYTES;
+    if (l->state >= SHM_READY)
+        wio_shm_tx_wake(l);
+    return WIO_TX_QUEUED;
+}
+
+/* Nothing is queued. */
+static int send_now(struct shm_link *l, struct wio_tx *tx)
+{
+    if (WIO_UNLIKELY(ring_agreed(l)))
+        enter_ring(l);
+    enum progress_of_one p = begin(l, tx);
+    if (p == NO_ROOM)
+        return enqueue(l, tx);
+    if (p == BEGUN && tx->sent < tx->bytes)
+        (void)stream(l, tx, SHM_STREAM_ROUND);
+    shm_notify(l);
+    count(l, tx->bytes);
+    if (p == COMPLETE || tx->sent == tx->bytes)
+        return WIO_TX_DONE;
+    l->cur = tx;
+    l->queued += tx->bytes - tx->sent;
+    wio_shm_tx_wake(l);
+    return WIO_TX_QUEUED;
+}
+
+int wio_shm_send(struct wio_ep *ep, struct wio_tx *tx)
+{
+    struct shm_link *l = shm_link_of(ep);
+    bool idle = l->cur == NULL && wio_list_empty(&l->small) && wio_list_empty(&l->bulk_q);
+    if (WIO_LIKELY(l->state == SHM_READY && idle))
+        return send_now(l, tx);
+    if (ep->state >= WIO_EP_CLOSING)
+        return l->state == SHM_OVER && l->err < 0 ? l->err : WAITIO_ERR_BUSY;
+    /* A small one passes what is streamed, never another small one. */
+    if (l->state == SHM_READY && (tx->flags & WIO_TX_SMALL) != 0 && wio_list_empty(&l->small) &&
+        fits_whole(l, tx) && begin(l, tx) == COMPLETE) {
+        shm_notify(l);
+        return WIO_TX_DONE;
+    }
+    return enqueue(l, tx);
+}
+
+size_t wio_shm_queued(const struct wio_ep *ep)
+{
+    return ((const struct shm_link *)(const void *)ep)->queued;
+}
+
+bool wio_shm_tx_idle(const struct shm_link *l)
+{
+    return l->cur == NULL && wio_list_empty(&l->small) && wio_list_empty(&l->bulk_q);
+}
+
+/* ---- what was queued ---- */
+
+static void finished(struct shm_link *l, struct wio_tx *tx)
+{
+    wio_list_push(&shm_of(l)->done, &tx->node);
+}
+
+/* The next message to begin: small ones first; beside a stream only small ones that fit whole. */
+static struct wio_list *next_queued(const struct shm_link *l)
+{
+    struct wio_list *n = wio_list_first(&l->small);
+    if (l->cur == NULL)
+        return n != NULL ? n : wio_list_first(&l->bulk_q);
+    return n != NULL && fits_whole(l, WIO_CONTAINER(n, struct wio_tx, node)) ? n : NULL;
+}
+
+/* @return bytes and headers written, 0: no room or nothing there */
+static size_t run_once(struct shm_link *l)
+{
+    size_t did = 0;
+    if (l->cur == NULL && ring_agreed(l))
+        enter_ring(l);
+    struct wio_list *n = next_queued(l);
+    if (n != NULL) {
+        struct wio_tx *tx = WIO_CONTAINER(n, struct wio_tx, node);
+        enum progress_of_one p = begin(l, tx);
+        if (p != NO_ROOM) {
+            wio_list_remove(n);
+            l->queued -= WIO_HDR_BYTES + (p == COMPLETE ? tx->bytes : tx->sent);
+            count(l, tx->bytes);
+            did += WIO_HDR_BYTES + (p == COMPLETE ? tx->bytes : tx->sent);
+            if (p == COMPLETE)
+                finished(l, tx);
+            else
+                l->cur = tx;
+        }
+    }
+    if (l->cur != NULL) {
+        struct wio_tx *tx = l->cur;
+        size_t w = stream(l, tx, SHM_STREAM_ROUND);
+        did += w;
+        l->queued -= w;
+        if (tx->sent == tx->bytes) {
+            l->cur = NULL;
+            finished(l, tx);
+        }
+    }
+    return did;
+}
+
+/* Our goodbye, after everything else. */
+static void say_bye(struct shm_link *l)
+{
+    uint8_t msg[WIO_MSG_BYTES] = {l->bye_reason};
+    bool in = l->out_ring ? shm_ring_put(l->w, SHM_BYE, msg, NULL, 0)
+                          : inbox_put(l, shm_info(SHM_BYE, SHM_INLINE, 0), msg, NULL, 0);
+    if (!in)
+        return;
+    l->bye_sent = true;
+    shm_notify(l);
+    wio_shm_set_state(l, SHM_HALF);
+}
+
+/* In the list of links with something to write, or not. */
+static void settle(struct shm_link *l)
+{
+    bool writing = l->state == SHM_READY || l->state == SHM_DRAIN;
+    if (l->out_len > 0 || (writing && (!wio_shm_tx_idle(l) || (l->bye_wanted && !l->bye_sent)))) {
+        wio_shm_tx_wake(l);
+    } else if (l->pending) {
+        l->pending = false;
+        wio_list_remove(&l->onode);
+    }
+}
+
+int wio_shm_tx_run(struct shm_link *l)
+{
+    int events = 0;
+    size_t total = 0, n;
+    if (l->out_len > 0)
+        wio_shm_say_rest(l);
+    if (l->state < SHM_READY || l->state > SHM_DRAIN) {
+        settle(l);
+        return 0;
+    }
+    while (total < SHM_STREAM_ROUND && (n = run_once(l)) > 0) {
+        total += n;
+        events++;
+    }
+    if (total > 0)
+        shm_notify(l);
+    if (wio_shm_tx_idle(l) && l->bye_wanted && !l->bye_sent)
+        say_bye(l);
+    settle(l);
+    if (l->bye_sent) {
+        events++;
+        wio_shm_maybe_over(l);
+    }
+    return events;
+}
+
+/* ---- before sleeping ---- */
+
+void wio_shm_tx_want(struct shm_link *l)
+{
+    if (l->peer.head == NULL)
+        return;
+    if (l->out_ring)
+        atomic_store_explicit(&l->w->ring.ctl->want, 1, memory_order_relaxed);
+    else
+        atomic_store_explicit(&l->peer.head->wanted, 1, memory_order_relaxed);
+}
+
+bool wio_shm_tx_blocked(struct shm_link *l)
+{
+    if (l->out_len > 0 && wio_os_fault != NULL)
+        return false; /* a made-up EAGAIN ends by itself */
+    if (l->state < SHM_READY || l->state > SHM_DRAIN)
+        return true;
+    struct wio_list *n = next_queued(l);
+    uint32_t bytes = n != NULL ? WIO_CONTAINER(n, struct wio_tx, node)->bytes : 0;
+    bool header = n != NULL || (l->bye_wanted && l->cur == NULL); /* a header is to be written */
+    if (!l->out_ring) {
+        bool stream = l->cur != NULL || bytes > shm_cell_room(&l->peer);
+        return stream ? !inbox_half_free(&l->peer) && !(header && l->cur != NULL &&
+                                                        inbox_has_room(&l->peer))
+                      : !inbox_has_room(&l->peer);
+    }
+    struct shm_writer *w = l->w;
+    if (l->cur != NULL) {
+        shm_refresh(&w->bulk_head, &w->ring.ctl->bulk_head, w->bulk_tail);
+        if (w->bulk_tail - w->bulk_head < w->ring.geo.bulk)
+            return false;
+    }
+    if (!header || !shm_slot_room(w))
+        return true;
+    return bytes > SHM_SLOT_INLINE && bytes <= shm_mid_max(&w->ring) &&
+           !shm_mid_room(w, SHM_ROUND(bytes));
+}
+
+/* ---- the end ---- */
+
+static void fail_list(struct wio_list *q, int err)
+{
+    struct wio_list *it;
+    while ((it = wio_list_pop(q)) != NULL) {
+        struct wio_tx *tx = WIO_CONTAINER(it, struct wio_tx, node);
+        tx->done(tx, err);
+    }
+}
+
+void wio_shm_tx_fail_all(struct shm_link *l, int err)
+{
+    struct wio_tx *cur = l->cur;
+    l->cur = NULL;
+    l->queued = 0;
+    if (cur != NULL)
+        cur->done(cur, err);
+    fail_list(&l->small, err);
+    fail_list(&l->bulk_q, err);
+}
+
+void wio_shm_last_words(struct shm_link *l, enum wio_bye_reason reason)
+{
+    if (l->state < SHM_READY || l->state > SHM_DRAIN || l->bye_sent)
+        return;
+    l->bye_reason = (uint8_t)reason;
+    uint8_t msg[WIO_MSG_BYTES] = {(uint8_t)reason};
+    if (l->out_ring)
+        (void)shm_ring_put(l->w, SHM_BYE, msg, NULL, 0);
+    else
+        (void)inbox_put(l, shm_info(SHM_BYE, SHM_INLINE, 0), msg, NULL, 0);
+    shm_notify(l);
+}
