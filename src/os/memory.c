@@ -104,7 +104,12 @@ size_t wio_os_page_size(void)
 }
 
 /* Numbers of membarrier(2), which older headers lack. */
-enum { BARRIER_GLOBAL_EXPEDITED = 1 << 1, BARRIER_REGISTER_GLOBAL_EXPEDITED = 1 << 2 };
+enum {
+    BARRIER_GLOBAL_EXPEDITED = 1 << 1,
+    BARRIER_REGISTER_GLOBAL_EXPEDITED = 1 << 2,
+    BARRIER_PRIVATE_EXPEDITED = 1 << 3,
+    BARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4
+};
 
 static int membarrier(int command)
 {
@@ -128,4 +133,15 @@ int wio_os_membarrier_register(void)
 int wio_os_membarrier(void)
 {
     return membarrier(BARRIER_GLOBAL_EXPEDITED);
+}
+
+int wio_os_membarrier_private_register(void)
+{
+    int rc = membarrier(BARRIER_REGISTER_PRIVATE_EXPEDITED);
+    return rc < 0 ? rc : membarrier(BARRIER_PRIVATE_EXPEDITED);
+}
+
+int wio_os_membarrier_private(void)
+{
+    return membarrier(BARRIER_PRIVATE_EXPEDITED);
 }

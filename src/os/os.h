@@ -150,6 +150,10 @@ int wio_os_membarrier_register(void);
 /** A full memory barrier on every processor that runs a registered process. */
 int wio_os_membarrier(void);
 
+/** The same for the threads of this process only, cheaper (Linux 4.14). @return 0, or -errno */
+int wio_os_membarrier_private_register(void);
+int wio_os_membarrier_private(void);
+
 /* ---- process ---- */
 /** Number of this process's user namespace; 0 when the system does not tell. */
 uint64_t wio_os_user_namespace(void);

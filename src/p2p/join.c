@@ -149,11 +149,7 @@ struct wio_universe *wio_universe_new(void)
     uint32_t serial = 0;
     wio_os_random(&serial, sizeof serial);
     u->serial = serial == 0 ? 1 : serial;
-    pthread_mutexattr_t lock; /* exit() in a signal handler asks whether its thread holds it */
-    pthread_mutexattr_init(&lock);
-    pthread_mutexattr_settype(&lock, PTHREAD_MUTEX_ERRORCHECK);
-    pthread_mutex_init(&u->lock, &lock);
-    pthread_mutexattr_destroy(&lock);
+    wio_lock_init(&u->lock);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* wio_os_now_ns() */

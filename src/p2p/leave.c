@@ -177,7 +177,7 @@ void wio_universe_destroy(struct wio_universe *u)
     wio_table_free(u->table);
     wio_log_close(&u->log);
     pthread_cond_destroy(&u->turn);
-    pthread_mutex_destroy(&u->lock);
+    wio_lock_destroy(&u->lock);
     wio_secret_wipe(&u->secret);
     wio_os_free(u);
 }
@@ -187,14 +187,12 @@ void wio_universe_destroy(struct wio_universe *u)
  * just being locked or unlocked, but no other thread keeps it for so long. */
 static bool interrupted_ourselves(struct wio_universe *u)
 {
-    int64_t until = wio_os_wall_ns() + STUCK_NS;
-    struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    if (wio_lock_mine(&u->lock))
+        return true;
     atomic_fetch_add(&u->want, 1);
-    int rc = pthread_mutex_timedlock(&u->lock, &t);
+    bool in = wio_lock_timed(&u->lock, STUCK_NS);
     atomic_fetch_sub(&u->want, 1);
-    if (rc == 0)
-        pthread_mutex_unlock(&u->lock);
-    return rc != 0;
+    return !in;
 }
 
 int wio_universe_leave(struct wio_universe *u, bool keep)

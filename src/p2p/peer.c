@@ -105,6 +105,7 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
     } while (rc != 0);
     wio_debug(&u->log, WIO_C_P2P, "link to %s by %s", wio_peer_name(u, p->rank, name, sizeof name),
               why);
+    u->touched = true;
     p->iface = f;
     p->ep = ep;
     p->link = WIO_EP_CONNECTING;
@@ -251,6 +252,7 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
                      enum wio_bye_reason reason, const char *text)
 {
     struct wio_universe *u = user;
+    u->touched = true;
     struct wio_peer *p = wio_peer_get(u, rank);
     if (p == NULL)
         return; /* no memory: the first message will fail the link */

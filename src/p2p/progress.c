@@ -4,11 +4,7 @@
 
 void wio_enter(struct wio_universe *u)
 {
-    if (WIO_UNLIKELY(pthread_mutex_trylock(&u->lock) != 0)) {
-        atomic_fetch_add(&u->want, 1); /* a spinning poller gives way */
-        pthread_mutex_lock(&u->lock);
-        atomic_fetch_sub(&u->want, 1);
-    }
+    wio_lock_take(&u->lock, &u->want);
     u->calls++;
 }
 
@@ -30,6 +26,20 @@ bool wio_needs_service(const struct wio_universe *u)
     return !wio_list_empty(&u->active);
 }
 
+/* The program may compute for long now: the service thread keeps what we promised. */
+static void call_service(struct wio_universe *u)
+{
+    if (!wio_needs_service(u)) {
+        u->touched = false;
+        return;
+    }
+    u->touched = true;
+    if (u->service_wake_ns > wio_os_now_ns() + WIO_SERVICE_SOON) {
+        u->service_wake_ns = 0;
+        wio_os_eventfd_set(u->service_fd);
+    }
+}
+
 void wio_leave(struct wio_universe *u)
 {
     if (WIO_UNLIKELY(u->completed))
@@ -44,14 +54,11 @@ void wio_leave(struct wio_universe *u)
         if (!u->service_runs) {
             if (u->batched)
                 wio_flush(u);
-        } else if (wio_needs_service(u) &&
-                   u->service_wake_ns > wio_os_now_ns() + WIO_SERVICE_SOON) {
-            /* The program may compute for long now: the service thread keeps what we promised. */
-            u->service_wake_ns = 0;
-            wio_os_eventfd_set(u->service_fd);
+        } else if (u->touched || u->batched || !wio_list_empty(&u->active)) {
+            call_service(u);
         }
     }
-    pthread_mutex_unlock(&u->lock);
+    wio_lock_leave(&u->lock);
 }
 
 void wio_flush(struct wio_universe *u)
@@ -83,6 +90,8 @@ int wio_progress(struct wio_universe *u, enum wio_progress_how how)
         if (n > 0)
             events += n;
     }
+    if (events > 0)
+        u->touched = true;
     if (!wio_list_empty(&u->active)) {
         struct wio_list work; /* one turn each: pumping may put a peer back */
         wio_list_init(&work);

@@ -116,6 +116,7 @@ static int submit(struct wio_request *r, const void *payload, size_t n, unsigned
     int rc = p->iface->tr->send(p->ep, &r->tx);
     if (rc == WIO_TX_QUEUED) {
         r->tx_busy = true;
+        r->u->touched = true;
         own(r);
     }
     return rc;
@@ -125,15 +126,16 @@ static int submit(struct wio_request *r, const void *payload, size_t n, unsigned
 static int send_eager(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
-    size_t chunk = u->attr[r->peer->iface->tr->id].chunk;
-    size_t n = r->bytes < chunk ? r->bytes : chunk;
+    const struct wio_tr_attr *attr = &u->attr[r->peer->iface->tr->id];
+    size_t n = r->bytes < attr->chunk ? r->bytes : attr->chunk;
     bool ack = wants_done(r);
     r->state = WIO_RS_MOVING;
     fill_header(r, WIO_OP_EAGER, r->space, r->bytes, ack ? wio_req_id(r) : 0);
     r->moved = n;
     if (ack)
         own(r); /* DONE must find it */
-    unsigned flags = WIO_TX_SMALL | (n <= WIO_BATCH_BYTES / 2 ? burst_flag(u) : 0);
+    bool batch = (attr->caps & WIO_CAP_BATCH) != 0 && n <= WIO_BATCH_BYTES / 2;
+    unsigned flags = WIO_TX_SMALL | (batch ? burst_flag(u) : 0);
     int rc = submit(r, r->buf, n, flags);
     if (rc < 0)
         return rc;
@@ -186,11 +188,12 @@ static bool try_send(struct wio_request *r)
     return false;
 }
 
-static void watch(struct wio_peer *p)
+static void watch(struct wio_universe *u, struct wio_peer *p)
 {
     bool on = p->local_pending > 0;
     if (on != p->watched && p->ep != NULL && p->link == WIO_EP_READY) {
         p->watched = on;
+        u->touched = true;
         p->iface->tr->watch(p->ep, on);
     }
 }
@@ -219,7 +222,7 @@ static void keep_copy(struct wio_request *r)
     r->local = true;
     r->peer->local_pending++;
     wio_req_user_done(r, 0);
-    watch(r->peer);
+    watch(u, r->peer);
 }
 
 void wio_send_start(struct wio_request *r)
@@ -332,7 +335,7 @@ void wio_send_pump(struct wio_universe *u, struct wio_peer *p)
     flush_ctl(u, p);
     pump_envelopes(p);
     pump_bulk(u, p);
-    watch(p);
+    watch(u, p);
 }
 
 void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote)
@@ -353,7 +356,7 @@ void wio_send_acked(struct wio_request *r, bool refused)
     if (!r->tx_busy && (refused || r->state == WIO_RS_ACK))
         wio_req_finish(r, refused ? WAITIO_ERR_PEER : 0);
     /* else the transport has not told us yet that it let go */
-    watch(p);
+    watch(r->u, p);
 }
 
 /* ---- control messages ---- */
@@ -382,6 +385,7 @@ static bool submit_ctl(struct ctl *c)
 {
     struct wio_peer *p = c->peer;
     int rc = p->iface->tr->send(p->ep, &c->tx);
+    c->u->touched = true;
     if (rc == WIO_TX_DONE)
         wio_pool_put(&c->u->ctl_pool, c);
     return rc >= 0;

@@ -86,7 +86,7 @@ static bool arm(struct wio_universe *u, enum wio_progress_how how, int *fds, int
 static void take_lock(struct wio_universe *u, struct service *s)
 {
     int soon = atomic_load(&u->service_wake_ns) == 0 ? KICKED_LOOKS : 0;
-    while (pthread_mutex_trylock(&u->lock) != 0) {
+    while (!wio_lock_try(&u->lock)) {
         int64_t wait = soon > 0 ? KICKED_NS : BUSY_NS;
         soon -= soon > 0;
         atomic_store(&u->service_wake_ns, wio_os_now_ns() + wait);
@@ -105,7 +105,7 @@ static void *service_main(void *arg)
 {
     struct wio_universe *u = arg;
     struct service s = {.tick_ns = TICK_SOON_NS};
-    pthread_mutex_lock(&u->lock);
+    wio_lock_service(&u->lock);
     while (!u->service_stop) {
         int64_t now = wio_os_now_ns();
         look_at_program(u, &s, now);
@@ -117,15 +117,15 @@ static void *service_main(void *arg)
         int fds[WIO_TR_COUNT + 1] = {u->service_fd}, n = 1;
         bool work = arm(u, how, fds, &n);
         if ((work && u->inside == 0) || (events > 0 && s.away)) {
-            pthread_mutex_unlock(&u->lock); /* let the program in between two rounds */
+            wio_unlock_slow(&u->lock); /* let the program in between two rounds */
             if (atomic_load(&u->want) > 0)
                 wio_os_yield();
-            pthread_mutex_lock(&u->lock);
+            wio_lock_service(&u->lock);
             continue;
         }
         int64_t wake = next_look(u, &s, now);
         u->service_wake_ns = wake;
-        pthread_mutex_unlock(&u->lock);
+        wio_unlock_slow(&u->lock);
         int64_t wait = wake == INT64_MAX ? -1 : wake - wio_os_now_ns();
         if (wake == INT64_MAX || wait > 0)
             wio_os_poll_in(fds, n, wait);
@@ -133,7 +133,7 @@ static void *service_main(void *arg)
         take_lock(u, &s);
         u->service_wake_ns = 0;
     }
-    pthread_mutex_unlock(&u->lock);
+    wio_unlock_slow(&u->lock);
     return NULL;
 }
 
@@ -157,12 +157,12 @@ void wio_service_thread_stop(struct wio_universe *u)
 {
     if (!u->service_runs)
         return;
-    pthread_mutex_lock(&u->lock);
+    wio_lock_take(&u->lock, &u->want);
     u->service_stop = true;
-    pthread_mutex_unlock(&u->lock);
+    wio_lock_leave(&u->lock);
     wio_os_eventfd_set(u->service_fd);
     pthread_join(u->service, NULL);
-    pthread_mutex_lock(&u->lock); /* at exit other threads may still be inside */
+    wio_lock_take(&u->lock, &u->want); /* at exit other threads may still be inside */
     u->service_runs = false;
-    pthread_mutex_unlock(&u->lock);
+    wio_lock_leave(&u->lock);
 }

@@ -17,6 +17,7 @@
 
 #include "group/group.h"
 #include "os/os.h"
+#include "p2p/lock.h"
 #include "p2p/match.h"
 #include "p2p/p2p.h"
 #include "transport/transport.h"
@@ -156,7 +157,7 @@ struct wio_universe {
     uint32_t serial;  /* tells handles of one universe from another's */
     uint16_t allowed; /* transports we may use, bit mask */
 
-    pthread_mutex_t lock;
+    struct wio_lock lock;
     pthread_cond_t turn;
     _Atomic int want; /* threads waiting for the lock */
     int inside;       /* application threads in a wait */
@@ -187,6 +188,7 @@ struct wio_universe {
     uint32_t burst;       /* sends since the last arrival or wait */
     int64_t last_send_ns;
     bool batched;  /* something may be kept back by a transport */
+    bool touched;  /* a transport may have work that must go on without us: ask it when leaving */
     bool stop_now; /* the request the poller waits for is done: leave large strangers unread */
     struct wio_spin spin;
 

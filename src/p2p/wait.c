@@ -42,9 +42,9 @@ static int poll_once(struct wio_universe *u, struct poll_turn *t)
 
 static void give_way(struct wio_universe *u)
 {
-    pthread_mutex_unlock(&u->lock);
+    wio_lock_leave(&u->lock);
     wio_os_yield();
-    pthread_mutex_lock(&u->lock);
+    wio_lock_take(&u->lock, &u->want);
 }
 
 /* Yield once, and learn from what it cost. */
@@ -104,9 +104,9 @@ static void sleep_once(struct wio_universe *u, struct poll_turn *t)
         return;
     u->poller_asleep = true;
     u->ctr.sleeps++;
-    pthread_mutex_unlock(&u->lock);
+    wio_lock_leave(&u->lock);
     unsigned ready = (unsigned)wio_os_poll_in(fds, n, wait);
-    pthread_mutex_lock(&u->lock);
+    wio_lock_take(&u->lock, &u->want);
     u->poller_asleep = false;
     if ((ready & 1u) != 0)
         wio_os_eventfd_clear(u->kick_fd);
@@ -210,7 +210,7 @@ static void wait_turn(struct wio_universe *u)
     int64_t until = wio_os_now_ns() + TICK_NS / 4;
     struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     u->sleepers++;
-    pthread_cond_timedwait(&u->turn, &u->lock, &t);
+    wio_lock_sleep(&u->lock, &u->turn, &t, &u->want);
     u->sleepers--;
 }
 

@@ -92,10 +92,25 @@ static inline struct shm_slot *shm_slot_next(struct shm_writer *w)
     return &w->ring.slot[w->slot_tail & (w->ring.geo.slots - 1)];
 }
 
+/** Slots ahead of the one being written whose lines are fetched for writing: the reader had them a
+ * lap ago, and waiting for one at a time fills the store buffer (measured: twice the rate). Not the
+ * next ones, at which a reader may be looking. */
+#define SHM_AHEAD 6
+
+static inline void shm_fetch_to_write(const void *line)
+{
+#if defined(__x86_64__) /* compilers make a fetch for reading of it unless told about the processor */
+    __asm__ volatile("prefetchw %0" ::"m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 static inline void shm_slot_publish(struct shm_writer *w, struct shm_slot *s)
 {
     w->slot_tail++;
     atomic_store_explicit(&s->seq, (uint32_t)w->slot_tail, memory_order_release);
+    shm_fetch_to_write(&w->ring.slot[(w->slot_tail + SHM_AHEAD) & (w->ring.geo.slots - 1)]);
 }
 
 static inline void shm_copy_small(uint8_t *dst, const void *src, size_t n)

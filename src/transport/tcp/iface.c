@@ -7,7 +7,7 @@
 
 static int tcp_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
 {
-    attr->caps = WIO_CAP_EVENT_FD;
+    attr->caps = WIO_CAP_EVENT_FD | WIO_CAP_BATCH;
     attr->latency_s = 5e-6;
     attr->bandwidth = 5e9;
     attr->chunk = (size_t)cfg->chunk;

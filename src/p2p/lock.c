@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file lock.c  The slow ways through the engine lock. */
+#include "p2p/lock.h"
+
+#include <time.h>
+
+#include "os/os.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define PLAIN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define PLAIN 1
+#endif
+#endif
+#ifndef PLAIN
+#define PLAIN 0
+#endif
+
+#define STREAK 2000 /* calls of one thread alone before it gets the bias (back) */
+#define YIELDS 200
+#define NAP_NS 20000
+
+_Thread_local char wio_lock_me __attribute__((tls_model("initial-exec")));
+
+void wio_lock_init(struct wio_lock *l)
+{
+    pthread_mutex_init(&l->mutex, NULL);
+    atomic_init(&l->bias, &l->biases[0]);
+    l->biased = !PLAIN && wio_os_membarrier_private_register() == 0;
+}
+
+void wio_lock_destroy(struct wio_lock *l)
+{
+    pthread_mutex_destroy(&l->mutex);
+}
+
+static struct wio_bias *current(const struct wio_lock *l)
+{
+    return atomic_load_explicit(&l->bias, memory_order_relaxed);
+}
+
+/* Inside the mutex: keep the owner of the bias out. @return false: it is inside, and we are not
+ * patient */
+static bool keep_out(struct wio_lock *l, bool patient)
+{
+    struct wio_bias *b = current(l);
+    if (b->thread == 0 || b->thread == wio_lock_self())
+        return true;
+    if (!patient && atomic_load_explicit(&b->held, memory_order_relaxed) != 0)
+        return false; /* without the price of the barrier */
+    atomic_store_explicit(&b->revoke, 1, memory_order_seq_cst);
+    (void)wio_os_membarrier_private();
+    for (int i = 0; atomic_load_explicit(&b->held, memory_order_acquire) != 0; i++) {
+        if (!patient) {
+            atomic_store_explicit(&b->revoke, 0, memory_order_release);
+            return false;
+        }
+        if (i < YIELDS)
+            wio_os_yield();
+        else
+            wio_os_sleep_ns(NAP_NS);
+    }
+    return true;
+}
+
+static void entered(struct wio_lock *l)
+{
+    atomic_store_explicit(&l->holder, wio_lock_self(), memory_order_relaxed);
+}
+
+/* An application thread came by the mutex: the bias of another one ends, and one that has come
+ * often enough without another gets it. Sleepers need the mutex: no bias beside them. */
+static void rebias(struct wio_lock *l)
+{
+    uintptr_t me = wio_lock_self();
+    bool first = l->last == 0;
+    if (!l->biased || current(l)->thread == me)
+        return;
+    atomic_store_explicit(&l->bias, &l->biases[0], memory_order_relaxed); /* revoke stays set */
+    l->streak = first ? STREAK : l->last == me ? l->streak + 1 : 0;
+    l->last = me;
+    if (l->streak < STREAK || l->sleepers > 0 || l->used == WIO_BIASES)
+        return;
+    struct wio_bias *b = &l->biases[++l->used];
+    b->thread = me;
+    atomic_store_explicit(&l->bias, b, memory_order_release);
+}
+
+void wio_lock_slow(struct wio_lock *l, _Atomic int *want)
+{
+    if (pthread_mutex_trylock(&l->mutex) != 0) {
+        atomic_fetch_add(want, 1); /* a spinning poller gives way */
+        pthread_mutex_lock(&l->mutex);
+        atomic_fetch_sub(want, 1);
+    }
+    atomic_fetch_add(want, 1);
+    (void)keep_out(l, true);
+    atomic_fetch_sub(want, 1);
+    entered(l);
+    rebias(l);
+}
+
+void wio_unlock_slow(struct wio_lock *l)
+{
+    struct wio_bias *b = current(l);
+    atomic_store_explicit(&l->holder, 0, memory_order_relaxed);
+    if (b->thread != 0)
+        atomic_store_explicit(&b->revoke, 0, memory_order_release);
+    pthread_mutex_unlock(&l->mutex);
+}
+
+bool wio_lock_try(struct wio_lock *l)
+{
+    if (pthread_mutex_trylock(&l->mutex) != 0)
+        return false;
+    if (!keep_out(l, false)) {
+        pthread_mutex_unlock(&l->mutex);
+        return false;
+    }
+    entered(l);
+    return true;
+}
+
+void wio_lock_service(struct wio_lock *l)
+{
+    pthread_mutex_lock(&l->mutex);
+    (void)keep_out(l, true);
+    entered(l);
+}
+
+bool wio_lock_mine(const struct wio_lock *l)
+{
+    uintptr_t me = wio_lock_self();
+    const struct wio_bias *b = current(l);
+    return atomic_load_explicit(&l->holder, memory_order_relaxed) == me ||
+           (b->thread == me && atomic_load_explicit(&b->held, memory_order_relaxed) != 0);
+}
+
+bool wio_lock_timed(struct wio_lock *l, int64_t ns)
+{
+    int64_t until = wio_os_wall_ns() + ns;
+    struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
+    if (pthread_mutex_timedlock(&l->mutex, &t) != 0)
+        return false;
+    pthread_mutex_unlock(&l->mutex);
+    return true;
+}
+
+void wio_lock_sleep(struct wio_lock *l, pthread_cond_t *c, const struct timespec *until,
+                    _Atomic int *want)
+{
+    if (atomic_load_explicit(&l->holder, memory_order_relaxed) != wio_lock_self()) {
+        wio_lock_leave(l); /* we are inside the quick way: come again by the mutex */
+        wio_lock_slow(l, want);
+        return;
+    }
+    l->sleepers++;
+    atomic_store_explicit(&l->holder, 0, memory_order_relaxed);
+    pthread_cond_timedwait(c, &l->mutex, until);
+    (void)keep_out(l, true);
+    entered(l);
+    l->sleepers--;
+}
