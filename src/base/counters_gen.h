@@ -62,9 +62,9 @@ struct wio_counters {
     uint64_t tx_syscalls;
     /** system calls that received data (counter, events) */
     uint64_t rx_syscalls;
-    /** bytes written to sockets, headers included (counter, bytes) */
+    /** bytes written to links, headers included (counter, bytes) */
     uint64_t tx_bytes;
-    /** bytes read from sockets, headers included (counter, bytes) */
+    /** bytes read from links, headers included (counter, bytes) */
     uint64_t rx_bytes;
     /** waits that stopped spinning and slept (counter, events) */
     uint64_t sleeps;

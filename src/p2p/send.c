@@ -165,12 +165,13 @@ static bool try_send(struct wio_request *r)
         return false;
     uint32_t room = wio_credit_available(p);
     uint32_t cost = wio_credit_cost(r->bytes, false);
-    bool eager = r->bytes <= u->cfg.eager_max && cost <= room;
+    size_t eager_max = u->attr[p->iface->tr->id].eager_max;
+    bool eager = r->bytes <= eager_max && cost <= room;
     if (!eager) {
         /* A short message rather waits than asks, if the receiver is sure to tell of so much room.
          */
         bool rather_wait =
-            r->bytes <= SHORT_MAX && r->bytes <= u->cfg.eager_max && cost <= p->credit.span / 2;
+            r->bytes <= SHORT_MAX && r->bytes <= eager_max && cost <= p->credit.span / 2;
         cost = wio_credit_cost(r->bytes, true);
         if (cost > room || rather_wait) {
             u->ctr.credit_waits++;

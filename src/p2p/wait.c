@@ -19,6 +19,9 @@
 #define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
 #define YIELD_HOGGED_NS 400000 /* a yield that took this long met somebody who computes */
 #define TICK_NS 1000000000LL
+/* Polls of the one link that is waited for between two looks at everything, minus 1. */
+#define MEMORY_TURNS 255u
+#define SOCKET_TURNS 15u
 
 struct poll_turn {
     wio_done_fn done;
@@ -26,7 +29,7 @@ struct poll_turn {
     struct wio_request *hint;
     const char *what;
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
-    uint32_t polls, empty;
+    uint32_t empty;
 };
 
 static int poll_once(struct wio_universe *u, struct poll_turn *t)
@@ -34,9 +37,11 @@ static int poll_once(struct wio_universe *u, struct poll_turn *t)
     struct wio_peer *p = t->hint != NULL ? t->hint->peer : NULL;
     if (p == NULL && t->hint != NULL && t->hint->src >= 0)
         p = u->peer[t->hint->src];
-    if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && (++t->polls & 15u) != 0 &&
-        wio_list_empty(&u->active))
-        return p->iface->tr->progress_ep(p->ep);
+    if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && wio_list_empty(&u->active)) {
+        bool memory = (u->attr[p->iface->tr->id].caps & WIO_CAP_MEMORY) != 0;
+        if ((++u->polls & (memory ? MEMORY_TURNS : SOCKET_TURNS)) != 0)
+            return p->iface->tr->progress_ep(p->ep);
+    }
     return wio_progress(u, WIO_PROGRESS_FULL);
 }
 

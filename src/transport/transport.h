@@ -46,6 +46,7 @@ struct wio_tr_attr {
 };
 #define WIO_CAP_SAME_HOST 1u /* reaches processes of this host only */
 #define WIO_CAP_BATCH 4u     /* a system call per message: WIO_TX_BATCH pays */
+#define WIO_CAP_MEMORY 8u    /* looking for input costs nanoseconds, no system call */
 #define WIO_CAP_EVENT_FD 2u  /* event_fd() and arm() work; else next_poll_ns() says when to look */
 
 /** What one message to be sent looks like to the transport. Owned by p2p; fixed address until done.

@@ -48,6 +48,7 @@ struct view {
     char text[256];
     uint32_t next_out;   /* id of the next parcel to the peer */
     uint32_t last_in[2]; /* last id that arrived: bulk, SMALL */
+    uint32_t last_done; /* id of the last bulk one that was complete */
     uint32_t nin, abandoned;
     uint64_t bytes_in;
 };
@@ -147,6 +148,7 @@ static inline int up_message(void *user, struct wio_ep *ep, uint32_t peer,
     assert_non_null(g);
     wio_list_push(&nd->gots, &g->owned);
     g->id = id;
+    g->small = small;
     g->from = from;
     g->bytes = bytes;
     g->cap = cap;
@@ -166,6 +168,10 @@ static inline int up_payload(void *user, struct wio_ep *ep, uint32_t peer, struc
     for (size_t i = 0; i<g->cap; i += g->cap> 65536 ? 61 : 1)
         if (g->data[i] != pattern(peer, nd->rank, g->id, i))
             fail_msg("message %u from %u: byte %zu of %u is wrong", g->id, peer, i, g->bytes);
+    if (!g->small) { /* bulk also ends in order */
+        assert_true(g->id > v->last_done);
+        v->last_done = g->id;
+    }
     v->nin++;
     v->bytes_in += g->bytes;
     wio_list_remove(&g->owned);

@@ -49,7 +49,7 @@ static struct self_ep *ep_of(struct wio_ep *e)
 static int self_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
 {
     (void)cfg;
-    attr->caps = WIO_CAP_SAME_HOST | WIO_CAP_EVENT_FD;
+    attr->caps = WIO_CAP_SAME_HOST | WIO_CAP_EVENT_FD | WIO_CAP_MEMORY;
     attr->latency_s = 1e-7;
     attr->bandwidth = 1e10;
     attr->chunk = WIO_PAYLOAD_MAX;

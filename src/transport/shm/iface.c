@@ -5,7 +5,7 @@
 
 static int shm_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
 {
-    attr->caps = WIO_CAP_EVENT_FD | WIO_CAP_SAME_HOST;
+    attr->caps = WIO_CAP_EVENT_FD | WIO_CAP_SAME_HOST | WIO_CAP_MEMORY;
     attr->latency_s = 2e-7;
     attr->bandwidth = 2e10;
     attr->chunk = (size_t)cfg->chunk;

@@ -46,6 +46,7 @@ enum shm_kind {
     SHM_REST = 2,   /* inbox: more of the message that is under way */
     SHM_BYE = 3,    /* goodbye, reason in msg[0]: the last of this direction */
     SHM_SWITCH = 4, /* inbox: what follows comes by the ring; ring: ... by the inbox */
+    SHM_PASSING = 5 /* ring: a message that may be delivered before the stream is complete */
 };
 
 static inline uint32_t shm_info(enum shm_kind kind, enum shm_where where, uint32_t len)

@@ -54,6 +54,7 @@ static enum took offer(struct shm_link *l, const struct header *h, struct wio_si
 static void delivered(struct shm_link *l, struct wio_sink *sink)
 {
     struct shm_iface *f = shm_of(l);
+    f->base.p.counters->rx_bytes += WIO_HDR_BYTES;
     if (f->base.p.up->on_payload(f->base.p.user, &l->ep, l->ep.peer, sink) != 0)
         f->stop = true;
 }
@@ -69,6 +70,7 @@ static void advance(struct shm_link *l, size_t n)
 {
     l->rx_pos += (uint32_t)n;
     l->rx_left -= (uint32_t)n;
+    shm_of(l)->base.p.counters->rx_bytes += n;
     if (l->rx_left == 0) {
         l->body = false;
         delivered(l, &l->sink);
@@ -158,12 +160,6 @@ static enum took begin_stream(struct shm_link *l, const struct header *h)
 {
     if (h->len == 0)
         return bad(l, "an empty stream");
-    if (l->body && drain(l, SIZE_MAX) < 0)
-        return OVER;
-    if (shm_of(l)->stop)
-        return NOT_NOW;
-    if (l->body) /* it must be there to the last byte before the next one begins */
-        return bad(l, "a stream inside another");
     enum took t = offer(l, h, &l->sink);
     if (t != TAKEN)
         return t;
@@ -190,6 +186,7 @@ static enum took whole_slot(struct shm_link *l, const struct header *h, const ui
     else
         shm_copy_small(sink.buf, inline_data, keep);
     shm_ring_take(r, mid ? h->len : 0);
+    shm_of(l)->base.p.counters->rx_bytes += h->len;
     delivered(l, &sink);
     return TAKEN;
 }
@@ -198,8 +195,6 @@ static enum took whole_slot(struct shm_link *l, const struct header *h, const ui
 static enum took leave_ring(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
-    if (l->body)
-        return bad(l, "a change of place in the middle of a message");
     l->in_ring = false;
     wio_list_remove(&l->rnode);
     wio_shm_reader_free(f, l->r);
@@ -212,17 +207,22 @@ static enum took one_slot(struct shm_link *l, const struct shm_slot *s)
 {
     struct header h;
     read_header(&h, s->info, s->msg);
-    if (WIO_LIKELY(h.kind == SHM_MESSAGE)) {
-        if (WIO_LIKELY(h.where == SHM_INLINE || h.where == SHM_MID))
-            return whole_slot(l, &h, s->data);
-        return h.where == SHM_STREAM ? begin_stream(l, &h) : bad(l, "an unknown place");
-    }
-    if (h.kind != SHM_BYE && h.kind != SHM_SWITCH)
-        return bad(l, "an unknown kind of slot");
+    bool whole = h.where == SHM_INLINE || h.where == SHM_MID;
+    if (WIO_LIKELY(h.kind == SHM_PASSING && whole))
+        return whole_slot(l, &h, s->data);
+    /* Everything else comes after the stream, which is there to the last byte. */
     if (l->body && drain(l, SIZE_MAX) < 0)
         return OVER;
     if (shm_of(l)->stop)
         return NOT_NOW;
+    if (l->body && h.kind != SHM_BYE)
+        return bad(l, "a stream that does not end");
+    if (h.kind == SHM_MESSAGE)
+        return whole                   ? whole_slot(l, &h, s->data)
+               : h.where == SHM_STREAM ? begin_stream(l, &h)
+                                       : bad(l, "an unknown place");
+    if (h.kind != SHM_BYE && h.kind != SHM_SWITCH)
+        return bad(l, "an unknown kind of slot");
     shm_ring_take(l->r, 0);
     return h.kind == SHM_BYE ? goodbye(l, h.msg[0]) : leave_ring(l);
 }
@@ -281,6 +281,7 @@ static enum took whole_cell(struct shm_link *l, const struct header *h, const ui
     if (t != TAKEN)
         return t;
     shm_copy_small(sink.buf, data, h->len < sink.len ? h->len : sink.len);
+    shm_of(l)->base.p.counters->rx_bytes += h->len;
     delivered(l, &sink);
     return TAKEN;
 }

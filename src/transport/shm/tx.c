@@ -52,10 +52,12 @@ static bool fits_whole(const struct shm_link *l, const struct wio_tx *tx)
 static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
 {
     if (fits_whole(l, tx)) {
+        enum shm_kind kind = (tx->flags & WIO_TX_SMALL) != 0 ? SHM_PASSING : SHM_MESSAGE;
         bool in = l->out_ring
-                      ? shm_ring_put(l->w, SHM_MESSAGE, tx->msg, tx->payload, tx->bytes)
+                      ? shm_ring_put(l->w, kind, tx->msg, tx->payload, tx->bytes)
                       : inbox_put(l, shm_info(SHM_MESSAGE, SHM_INLINE, tx->bytes), tx->msg,
                                   tx->payload, tx->bytes);
+        shm_of(l)->base.p.counters->tx_bytes += in ? WIO_HDR_BYTES + tx->bytes : 0;
         return in ? COMPLETE : NO_ROOM;
     }
     if (l->out_ring) {
@@ -92,6 +94,7 @@ static size_t stream(struct shm_link *l, struct wio_tx *tx, size_t most)
         }
     }
     tx->sent += (uint32_t)done;
+    shm_of(l)->base.p.counters->tx_bytes += done;
     return done;
 }
 

@@ -379,12 +379,22 @@ def programs(build_dir):
     return path
 
 
+def pytest_generate_tests(metafunc):
+    """Modules that say EACH_TRANSPORT run once over each, but for tests marked only_socket."""
+    if getattr(metafunc.module, "EACH_TRANSPORT", False) and "universe" in metafunc.fixturenames:
+        only = metafunc.definition.get_closest_marker("only_socket")
+        metafunc.parametrize("universe", ["socket"] if only else ["socket", "shm"], indirect=True)
+
+
 @pytest.fixture
-def universe(programs, tmp_path):
+def universe(programs, tmp_path, request):
     """Makes universes; universe(**env) may be called several times in a test."""
     made = []
+    transport = getattr(request, "param", None)
 
     def make(**env):
+        if transport is not None:
+            env.setdefault("WAITIO_COMM_TYPE", transport)
         u = Universe(programs, tmp_path, **env)
         made.append(u)
         return u

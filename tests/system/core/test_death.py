@@ -8,15 +8,10 @@ import time
 
 import pytest
 
+EACH_TRANSPORT = True
+
 KILLED_S = 2.0
-TRANSPORTS = ["socket"]  # each that is built: what notices a death is theirs
 BIG = 64 << 20
-
-
-@pytest.fixture(params=TRANSPORTS)
-def universe(universe, request):
-    """Universes that use one transport."""
-    return lambda **env: universe(WAITIO_COMM_TYPE=request.param, **env)
 
 
 def trio(universe, **env):

@@ -440,7 +440,9 @@ def test_second_run_with_a_live_job_id_is_refused(universe):
 
 def test_no_route(universe):
     """The two sides allow no common transport: the error names both choices."""
-    u, a, b = pair(universe, second=dict(WAITIO_COMM_TYPE="shm"))
+    u, a, b = pair(
+        universe, first=dict(WAITIO_COMM_TYPE="socket"), second=dict(WAITIO_COMM_TYPE="shm")
+    )
     a.begin("init 30")
     b.begin("init 30")
     a.was_ok(a.answer())

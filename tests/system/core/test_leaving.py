@@ -4,6 +4,8 @@ inside."""
 
 import pytest
 
+EACH_TRANSPORT = True
+
 
 @pytest.mark.sanitize
 @pytest.mark.parametrize("blocks", [[1], [1, 1], [2, 1]])

@@ -3,6 +3,8 @@
 
 import pytest
 
+EACH_TRANSPORT = True
+
 MIB = 1 << 20
 
 
@@ -106,6 +108,7 @@ def test_unexpected_memory_is_bounded(universe, blocks, size):
     universe(WAITIO_UNEXPECTED_MAX=MIB).go(blocks, "flood", "credit", size)
 
 
+@pytest.mark.only_socket
 @pytest.mark.parametrize("progress", ["service", "poll"])
 @pytest.mark.parametrize("cap", [1, 3])
 def test_connection_cap(universe, cap, progress):
@@ -115,6 +118,7 @@ def test_connection_cap(universe, cap, progress):
     u.go([4, 8], "flood", "all2all", 12, timeout=120)
 
 
+@pytest.mark.only_socket
 @pytest.mark.parametrize("cap", [1, 2, 3])
 def test_connection_cap_random_exchange(universe, cap):
     """12 processes, 8 B to 1 MiB, in any order. Guard: a soft cap ends with up to 11 links; links
@@ -123,12 +127,14 @@ def test_connection_cap_random_exchange(universe, cap):
     u.go([4, 8], "flood", "exchange", 6, timeout=120)
 
 
+@pytest.mark.only_socket
 @pytest.mark.sanitize
 def test_connection_cap_small_exchange(universe):
     u = universe(WAITIO_MAX_CONNECTIONS=1)
     u.go([2, 3], "flood", "exchange", 4, timeout=120)
 
 
+@pytest.mark.only_socket
 def test_memory_per_peer(universe):
     universe().go([4, 4], "flood", "idle")
 

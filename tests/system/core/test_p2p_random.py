@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+EACH_TRANSPORT = True
+
 
 def total(cast):
     return sum(int(p.lines[-1].split()[2]) for p in cast)
