@@ -117,7 +117,7 @@ void *wio_os_alloc(size_t n); /* zeroed; NULL when out of memory */
 void *wio_os_realloc(void *p, size_t n);
 void wio_os_free(void *p);
 int wio_os_memfd(const char *name, size_t bytes,
-                 bool seal);                           /* allocated, sealed against shrinking */
+                 bool seal); /* allocated, sealed against shrinking */
 /** Is it a memfd of at least so many bytes that nobody can make smaller? */
 bool wio_os_memfd_holds(int fd, size_t bytes);
 void *wio_os_map(int fd, size_t bytes, bool writable); /* NULL on failure */

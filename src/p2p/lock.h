@@ -67,8 +67,8 @@ void wio_lock_service(struct wio_lock *l);
 bool wio_lock_mine(const struct wio_lock *l);
 /** May we get in within @p ns? @return false: no */
 bool wio_lock_timed(struct wio_lock *l, int64_t ns);
-/** Sleep on a condition, leaving the lock meanwhile; a deadline on the monotonic clock. The lock may
- * have been somebody else's before the sleep began, too: look at everything again. */
+/** Sleep on a condition, leaving the lock meanwhile; a deadline on the monotonic clock. The lock
+ * may have been somebody else's before the sleep began, too: look at everything again. */
 void wio_lock_sleep(struct wio_lock *l, pthread_cond_t *c, const struct timespec *until,
                     _Atomic int *want);
 

@@ -84,6 +84,23 @@ void wio_bury(struct wio_universe *u)
     }
 }
 
+/* Peers with something to send, one turn each: pumping may put a peer back. */
+static int pump_active(struct wio_universe *u)
+{
+    int events = 0;
+    struct wio_list work, *n;
+    wio_list_init(&work);
+    while ((n = wio_list_pop(&u->active)) != NULL)
+        wio_list_push(&work, n);
+    while ((n = wio_list_pop(&work)) != NULL) {
+        struct wio_peer *p = WIO_CONTAINER(n, struct wio_peer, active_node);
+        p->active = false;
+        wio_send_pump(u, p);
+        events++;
+    }
+    return events;
+}
+
 int wio_progress(struct wio_universe *u, enum wio_progress_how how)
 {
     int events = 0;
@@ -101,21 +118,8 @@ int wio_progress(struct wio_universe *u, enum wio_progress_how how)
     }
     if (events > 0)
         u->touched = true;
-    if (!wio_list_empty(&u->active)) {
-        struct wio_list work; /* one turn each: pumping may put a peer back */
-        wio_list_init(&work);
-        struct wio_list *n;
-        while ((n = wio_list_pop(&u->active)) != NULL)
-            wio_list_push(&work, n);
-        while ((n = wio_list_pop(&work)) != NULL) {
-            struct wio_peer *p = WIO_CONTAINER(n, struct wio_peer, active_node);
-            p->active = false;
-            if (WIO_UNLIKELY(p->unsaid))
-                wio_peer_end_unsaid(u, p);
-            wio_send_pump(u, p);
-            events++;
-        }
-    }
+    if (!wio_list_empty(&u->active))
+        events += pump_active(u);
     if (!wio_list_empty(&u->closed_eps))
         wio_bury(u);
     if (u->completed && (u->sleepers > 0 || u->poller_asleep))

@@ -192,7 +192,7 @@ struct wio_universe {
     bool stop_now; /* the request the poller waits for is done: leave large strangers unread */
     struct wio_spin spin;
     uint32_t polls; /* of single links */
-    uint32_t warm;  /* rounds of progress left in which memory alone is looked at most of the time */
+    uint32_t warm; /* rounds of progress left in which memory alone is looked at most of the time */
 
     pthread_t service;
     bool service_runs, service_stop;

@@ -80,9 +80,9 @@ enum wio_tx_result {
 /** Where an arriving payload goes. Filled by on_message; the transport keeps it until on_payload.
  */
 struct wio_sink {
-    void *buf;    /* room for len bytes; may be NULL when len is 0 */
-    size_t len;   /* bytes beyond len, up to the payload's length, are read and thrown away */
-    void *cookie; /* p2p's */
+    void *buf;      /* room for len bytes; may be NULL when len is 0 */
+    size_t len;     /* bytes beyond len, up to the payload's length, are read and thrown away */
+    void *cookie;   /* p2p's */
     uint32_t bytes; /* p2p's: of the payload; several messages of one link may be under way */
 };
 

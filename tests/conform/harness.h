@@ -48,7 +48,7 @@ struct view {
     char text[256];
     uint32_t next_out;   /* id of the next parcel to the peer */
     uint32_t last_in[2]; /* last id that arrived: bulk, SMALL */
-    uint32_t last_done; /* id of the last bulk one that was complete */
+    uint32_t last_done;  /* id of the last bulk one that was complete */
     uint32_t nin, abandoned;
     uint64_t bytes_in;
 };

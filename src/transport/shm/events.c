@@ -206,7 +206,8 @@ static int read_rings(struct shm_iface *f, enum wio_progress_how how)
 /* The inbox is one queue: whoever wants one sender's cells reads all before them. */
 static bool service_wants_inbox(const struct shm_iface *f)
 {
-    return f->nwatched > 0 || f->nleaving > 0 || f->ndead > 0 || f->nmaking > 0 || !wio_list_empty(&f->closing);
+    return f->nwatched > 0 || f->nleaving > 0 || f->ndead > 0 || f->nmaking > 0 ||
+           !wio_list_empty(&f->closing);
 }
 
 static int write_blocked(struct shm_iface *f)
@@ -245,10 +246,29 @@ static bool wake_up(struct shm_iface *f, enum wio_progress_how how)
     bool look = !full || *asleep || f->nmaking > 0 || f->ninbound > 0 ||
                 (++f->ticks % SHM_SOCKET_TICKS) == 0 || wio_os_fault != NULL;
     if (*asleep && f->inbox.head != NULL)
-        atomic_fetch_and_explicit(&f->inbox.head->sleeping,
-                                  full ? ~SHM_ASLEEP : ~SHM_ASLEEP_SVC, memory_order_relaxed);
+        atomic_fetch_and_explicit(&f->inbox.head->sleeping, full ? ~SHM_ASLEEP : ~SHM_ASLEEP_SVC,
+                                  memory_order_relaxed);
     *asleep = false;
     return look;
+}
+
+static int sockets_and_timers(struct shm_iface *f, enum wio_progress_how how)
+{
+    bool full = how == WIO_PROGRESS_FULL;
+    if (!full) /* its own set is only an alarm; what rang lies in the main one */
+        (void)look_at_sockets(f, f->svc_epoll, how);
+    int count = look_at_sockets(f, f->epoll, how);
+    if (count < 0)
+        return count;
+    if (!full && count > 0 && f->asleep)
+        wio_os_eventfd_set(f->kick); /* that may have been the application's bell */
+    news(f);
+    if (f->timer_at != INT64_MAX || f->rings_out > 0) {
+        int64_t now = wio_os_now_ns();
+        if (f->timer_at <= now)
+            count += run_timers(f, now);
+    }
+    return count;
 }
 
 int wio_shm_progress(struct wio_iface *iface, enum wio_progress_how how)
@@ -257,21 +277,8 @@ int wio_shm_progress(struct wio_iface *iface, enum wio_progress_how how)
     bool full = how == WIO_PROGRESS_FULL;
     int count = 0;
     f->stop = false;
-    if (wake_up(f, how)) {
-        if (!full) /* its own set is only an alarm; what rang lies in the main one */
-            (void)look_at_sockets(f, f->svc_epoll, how);
-        count = look_at_sockets(f, f->epoll, how);
-        if (count < 0)
-            return wio_fail_os(WAITIO_ERR_SYSTEM, count, "epoll_wait");
-        if (!full && count > 0 && f->asleep)
-            wio_os_eventfd_set(f->kick); /* that may have been the application's bell */
-        news(f);
-        if (f->timer_at != INT64_MAX || f->rings_out > 0) {
-            int64_t now = wio_os_now_ns();
-            if (f->timer_at <= now)
-                count += run_timers(f, now);
-        }
-    }
+    if (wake_up(f, how) && (count = sockets_and_timers(f, how)) < 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, count, "epoll_wait");
     if (f->inbox.head != NULL && (full || service_wants_inbox(f)))
         count += wio_shm_rx_inbox(f);
     if (!f->stop && !wio_list_empty(&f->readers))

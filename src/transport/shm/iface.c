@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file iface.c  The shared-memory transport's interface: opening, closing, who can be reached; the
- * operations table. */
+/** @file iface.c  The shared-memory transport's interface: opening, closing, who can be reached;
+ * the operations table. */
 #include "transport/shm/shm.h"
 
 static int shm_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
@@ -70,9 +70,9 @@ static int shm_open(const struct wio_iface_params *p, struct wio_iface **iface)
     f->timer_at = INT64_MAX;
     f->realm = realm();
     f->membarrier = wio_os_membarrier_register() == 0;
-    struct wio_list *lists[] = {&f->links, &f->waiting, &f->ready, &f->closing, &f->readers,
-                                &f->blocked, &f->news, &f->done, &f->inbound, &f->dials,
-                                &f->grave, &f->ghosts, &f->barred};
+    struct wio_list *lists[] = {&f->links,   &f->waiting, &f->ready, &f->closing, &f->readers,
+                                &f->blocked, &f->news,    &f->done,  &f->inbound, &f->dials,
+                                &f->grave,   &f->ghosts,  &f->barred};
     for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++)
         wio_list_init(lists[i]);
     int rc = open_sets(f);

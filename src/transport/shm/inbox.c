@@ -39,14 +39,12 @@ struct shm_cell *wio_shm_inbox_claim(struct shm_inbox *b, uint32_t owner, uint32
         if (ahead < 0)
             return NULL; /* still holds what was written a lap ago */
         if (ahead == 0 && shm_word_state(word) == SHM_FREE) {
-            if (atomic_compare_exchange_strong_explicit(&c->word, &word,
-                                                        shm_word(at, owner, SHM_CLAIMED),
-                                                        memory_order_acquire,
-                                                        memory_order_relaxed)) {
+            if (atomic_compare_exchange_strong_explicit(
+                    &c->word, &word, shm_word(at, owner, SHM_CLAIMED), memory_order_acquire,
+                    memory_order_relaxed)) {
                 uint32_t tail = at;
                 atomic_compare_exchange_strong_explicit(&b->head->tail, &tail, at + 1,
-                                                        memory_order_relaxed,
-                                                        memory_order_relaxed);
+                                                        memory_order_relaxed, memory_order_relaxed);
                 *pos = at;
                 return c;
             }
@@ -55,8 +53,8 @@ struct shm_cell *wio_shm_inbox_claim(struct shm_inbox *b, uint32_t owner, uint32
         /* Claimed, or even used up already: its owner may have been killed before it moved the
          * tail. */
         uint32_t tail = at;
-        atomic_compare_exchange_strong_explicit(&b->head->tail, &tail, at + 1,
-                                                memory_order_relaxed, memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(&b->head->tail, &tail, at + 1, memory_order_relaxed,
+                                                memory_order_relaxed);
         at = atomic_load_explicit(&b->head->tail, memory_order_relaxed);
     }
     return NULL;

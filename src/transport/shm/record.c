@@ -30,8 +30,8 @@ void wio_shm_say_rest(struct shm_link *l)
         if (l->out_fd >= 0 && l->out_fd_at > 0)
             n = l->out_fd_at;
         bool with_fd = l->out_fd >= 0 && l->out_fd_at == 0;
-        ssize_t w = with_fd ? wio_os_send_fd(l->fd, l->out_fd, l->out, n)
-                            : wio_os_send(l->fd, l->out, n);
+        ssize_t w =
+            with_fd ? wio_os_send_fd(l->fd, l->out_fd, l->out, n) : wio_os_send(l->fd, l->out, n);
         if (w == -EAGAIN)
             return;
         if (w <= 0) { /* broken: its end will be read */
@@ -194,6 +194,23 @@ static bool on_setup(struct shm_link *l, const struct shm_rec *r, int fd)
     return true;
 }
 
+static bool on_go(struct shm_link *l)
+{
+    if (l->state != SHM_SETUP || l->dialled || l->peer.head == NULL)
+        return false;
+    go(l);
+    return true;
+}
+
+static bool on_refuse(struct shm_link *l, uint32_t why)
+{
+    if (l->state != SHM_SETUP)
+        return false;
+    wio_shm_link_over(l, WAITIO_ERR_NOROUTE, "the other side refused: %s",
+                      refusals[why < WIO_ARRAY_LEN(refusals) ? why : 0]);
+    return true;
+}
+
 /* ---- rings ---- */
 
 void wio_shm_offer(struct shm_link *l)
@@ -205,8 +222,10 @@ void wio_shm_offer(struct shm_link *l)
     l->w = wio_shm_writer_make(f, &fd);
     if (l->w == NULL) {
         if (!f->warned_memory)
-            wio_info(f->base.p.log, WIO_C_SHM, "no memory for a private ring of %llu bytes: the "
-                     "shared inbox serves on", (unsigned long long)f->base.p.cfg->shm_ring);
+            wio_info(f->base.p.log, WIO_C_SHM,
+                     "no memory for a private ring of %llu bytes: the "
+                     "shared inbox serves on",
+                     (unsigned long long)f->base.p.cfg->shm_ring);
         f->warned_memory = true;
         l->declined = true;
         l->asked = false;
@@ -275,16 +294,9 @@ static bool handle(struct shm_link *l, const struct shm_rec *r, int fd)
     case SHM_R_SETUP:
         return on_setup(l, r, fd);
     case SHM_R_GO:
-        if (l->state != SHM_SETUP || l->dialled || l->peer.head == NULL)
-            return false;
-        go(l);
-        return true;
+        return on_go(l);
     case SHM_R_REFUSE:
-        if (l->state != SHM_SETUP)
-            return false;
-        wio_shm_link_over(l, WAITIO_ERR_NOROUTE, "the other side refused: %s",
-                          refusals[r->a < WIO_ARRAY_LEN(refusals) ? r->a : 0]);
-        return true;
+        return on_refuse(l, r->a);
     case SHM_R_RING:
         return on_ring(l, r, fd);
     case SHM_R_RING_OK:

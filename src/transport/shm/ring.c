@@ -9,7 +9,8 @@ static bool power_of_two(uint32_t n, uint32_t min, uint32_t max)
 
 bool wio_shm_ring_geo_ok(const struct shm_ring_geo *g)
 {
-    return power_of_two(g->slots, 4, SHM_SLOTS_MAX) && power_of_two(g->mid, 4 * SHM_LINE, SHM_MID_MAX) &&
+    return power_of_two(g->slots, 4, SHM_SLOTS_MAX) &&
+           power_of_two(g->mid, 4 * SHM_LINE, SHM_MID_MAX) &&
            power_of_two(g->bulk, SHM_PAGE, SHM_BULK_MAX);
 }
 

@@ -19,7 +19,7 @@
 
 #include "transport/shm/layout.h"
 
-#define SHM_PUBLISH (16u << 10)  /* bulk is published and released in pieces of this size */
+#define SHM_PUBLISH (16u << 10) /* bulk is published and released in pieces of this size */
 #define SHM_ROUND(n) (((n) + (SHM_LINE - 1)) & ~(uint64_t)(SHM_LINE - 1))
 
 /** Where the parts of a mapped ring lie. */
@@ -99,7 +99,8 @@ static inline struct shm_slot *shm_slot_next(struct shm_writer *w)
 
 static inline void shm_fetch_to_write(const void *line)
 {
-#if defined(__x86_64__) /* compilers make a fetch for reading of it unless told about the processor */
+#if defined(__x86_64__) /* compilers make a fetch for reading of it unless told about the          \
+                           processor */
     __asm__ volatile("prefetchw %0" ::"m"(*(const char *)line));
 #else
     __builtin_prefetch(line, 1);
@@ -145,7 +146,8 @@ static inline bool shm_ring_put(struct shm_writer *w, enum shm_kind kind,
 
 /** Header of a message whose bytes follow by wio_shm_ring_stream. Only when the one before is
  * written to its last byte. @return false: no slot */
-static inline bool shm_ring_begin(struct shm_writer *w, const uint8_t msg[WIO_MSG_BYTES], uint32_t n)
+static inline bool shm_ring_begin(struct shm_writer *w, const uint8_t msg[WIO_MSG_BYTES],
+                                  uint32_t n)
 {
     if (!shm_slot_room(w))
         return false;
@@ -177,8 +179,8 @@ static inline void shm_ring_take(struct shm_reader *r, uint32_t mid)
     r->mid_head += SHM_ROUND(mid);
 }
 
-/** Tell the writer about everything that is free: before going idle, and now and then. @return true:
- * it may be waiting for it */
+/** Tell the writer about everything that is free: before going idle, and now and then. @return
+ * true: it may be waiting for it */
 static inline bool shm_ring_tell(struct shm_reader *r)
 {
     if (r->slot_told == r->slot_head && r->bulk_told == r->bulk_head)

@@ -25,10 +25,10 @@
 
 #define SHM_STRANGERS_MAX 64
 #define SHM_HANDSHAKE_NS 10000000000LL
-#define SHM_RETRY_NS 1000000LL    /* pause before another dial */
-#define SHM_RX_BUDGET 64          /* messages from one source before the next has its turn */
+#define SHM_RETRY_NS 1000000LL       /* pause before another dial */
+#define SHM_RX_BUDGET 64             /* messages from one source before the next has its turn */
 #define SHM_STREAM_ROUND (64u << 10) /* bulk copied from or to one link per round */
-#define SHM_SOCKET_TICKS 64u      /* rounds of progress per look at the sockets */
+#define SHM_SOCKET_TICKS 64u         /* rounds of progress per look at the sockets */
 
 enum shm_state {
     SHM_NEW,   /* made */
@@ -101,7 +101,7 @@ struct shm_link {
     bool dialled; /* we are the dialer */
     bool known;   /* p2p holds the ep */
     bool bye_wanted, bye_sent, bye_heard;
-    bool eof;     /* the socket has ended */
+    bool eof; /* the socket has ended */
     bool watched;
     bool pending;   /* in iface->blocked */
     bool fence;     /* one of us has no membarrier */

@@ -44,8 +44,7 @@ enum progress_of_one { NO_ROOM, BEGUN, COMPLETE };
 
 static bool fits_whole(const struct shm_link *l, const struct wio_tx *tx)
 {
-    return tx->bytes <=
-           (l->out_ring ? shm_mid_max(&l->w->ring) : shm_cell_room(&l->peer));
+    return tx->bytes <= (l->out_ring ? shm_mid_max(&l->w->ring) : shm_cell_room(&l->peer));
 }
 
 /* Header and, where it fits, the whole payload. */
@@ -53,10 +52,9 @@ static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
 {
     if (fits_whole(l, tx)) {
         enum shm_kind kind = (tx->flags & WIO_TX_SMALL) != 0 ? SHM_PASSING : SHM_MESSAGE;
-        bool in = l->out_ring
-                      ? shm_ring_put(l->w, kind, tx->msg, tx->payload, tx->bytes)
-                      : inbox_put(l, shm_info(SHM_MESSAGE, SHM_INLINE, tx->bytes), tx->msg,
-                                  tx->payload, tx->bytes);
+        bool in = l->out_ring ? shm_ring_put(l->w, kind, tx->msg, tx->payload, tx->bytes)
+                              : inbox_put(l, shm_info(SHM_MESSAGE, SHM_INLINE, tx->bytes), tx->msg,
+                                          tx->payload, tx->bytes);
         shm_of(l)->base.p.counters->tx_bytes += in ? WIO_HDR_BYTES + tx->bytes : 0;
         return in ? COMPLETE : NO_ROOM;
     }
@@ -323,23 +321,17 @@ void wio_shm_tx_want(struct shm_link *l)
         atomic_store_explicit(&l->peer.head->wanted, 1, memory_order_relaxed);
 }
 
-bool wio_shm_tx_blocked(struct shm_link *l)
+static bool inbox_blocked(const struct shm_link *l, bool header, uint32_t bytes)
 {
-    if (l->out_len > 0 && wio_os_fault != NULL)
-        return false; /* a made-up EAGAIN ends by itself */
-    if (l->state < SHM_READY || l->state > SHM_DRAIN)
-        return true;
-    struct wio_list *n = next_queued(l);
-    uint32_t bytes = n != NULL ? WIO_CONTAINER(n, struct wio_tx, node)->bytes : 0;
-    bool header = n != NULL || (l->bye_wanted && l->cur == NULL); /* a header is to be written */
-    if (!l->out_ring) {
-        bool stream = l->cur != NULL || bytes > shm_cell_room(&l->peer);
-        return stream ? !inbox_half_free(&l->peer) && !(header && l->cur != NULL &&
-                                                        inbox_has_room(&l->peer))
-                      : !inbox_has_room(&l->peer);
-    }
-    struct shm_writer *w = l->w;
-    if (l->cur != NULL) {
+    bool half = inbox_half_free(&l->peer), some = inbox_has_room(&l->peer);
+    if (l->cur != NULL) /* the stream goes on, or a small one passes it */
+        return !half && !(header && some);
+    return bytes > shm_cell_room(&l->peer) ? !half : !some;
+}
+
+static bool ring_blocked(struct shm_writer *w, bool streaming, bool header, uint32_t bytes)
+{
+    if (streaming) {
         shm_refresh(&w->bulk_head, &w->ring.ctl->bulk_head, w->bulk_tail);
         if (w->bulk_tail - w->bulk_head < w->ring.geo.bulk)
             return false;
@@ -348,6 +340,19 @@ bool wio_shm_tx_blocked(struct shm_link *l)
         return true;
     return bytes > SHM_SLOT_INLINE && bytes <= shm_mid_max(&w->ring) &&
            !shm_mid_room(w, SHM_ROUND(bytes));
+}
+
+bool wio_shm_tx_blocked(struct shm_link *l)
+{
+    if (l->out_len > 0 && wio_os_fault != NULL)
+        return false; /* a made-up EAGAIN ends by itself */
+    if (l->state < SHM_READY || l->state > SHM_DRAIN)
+        return true;
+    struct wio_list *n = next_queued(l);
+    uint32_t bytes = n != NULL ? WIO_CONTAINER(n, struct wio_tx, node)->bytes : 0;
+    bool header = n != NULL || (l->bye_wanted && l->cur == NULL); /* one is to be written */
+    return l->out_ring ? ring_blocked(l->w, l->cur != NULL, header, bytes)
+                       : inbox_blocked(l, header, bytes);
 }
 
 /* ---- the end ---- */
