@@ -217,10 +217,22 @@ static void progress(void)
     }
 }
 
-static void started_alone(void)
+/* Rank 0 blocks in a receive whose message is sent when a barrier is complete that needs rank 0. */
+static void progress_of_a_barrier(void)
 {
-    if (n > 1)
-        progress();
+    int got = -1, root = n - 1;
+    WAITIO_MPI_Request req;
+
+    for (int round = 0; round < 20; round++) {
+        WAITIO_MPI_Ibarrier(world, &req);
+        if (me == 0) {
+            WAITIO_MPI_Recv(&got, 1, WAITIO_MPI_INT, root, 41, world, WAITIO_MPI_STATUS_IGNORE);
+            expect(got == round, "message after a barrier");
+        }
+        WAITIO_MPI_Wait(&req, WAITIO_MPI_STATUS_IGNORE);
+        if (me == root)
+            WAITIO_MPI_Send(&round, 1, WAITIO_MPI_INT, 0, 41, world);
+    }
 }
 
 /* A synchronous send is not complete before the receive, whatever its size; a plain short one is.
@@ -272,7 +284,10 @@ int main(void)
         mixed(how);
     persistent();
     ended_early();
-    started_alone();
+    if (n > 1) {
+        progress();
+        progress_of_a_barrier();
+    }
     for (int i = 0; i < 5; i++) {
         static const int counts[] = {0, 1, 1000, 100000, 3000000};
         synchronous(counts[i], right);
