@@ -8,6 +8,7 @@
 #ifndef WIO_BOOT_H
 #define WIO_BOOT_H
 
+#include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,11 +48,24 @@ struct wio_tab_host {
 };
 /** One per endpoint: 16 bytes. */
 struct wio_tab_ep {
-    uint32_t host;  /* index of wio_tab_host */
-    uint16_t port;  /* TCP port, 0 = none */
-    uint16_t caps;  /* bit per transport id that this process allows (1 << WIO_TR_*) */
+    uint32_t host; /* index of wio_tab_host */
+    uint16_t port; /* TCP port, 0 = none */
+    uint16_t caps; /* bit per transport id that this process allows (1 << WIO_TR_*), and WIO_EP_* */
     uint64_t token; /* transport specific (abstract socket name of shm, later) */
 };
+/* How the machine writes numbers, for floors that know what messages hold. */
+#define WIO_EP_BIG_ENDIAN 0x8000u
+#define WIO_EP_LONG_DOUBLE 0x6000u /* two bits, see wio_number_formats */
+/** The bits of this machine. long double: 0 as double, 1 x87 extended, 2 IEEE quad, 3 other. */
+static inline uint16_t wio_number_formats(void)
+{
+    unsigned format = LDBL_MANT_DIG == DBL_MANT_DIG ? 0
+                      : LDBL_MANT_DIG == 64         ? 1
+                      : LDBL_MANT_DIG == 113        ? 2
+                                                    : 3;
+    unsigned big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? WIO_EP_BIG_ENDIAN : 0;
+    return (uint16_t)(big | format << 13);
+}
 struct wio_table {
     uint8_t universe[WIO_UNIVERSE_ID]; /* fresh random id of this run, made by the service */
     uint32_t npb, nhosts, size;        /* size = endpoints */

@@ -39,6 +39,20 @@ static void unpack_later(struct plan *p, const struct wio_mpi_type *type, const 
     }
 }
 
+/* Can data of this type be used where it lies? */
+static bool as_it_lies(const struct plan *p, const struct wio_mpi_type *t)
+{
+    return t->solid && !p->who->swap;
+}
+
+static int use_type(const struct plan *p, int count, WAITIO_MPI_Datatype id,
+                    const struct wio_mpi_type **t)
+{
+    int rc = wio_type_use(count, id, t);
+
+    return rc != 0 || p->who->comm == NULL ? rc : wio_comm_takes(p->who->comm, *t);
+}
+
 static bool in_place(const struct wio_side *side)
 {
     return side->buf == WAITIO_MPI_IN_PLACE;
@@ -74,12 +88,12 @@ static void *block(struct plan *p, const char *name, const struct wio_side *side
     void *packed;
 
     *bytes = 0;
-    if (p->rc != 0 || failed(p, wio_type_use(side->count, side->type, &t)))
+    if (p->rc != 0 || failed(p, use_type(p, side->count, side->type, &t)))
         return NULL;
     *bytes = (size_t)side->count * (size_t)times * t->size;
     if (failed(p, check_buffer(name, side->buf, *bytes)) || *bytes == 0)
         return NULL;
-    if (t->solid)
+    if (as_it_lies(p, t))
         return (char *)writable(side) + t->lb;
     packed = wio_schedule_scratch(p->s, *bytes);
     if (is_operand)
@@ -98,7 +112,7 @@ static void *result(struct plan *p, const struct wio_side *side, size_t *bytes)
     void *packed = block(p, "receive", side, 1, false, bytes);
     const struct wio_mpi_type *t = p->rc == 0 ? wio_mpi_type(side->type) : NULL;
 
-    if (t != NULL && !t->solid)
+    if (t != NULL && !as_it_lies(p, t))
         unpack_later(p, t, packed, writable(side), *bytes);
     return packed;
 }
@@ -117,7 +131,7 @@ static bool find_block(struct plan *p, const struct wio_side *side, int i, struc
     int count = side->counts != NULL ? side->counts[i] : side->count;
     int64_t at;
 
-    if (failed(p, wio_type_use(count, side->types != NULL ? side->types[i] : side->type, &b->type)))
+    if (failed(p, use_type(p, count, side->types != NULL ? side->types[i] : side->type, &b->type)))
         return false;
     at = side->displs == NULL ? (int64_t)i * count : side->displs[i];
     if (side->types == NULL)
@@ -133,9 +147,9 @@ static bool all_solid(struct plan *p, const struct wio_side *side)
     struct block_of b;
 
     if (side->types == NULL)
-        return find_block(p, side, 0, &b) && b.type->solid;
+        return find_block(p, side, 0, &b) && as_it_lies(p, b.type);
     for (int i = 0; i < p->who->size; i++)
-        if (!find_block(p, side, i, &b) || !b.type->solid)
+        if (!find_block(p, side, i, &b) || !as_it_lies(p, b.type))
             return false;
     return true;
 }
@@ -179,7 +193,7 @@ static void describe_equal(struct plan *p, const struct wio_side *side, const ch
     const struct wio_mpi_type *t;
     size_t total;
 
-    if (failed(p, wio_type_use(side->count, side->type, &t)))
+    if (failed(p, use_type(p, side->count, side->type, &t)))
         return;
     area->unit = (size_t)side->count * t->size;
     total = area->unit * (size_t)p->who->size;
@@ -245,7 +259,7 @@ static void plan_bcast(struct plan *p)
 
     p->c.out = block(p, "broadcast", &p->call->recv, 1, p->who->rank == p->call->root, &p->c.bytes);
     t = p->rc == 0 ? wio_mpi_type(p->call->recv.type) : NULL;
-    if (t != NULL && !t->solid && p->who->rank != p->call->root)
+    if (t != NULL && !as_it_lies(p, t) && p->who->rank != p->call->root)
         unpack_later(p, t, p->c.out, writable(&p->call->recv), p->c.bytes);
 }
 
@@ -274,11 +288,11 @@ static void plan_reduce_scatter(struct plan *p)
     int64_t *at = wio_schedule_scratch(p->s, (size_t)p->who->size * sizeof *at);
     const struct wio_mpi_type *t = NULL;
 
-    if (p->s->error != 0 || failed(p, wio_type_use(0, call->recv.type, &t)))
+    if (p->s->error != 0 || failed(p, use_type(p, 0, call->recv.type, &t)))
         return;
     for (int i = 0; i < p->who->size; i++) {
         int count = call->recv.counts != NULL ? call->recv.counts[i] : call->recv.count;
-        if (failed(p, wio_type_use(count, call->recv.type, &t)))
+        if (failed(p, use_type(p, count, call->recv.type, &t)))
             return;
         len[i] = (size_t)count * t->size;
         at[i] = (int64_t)total;
@@ -459,13 +473,14 @@ int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
         failed(&p, wio_fail(WAITIO_ERR_RANK, "root %d: the communicator has ranks 0 to %d",
                             call->root, who->size - 1));
     if (reduces(call->kind) && p.rc == 0) {
-        failed(&p, wio_type_use(call->recv.count, call->recv.type, &t));
+        failed(&p, use_type(&p, call->recv.count, call->recv.type, &t));
         if (p.rc == 0)
             failed(&p, wio_fold_bind(t, call->op, &fold));
     }
     if (p.rc != 0)
         fold = (struct wio_fold){0};
     wio_schedule_init(s, who->rank, who->size, who->topo, &fold);
+    s->swap = who->swap;
     if (p.rc == 0)
         plan_kind(&p);
     if (p.rc == 0 && s->error == 0)

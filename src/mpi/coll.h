@@ -32,6 +32,8 @@ struct wio_caller {
     int rank, size;
     const struct wio_topology *topo;
     int asked;
+    bool swap;                   /**< what is sent is in the other byte order */
+    const struct wio_comm *comm; /**< or NULL: nothing is known of the members' formats */
 };
 
 /** Check the arguments and write this process's schedule. Pure: no communication.

@@ -77,6 +77,8 @@ int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
         struct wio_caller who = {.rank = c->rank,
                                  .size = c->size,
                                  .topo = &c->topo,
+                                 .swap = c->swap,
+                                 .comm = c,
                                  .asked =
                                      asked(wio_universe_config(wio_api_universe()), call->kind)};
         if (req != NULL)

@@ -9,6 +9,7 @@
 #define WIO_MPI_COMM_H
 
 #include "group/group.h"
+#include "mpi/datatype/type.h"
 #include "waitio_mpi.h"
 
 /** Which members stand where. PBs are numbered in the order in which they first appear. */
@@ -22,6 +23,8 @@ struct wio_topology {
 enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
 
 struct wio_comm {
+    bool swap;                /**< members' byte orders differ, and mine is not the common form */
+    bool no_long_double;      /**< members write long double differently */
     int refs;                 /**< the group and schedules under way; changed atomically */
     bool own;                 /**< made by this library: no other group has its space */
     struct waitio_group twin; /**< the same members in the collectives' message space */
@@ -50,6 +53,18 @@ int wio_count_next(uint64_t key, uint32_t *number);
  * space that nobody else has. @return 0; ARG, NOMEM
  */
 int wio_comm_make(const uint32_t *members, uint32_t n, uint64_t space, WAITIO_MPI_Comm *out);
+/** Do messages between this process and member @p peer need the common form, and is it not mine?
+ *  The common form is little-endian, so that only big-endian machines ever convert. */
+bool wio_comm_swaps(const struct wio_comm *c, int peer);
+/** 0, or UNSUPPORTED naming a type that has no common form among the members of @p c. */
+int wio_comm_takes(const struct wio_comm *c, const struct wio_mpi_type *type);
+/** What a message needs to know. *unlike: the communicator's state when this process converts for
+ * some members, else NULL. @return 0 or UNSUPPORTED as above; groups that are wrong are left to
+ * others */
+int wio_comm_formats(WAITIO_MPI_Comm comm, const struct wio_mpi_type *type,
+                     struct wio_comm **unlike);
+/** For tests: treat all members, this process too, as big-endian among little-endian ones. */
+extern bool wio_comm_pretend_swap;
 /** Universe ranks of all members, to be freed by the caller. NULL: no memory, text set. */
 uint32_t *wio_comm_members(const struct waitio_group *g);
 /** Communicators' states alive, for tests. */

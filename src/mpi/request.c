@@ -17,7 +17,8 @@ struct own {
     void *user;
     char *packed;
     size_t bytes;
-    int number;
+    struct wio_comm *comm; /* held when members' byte orders differ, else NULL */
+    int number, peer;
     bool sending, persistent, active;
 };
 
@@ -52,6 +53,7 @@ static void own_free(struct own *o)
         wio_run_free(o->run);
         wio_os_free(o->run);
     }
+    wio_comm_release(o->comm);
     wio_type_release(o->type);
     wio_os_free(o->packed);
     wio_os_free(o);
@@ -92,8 +94,16 @@ static int start_bytes(const struct wio_message *m, void *at, size_t bytes, wait
                                                              req);
 }
 
+/* The packed form of what the program sends now. */
+static void fill(const struct own *o)
+{
+    wio_type_pack(o->type, o->user, 0, o->bytes, o->packed);
+    if (o->comm != NULL && wio_comm_swaps(o->comm, o->peer))
+        wio_type_swap(o->type, o->bytes, o->packed);
+}
+
 static int start_packed(const struct wio_message *m, const struct wio_mpi_type *t, size_t bytes,
-                        waitio_req_t *req)
+                        struct wio_comm *unlike, waitio_req_t *req)
 {
     struct own *o = NULL;
     int rc = own_new(req, &o);
@@ -106,12 +116,17 @@ static int start_packed(const struct wio_message *m, const struct wio_mpi_type *
     o->bytes = bytes;
     o->sending = m->sending;
     o->persistent = m->persistent;
+    o->peer = m->peer;
+    if (unlike != NULL) {
+        o->comm = unlike;
+        wio_comm_hold(unlike);
+    }
     o->active = !m->persistent;
     o->packed = wio_os_realloc(NULL, bytes);
     if (o->packed == NULL)
         rc = wio_fail(WAITIO_ERR_NOMEM, "no memory to pack %zu bytes", bytes);
     if (rc == 0 && o->active && o->sending)
-        wio_type_pack(t, o->user, 0, bytes, o->packed);
+        fill(o);
     if (rc == 0)
         rc = start_bytes(m, o->packed, bytes, &o->inner);
     if (rc != 0) {
@@ -124,6 +139,7 @@ static int start_packed(const struct wio_message *m, const struct wio_mpi_type *
 int wio_message_start(const struct wio_message *m, waitio_req_t *req)
 {
     const struct wio_mpi_type *t = NULL;
+    struct wio_comm *unlike = NULL;
     int rc = wio_type_use(m->count, m->type, &t);
     size_t bytes;
 
@@ -136,9 +152,12 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req)
         return 0;
     }
     bytes = (size_t)m->count * t->size;
-    if (WIO_LIKELY(t->solid || bytes == 0))
+    rc = wio_comm_formats(m->comm, t, &unlike);
+    if (WIO_UNLIKELY(rc != 0))
+        return rc;
+    if (WIO_LIKELY((t->solid && unlike == NULL) || bytes == 0))
         return start_bytes(m, m->buf == NULL ? NULL : (char *)m->buf + t->lb, bytes, req);
-    return start_packed(m, t, bytes, req);
+    return start_packed(m, t, bytes, unlike, req);
 }
 
 int wio_request_collective(struct wio_running *run, waitio_req_t *req)
@@ -181,7 +200,7 @@ int wio_request_begin(waitio_req_t *req)
     if (o->active)
         return wio_fail(WAITIO_ERR_BUSY, "the persistent request is active already");
     if (o->sending)
-        wio_type_pack(o->type, o->user, 0, o->bytes, o->packed);
+        fill(o);
     rc = waitio_start(&o->inner);
     o->active = rc == 0;
     return rc;
@@ -201,6 +220,8 @@ static void put(waitio_status_t *st, const waitio_status_t *value)
 static int complete(struct own *o, int rc, const waitio_status_t *found, waitio_req_t *req)
 {
     o->active = false;
+    if (o->run == NULL && !o->sending && o->comm != NULL && wio_comm_swaps(o->comm, found->source))
+        wio_type_swap(o->type, found->bytes, o->packed);
     if (o->run == NULL && !o->sending && !found->cancelled)
         wio_type_unpack(o->type, o->user, 0, found->bytes, o->packed);
     if (!o->persistent) {

@@ -154,6 +154,21 @@ struct wio_team wio_schedule_team(struct wio_schedule *s, struct wio_team team)
     return before;
 }
 
+static void pack(const struct wio_schedule *s, const struct wio_step *step)
+{
+    wio_type_pack(step->with, step->from, 0, step->n, step->to);
+    if (s->swap)
+        wio_type_swap(step->with, step->n, step->to);
+}
+
+/* The last thing that is done with packed data, so that it may be turned where it lies. */
+static void unpack(const struct wio_schedule *s, const struct wio_step *step)
+{
+    if (s->swap)
+        wio_type_swap(step->with, step->n, (void *)(uintptr_t)step->from);
+    wio_type_unpack(step->with, step->to, 0, step->n, step->from);
+}
+
 int wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end)
 {
     int rc = 0;
@@ -161,13 +176,14 @@ int wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end)
     for (size_t i = first; rc == 0 && i < end; i++) {
         const struct wio_step *step = &s->step[i];
         if (step->kind == WIO_STEP_FOLD)
-            rc = wio_fold_apply(&s->fold, step->from, step->with, step->to, step->n);
+            rc = (s->swap ? wio_fold_swapped : wio_fold_apply)(&s->fold, step->from, step->with,
+                                                               step->to, step->n);
         else if (step->kind == WIO_STEP_COPY)
             memcpy(step->to, step->from, step->n);
         else if (step->kind == WIO_STEP_PACK)
-            wio_type_pack(step->with, step->from, 0, step->n, step->to);
+            pack(s, step);
         else if (step->kind == WIO_STEP_UNPACK)
-            wio_type_unpack(step->with, step->to, 0, step->n, step->from);
+            unpack(s, step);
     }
     return rc;
 }

@@ -49,6 +49,7 @@ struct wio_schedule {
     const int *map;
     const struct wio_topology *topo; /**< of the communicator */
     struct wio_fold fold;
+    bool swap; /**< the packed form is in the other byte order */
     struct wio_step *step;
     size_t nsteps, cap;
     int round;     /**< the round being written */

@@ -121,6 +121,7 @@ static int meet(struct wio_universe *u, double timeout_s)
                                  .me = &u->who,
                                  .log = &u->log,
                                  .timeout_s = timeout_s};
+    jp.offer.ep.caps |= wio_number_formats();
     int rc = open_transports(u, &jp.offer);
     if (rc == 0)
         rc = wio_join(&jp, &u->table);

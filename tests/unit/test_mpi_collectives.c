@@ -97,6 +97,7 @@ struct test {
     enum form form;
     bool in_place;
     int size, root, count, asked;
+    bool swap; /* what is sent is in the other byte order */
     int pb[MOST], first[MOST];
     struct wio_topology topo;
     char *in[MOST], *out[MOST], *was[MOST];
@@ -240,7 +241,7 @@ static void call_all(struct test *t)
 {
     t->w = (struct world){.size = t->size, .pb = t->pb};
     for (int r = 0; r < t->size; r++) {
-        struct wio_caller who = {r, t->size, &t->topo, t->asked};
+        struct wio_caller who = {r, t->size, &t->topo, t->asked, t->swap, NULL};
         struct wio_call c = describe(t, r);
         memcpy(t->was[r], t->out[r], (size_t)(t->room * t->f->extent));
         assert_int_equal(wio_coll_write(&t->w.s[r], &c, &who), 0);
@@ -454,6 +455,54 @@ static void long_messages(void **state)
             }
 }
 
+/* Members whose machines differ: everything travels in the other byte order, and is folded so. */
+static void the_other_byte_order(void **state)
+{
+    static struct test t;
+    (void)state;
+    t.swap = true;
+    for (t.kind = WIO_BCAST; t.kind < WIO_COLLECTIVE_COUNT; t.kind++)
+        for (t.asked = 0; t.asked <= rows_of(t.kind); t.asked++)
+            for (t.form = EVEN; t.form <= TYPED; t.form++)
+                for (int flavour = 0; has_form(t.kind, t.form) && flavour < FLAVOURS; flavour++)
+                    for (t.size = 1; t.size <= 7; t.size += 3) {
+                        t.f = &flavours[flavour];
+                        t.in_place = t.kind != WIO_BCAST && (flavour + t.size) % 2;
+                        t.root = t.size / 2;
+                        t.count = 5;
+                        shape(&t, t.size % 4);
+                        one(&t);
+                    }
+}
+
+/* What a message holds then. */
+static void numbers_travel_turned(void **state)
+{
+    static const int pb[2] = {0, 0}, first[1] = {0};
+    struct wio_topology topo = {1, pb, first, true};
+    struct wio_caller who = {0, 2, &topo, 0, true, NULL};
+    uint32_t x[2] = {0x01020304, 0x05060708};
+    struct wio_call c = {.kind = WIO_BCAST,
+                         .recv = {.buf = x, .count = 2, .type = WAITIO_MPI_UINT32_T}};
+    struct wio_schedule s;
+    int sent = 0;
+    (void)state;
+    assert_int_equal(wio_coll_write(&s, &c, &who), 0);
+    for (size_t i = 0; i < s.nsteps; i++) {
+        if (s.step[i].kind == WIO_STEP_SEND) {
+            uint32_t y[2];
+            memcpy(y, s.step[i].from, sizeof y);
+            assert_int_equal(y[0], 0x04030201);
+            assert_int_equal(y[1], 0x08070605);
+            sent++;
+        }
+        assert_int_equal(wio_schedule_local(&s, i, i + 1), 0);
+    }
+    assert_int_equal(sent, 1);
+    assert_int_equal(x[0], 0x01020304); /* the program's data is as it was */
+    wio_schedule_free(&s);
+}
+
 /* Nobody leaves a barrier while one has not come. */
 static void barriers_hold(void **state)
 {
@@ -468,7 +517,8 @@ static void barriers_hold(void **state)
                 t.w = (struct world){.size = t.size};
                 for (int r = 0; r < t.size; r++) {
                     struct wio_call c = {.kind = WIO_BARRIER};
-                    struct wio_caller who = {r, t.size, &t.topo, t.asked};
+                    struct wio_caller who = {
+                        .rank = r, .size = t.size, .topo = &t.topo, .asked = t.asked};
                     assert_int_equal(wio_coll_write(&t.w.s[r], &c, &who), 0);
                 }
                 for (int again = 0; again < 3 * t.size; again++)
@@ -498,7 +548,8 @@ static void floats_are_the_same_everywhere(void **state)
                                          .send = {x[r]},
                                          .recv = {y[r], COUNT, WAITIO_MPI_DOUBLE},
                                          .op = WAITIO_MPI_SUM};
-                    struct wio_caller who = {r, t.size, &t.topo, t.asked};
+                    struct wio_caller who = {
+                        .rank = r, .size = t.size, .topo = &t.topo, .asked = t.asked};
                     for (int i = 0; i < COUNT; i++)
                         x[r][i] = 1.0 / (3.0 + 7 * r + i) * (i % 2 ? 1e10 : 1);
                     assert_int_equal(wio_coll_write(&t.w.s[r], &c, &who), 0);
@@ -545,7 +596,7 @@ static void refused(struct wio_call c, int code, const char *text)
 {
     static const int pb[2] = {0, 0}, first[1] = {0};
     struct wio_topology topo = {1, pb, first, true};
-    struct wio_caller who = {0, 2, &topo, 0};
+    struct wio_caller who = {.size = 2, .topo = &topo};
     struct wio_schedule s;
     assert_int_equal(wio_coll_write(&s, &c, &who), code);
     if (strstr(wio_last_error(), text) == NULL)
@@ -666,6 +717,8 @@ int main(void)
         cmocka_unit_test(allgather),
         cmocka_unit_test(alltoall),
         cmocka_unit_test(long_messages),
+        cmocka_unit_test(the_other_byte_order),
+        cmocka_unit_test(numbers_travel_turned),
         cmocka_unit_test(barriers_hold),
         cmocka_unit_test(floats_are_the_same_everywhere),
         cmocka_unit_test(the_border_is_crossed_once_each_way),

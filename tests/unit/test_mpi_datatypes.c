@@ -418,6 +418,31 @@ static void packing_by_hand(void **state)
                      WAITIO_ERR_TRUNCATE);
 }
 
+/* Numbers turn by their own size; what is no number, and a number that is cut, stays. */
+static void byte_order_changes_by_number(void **state)
+{
+    int lengths[3] = {3, 1, 2};
+    WAITIO_MPI_Aint bytes[3] = {0, 4, 8};
+    WAITIO_MPI_Datatype types[3] = {WAITIO_MPI_CHAR, WAITIO_MPI_SHORT, WAITIO_MPI_COMPLEX}, t;
+    const char before[] = "abcDEfghiFGHIjklmJKLMabcD", after[] = "abcEDihgfIHGFmlkjMLKJabcD";
+    char now[sizeof before];
+
+    (void)state;
+    WAITIO_MPI_Type_create_struct(3, lengths, bytes, types, &t);
+    assert_int_equal(wio_mpi_type(t)->size, 21);
+    memcpy(now, before, sizeof now);
+    wio_type_swap(wio_mpi_type(t), 25, now); /* one element, and the next up to half a short */
+    assert_memory_equal(now, after, sizeof now);
+    wio_type_swap(wio_mpi_type(t), 25, now);
+    assert_memory_equal(now, before, sizeof now);
+    assert_false(wio_mpi_type(t)->long_double);
+    WAITIO_MPI_Type_free(&t);
+    types[1] = WAITIO_MPI_LONG_DOUBLE_INT;
+    WAITIO_MPI_Type_create_struct(3, lengths, bytes, types, &t);
+    assert_true(wio_mpi_type(t)->long_double);
+    WAITIO_MPI_Type_free(&t);
+}
+
 static void misuse_is_refused(void **state)
 {
     WAITIO_MPI_Datatype t, old, basic_type = WAITIO_MPI_INT;
@@ -441,7 +466,10 @@ static void misuse_is_refused(void **state)
     assert_int_equal(WAITIO_MPI_Type_free(&t), 0);
     assert_int_equal(t, WAITIO_MPI_DATATYPE_NULL);
     assert_int_equal(WAITIO_MPI_Type_free(&old), WAITIO_ERR_ARG); /* stale */
-    for (int i = 0; i < 5000; i++) {                              /* numbers never run out */
+    assert_int_equal(WAITIO_MPI_Type_contiguous(2, WAITIO_MPI_INT, &t), 0);
+    assert_int_equal(WAITIO_MPI_Type_free(&old), WAITIO_ERR_ARG); /* its place has been taken */
+    assert_int_equal(WAITIO_MPI_Type_free(&t), 0);
+    for (int i = 0; i < 5000; i++) { /* numbers never run out */
         assert_int_equal(WAITIO_MPI_Type_contiguous(2, WAITIO_MPI_INT, &t), 0);
         assert_true((t & WAITIO_MPI_DEFTAG) != 0 && t != old);
         old = t;
@@ -456,6 +484,7 @@ int main(void)
         cmocka_unit_test(usual_types_are_short),
         cmocka_unit_test(marks_set_bounds),
         cmocka_unit_test(packing_by_hand),
+        cmocka_unit_test(byte_order_changes_by_number),
         cmocka_unit_test(misuse_is_refused),
     };
     setenv("WAITIO_ERRORS", "return", 1);

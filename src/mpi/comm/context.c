@@ -60,6 +60,47 @@ static void look_around(const struct wio_table *t, struct wio_comm *c, int *pb, 
     }
 }
 
+bool wio_comm_pretend_swap;
+
+static bool big(uint16_t caps)
+{
+    return (caps & WIO_EP_BIG_ENDIAN) != 0;
+}
+
+/* Do the members write numbers differently? */
+static void compare_formats(const struct wio_table *t, struct wio_comm *c)
+{
+    uint16_t mine = t->ep[t->me].caps;
+
+    for (uint32_t i = 0; i < c->twin.size; i++) {
+        uint16_t theirs = t->ep[wio_group_member(&c->twin, i)].caps;
+        c->swap |= big(mine) && !big(theirs);
+        c->no_long_double |= ((mine ^ theirs) & (WIO_EP_LONG_DOUBLE | WIO_EP_BIG_ENDIAN)) != 0;
+    }
+    c->swap |= wio_comm_pretend_swap;
+    c->no_long_double |= wio_comm_pretend_swap;
+}
+
+bool wio_comm_swaps(const struct wio_comm *c, int peer)
+{
+    const struct wio_table *t;
+
+    if (WIO_LIKELY(!c->swap) || peer < 0 || peer >= c->size)
+        return false;
+    t = wio_universe_table(wio_api_universe());
+    return wio_comm_pretend_swap || !big(t->ep[wio_group_member(&c->twin, (uint32_t)peer)].caps);
+}
+
+int wio_comm_takes(const struct wio_comm *c, const struct wio_mpi_type *type)
+{
+    if (WIO_LIKELY(!c->no_long_double || !type->long_double))
+        return 0;
+    return wio_fail(WAITIO_ERR_UNSUPPORTED,
+                    "%s: members of this communicator write long double differently, and it has no "
+                    "common form; send DOUBLE",
+                    type->name);
+}
+
 /* One piece of memory: the state, then universe ranks, PB numbers, first ranks. */
 static int context_new(const struct wio_table *t, const struct waitio_group *g, bool own,
                        struct wio_comm **out)
@@ -92,6 +133,7 @@ static int context_new(const struct wio_table *t, const struct waitio_group *g, 
     c->rank = g->my_rank;
     c->size = (int)g->size;
     look_around(t, c, pb, pb + n, number);
+    compare_formats(t, c);
     wio_os_free(number);
     __atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED);
     *out = c;
@@ -129,6 +171,41 @@ int wio_comm_get(WAITIO_MPI_Comm comm, struct wio_comm **out)
         rc = context_make(wio_universe_table(u), comm, false, out);
     pthread_mutex_unlock(&wio_mpi_state.lock);
     return rc;
+}
+
+/* Do all machines of the universe write numbers alike? Asked for every message, so it is found out
+ * once. */
+static bool all_alike(const struct wio_table *t)
+{
+    enum { UNKNOWN, ALIKE, UNLIKE };
+    struct wio_mpi_state *st = &wio_mpi_state;
+    int known = __atomic_load_n(&st->formats, __ATOMIC_RELAXED);
+
+    if (WIO_UNLIKELY(known == UNKNOWN)) {
+        uint16_t differ = 0;
+        for (uint32_t i = 0; i < t->size; i++)
+            differ |= t->ep[i].caps ^ t->ep[0].caps;
+        known = differ & (WIO_EP_LONG_DOUBLE | WIO_EP_BIG_ENDIAN) ? UNLIKE : ALIKE;
+        __atomic_store_n(&st->formats, known, __ATOMIC_RELAXED);
+    }
+    return known == ALIKE && !wio_comm_pretend_swap;
+}
+
+int wio_comm_formats(WAITIO_MPI_Comm comm, const struct wio_mpi_type *type,
+                     struct wio_comm **unlike)
+{
+    struct wio_universe *u = wio_api_universe();
+    struct wio_comm *c;
+    int rc;
+
+    *unlike = NULL;
+    if (WIO_LIKELY(u == NULL || all_alike(wio_universe_table(u))) ||
+        wio_group_check(u, comm) != 0 || comm->my_rank < 0)
+        return 0;
+    rc = wio_comm_get(comm, &c);
+    if (rc == 0 && c->swap)
+        *unlike = c;
+    return rc != 0 ? rc : wio_comm_takes(c, type);
 }
 
 /* ---- counting ---- */

@@ -17,6 +17,7 @@ void wio_mpi_state_reset(void)
     st->count = NULL;
     st->ncounts = st->cap_counts = 0;
     memset(st->constant, 0, sizeof st->constant);
+    st->formats = 0;
     for (size_t i = 0; i < st->nslots; i++)
         st->slot[i].comm = NULL;
     pthread_mutex_unlock(&st->lock);

@@ -34,6 +34,7 @@ struct wio_mpi_state {
     struct wio_mpi_slot *slot;
     size_t nslots;
     WAITIO_MPI_Comm constant[WIO_CONSTANTS];
+    int formats; /**< are all machines alike? see all_alike() in context.c; changed atomically */
 };
 
 extern struct wio_mpi_state wio_mpi_state;

@@ -8,12 +8,15 @@
 #define LONG_KIND (sizeof(long) == 8 ? WIO_KIND_I64 : WIO_KIND_I32)
 #define ULONG_KIND (sizeof(long) == 8 ? WIO_KIND_U64 : WIO_KIND_U32)
 
+#define IS_LONG(KIND)                                                                              \
+    ((KIND) == WIO_KIND_FLONG || (KIND) == WIO_KIND_CLONG || (KIND) == WIO_KIND_FLONG_I32)
+
 /* One element of SIZE bytes whose parts of UNIT bytes have a byte order of their own. */
 #define PLAIN(NAME, SIZE, UNIT, KIND)                                                              \
     {                                                                                              \
-        .id = WAITIO_MPI_##NAME, .name = #NAME, .kind = (KIND), .align = (UNIT),                   \
-        .committed = true, .solid = true, .size = (SIZE), .nbasic = 1, .ub = (SIZE),               \
-        .true_ub = (SIZE), .nruns = 1, .run = &(const struct wio_run)                              \
+        .id = WAITIO_MPI_##NAME, .name = #NAME, .kind = (KIND), .long_double = IS_LONG(KIND),      \
+        .align = (UNIT), .committed = true, .solid = true, .size = (SIZE), .nbasic = 1,            \
+        .ub = (SIZE), .true_ub = (SIZE), .nruns = 1, .run = &(const struct wio_run)                \
         {                                                                                          \
             .count = 1, .repeat = 1, .width = (SIZE), .unit = (UNIT)                               \
         }                                                                                          \
@@ -24,12 +27,12 @@
 /* A value and an index, laid out as C lays out such a structure. */
 #define PAIR(NAME, FIRST, SECOND, KIND)                                                            \
     {                                                                                              \
-        .id = WAITIO_MPI_##NAME, .name = #NAME, .kind = (KIND), .align = alignof(FIRST),           \
-        .committed = true, .size = sizeof(FIRST) + sizeof(SECOND), .nbasic = 2,                    \
-        .solid = sizeof(FIRST) + sizeof(SECOND) == sizeof(struct {                                 \
-                     FIRST a;                                                                      \
-                     SECOND b;                                                                     \
-                 }),                                                                               \
+        .id = WAITIO_MPI_##NAME, .name = #NAME, .kind = (KIND), .long_double = IS_LONG(KIND),      \
+        .align = alignof(FIRST), .committed = true, .size = sizeof(FIRST) + sizeof(SECOND),        \
+        .nbasic = 2, .solid = sizeof(FIRST) + sizeof(SECOND) == sizeof(struct {                    \
+                                  FIRST a;                                                         \
+                                  SECOND b;                                                        \
+                              }),                                                                  \
         .ub = sizeof(struct {                                                                      \
             FIRST a;                                                                               \
             SECOND b;                                                                              \

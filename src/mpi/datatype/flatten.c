@@ -123,6 +123,7 @@ void wio_maker_add(struct wio_type_maker *m, const struct wio_mpi_type *t, int64
     m->ub = m->any ? most(m->ub, high) : high;
     m->any = true;
     m->align = t->align > m->align ? t->align : m->align;
+    m->long_double |= t->long_double;
     if (t->size == 0)
         return;
     m->true_lb = m->any_data ? least(m->true_lb, first + t->true_lb) : first + t->true_lb;
@@ -172,6 +173,7 @@ int wio_maker_finish(struct wio_type_maker *m, struct wio_mpi_type **out)
                                .align = m->align,
                                .has_lb = m->has_lb,
                                .has_ub = m->has_ub,
+                               .long_double = m->long_double,
                                .size = m->size,
                                .nbasic = m->nbasic,
                                .lb = m->has_lb ? m->set_lb : m->lb,

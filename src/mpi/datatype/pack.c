@@ -116,6 +116,33 @@ void wio_type_unpack(const struct wio_mpi_type *t, void *user, size_t offset, si
         move_runs(t, user, offset, n, (char *)(uintptr_t)packed, UNPACK);
 }
 
+static void swap_units(unsigned char *at, size_t unit, size_t n)
+{
+    for (size_t i = 0; i < n; i++, at += unit)
+        for (size_t k = 0; k < unit / 2; k++) {
+            unsigned char byte = at[k];
+            at[k] = at[unit - 1 - k];
+            at[unit - 1 - k] = byte;
+        }
+}
+
+void wio_type_swap(const struct wio_mpi_type *t, size_t n, void *packed)
+{
+    unsigned char *at = packed;
+
+    while (n > 0)
+        for (size_t i = 0; i < t->nruns && n > 0; i++) {
+            const struct wio_run *r = &t->run[i];
+            size_t bytes = r->count * r->width * r->repeat;
+            if (bytes > n)
+                bytes = n;
+            if (r->unit > 1)
+                swap_units(at, r->unit, bytes / r->unit);
+            at += bytes;
+            n -= bytes;
+        }
+}
+
 int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes)
 {
     int64_t n;

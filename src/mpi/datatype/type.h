@@ -73,6 +73,7 @@ struct wio_mpi_type {
     bool committed;
     bool solid;               /**< any number of elements is one piece of bytes, beginning at lb */
     bool has_lb, has_ub;      /**< bounds were set by hand and stick */
+    bool long_double;         /**< holds numbers that have no common form */
     size_t size;              /**< bytes of data in one element */
     size_t nbasic;            /**< basic elements in one element */
     int64_t lb, ub;           /**< extent = ub - lb */
@@ -117,7 +118,7 @@ struct wio_type_maker {
     size_t size, nbasic;
     int64_t lb, ub, true_lb, true_ub; /* of what was added */
     int64_t set_lb, set_ub;           /* bounds set by hand in parts */
-    bool any, any_data, has_lb, has_ub;
+    bool any, any_data, has_lb, has_ub, long_double;
     uint8_t align;
     int error;
 };
@@ -138,6 +139,9 @@ void wio_type_pack(const struct wio_mpi_type *t, const void *user, size_t offset
 /** The reverse. */
 void wio_type_unpack(const struct wio_mpi_type *t, void *user, size_t offset, size_t n,
                      const void *packed);
+/** Change the byte order of the packed form's first @p n bytes, number by number; one that is cut
+ * at the end stays as it is. */
+void wio_type_swap(const struct wio_mpi_type *t, size_t n, void *packed);
 /** Basic elements in the first @p bytes of the packed form, -1 when the last one is cut. */
 int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes);
 

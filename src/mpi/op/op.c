@@ -123,6 +123,31 @@ int wio_fold_apply(const struct wio_fold *f, const void *a, const void *b, void 
     return 0;
 }
 
+int wio_fold_swapped(const struct wio_fold *f, const void *a, const void *b, void *out, size_t n)
+{
+    size_t size = f->type->size, each = size > PIECE ? 1 : PIECE / size;
+    char *x, *y;
+    int rc = 0;
+
+    each = each > n ? n : each;
+    x = wio_os_alloc(2 * each * size);
+    if (x == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for %zu bytes of operands", 2 * each * size);
+    y = x + each * size;
+    for (size_t done = 0; rc == 0 && done < n; done += each) {
+        size_t at = done * size, some = n - done < each ? n - done : each, bytes = some * size;
+        memcpy(x, (const char *)a + at, bytes);
+        memcpy(y, (const char *)b + at, bytes);
+        wio_type_swap(f->type, bytes, x);
+        wio_type_swap(f->type, bytes, y);
+        rc = wio_fold_apply(f, x, y, y, some);
+        wio_type_swap(f->type, bytes, y);
+        memcpy((char *)out + at, y, bytes);
+    }
+    wio_os_free(x);
+    return rc;
+}
+
 /* ---- public calls ---- */
 
 int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO_MPI_Op *op)

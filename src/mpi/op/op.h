@@ -51,6 +51,10 @@ void wio_fold_release(const struct wio_fold *fold);
 /** out = a op b, @p n packed elements each. @return 0; NOMEM */
 int wio_fold_apply(const struct wio_fold *fold, const void *a, const void *b, void *out, size_t n);
 
+/** The same for operands in the other byte order. */
+int wio_fold_swapped(const struct wio_fold *fold, const void *a, const void *b, void *out,
+                     size_t n);
+
 /** Operators of the program that have a number, for tests. */
 size_t wio_op_named(void);
 
