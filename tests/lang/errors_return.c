@@ -71,6 +71,65 @@ static void handles(WAITIO_MPI_Comm comm)
     expect(WAITIO_MPI_Comm_free(&other), WAITIO_ERR_GROUP, "second free", NULL);
 }
 
+static void communicators(WAITIO_MPI_Comm comm, int me, int n)
+{
+    int twice[2] = {0, 0}, far[1] = {n}, ranges[1][3] = {{0, 0, 0}}, flag;
+    WAITIO_MPI_Group all, mine, none;
+    WAITIO_MPI_Comm self = WAITIO_MPI_COMM_SELF, out;
+
+    WAITIO_MPI_Comm_group(comm, &all);
+    expect(WAITIO_MPI_Group_incl(all, 2, twice, &none), WAITIO_ERR_ARG, "rank twice", "rank 0");
+    expect(WAITIO_MPI_Group_incl(all, 1, far, &none), WAITIO_ERR_RANK, "rank outside", "rank");
+    expect(WAITIO_MPI_Group_incl(all, -1, far, &none), WAITIO_ERR_ARG, "negative count", "-1");
+    expect(WAITIO_MPI_Group_range_incl(all, 1, ranges, &none), WAITIO_ERR_ARG, "stride", "stride");
+    expect(WAITIO_MPI_Comm_split(comm, -5, 0, &out), WAITIO_ERR_ARG, "color", "-5");
+    expect(WAITIO_MPI_Comm_split_type(comm, 99, 0, 0, &out), WAITIO_ERR_ARG, "split type", "99");
+    expect(WAITIO_MPI_Comm_dup(comm, NULL), WAITIO_ERR_ARG, "dup", "NULL");
+    expect(WAITIO_MPI_Comm_dup(NULL, &out), WAITIO_ERR_GROUP, "dup of none", NULL);
+    if (n > 1)
+        expect(WAITIO_MPI_Comm_create(self, all, &out), WAITIO_ERR_GROUP, "create", "member");
+    WAITIO_MPI_Group_excl(all, 1, &me, &mine);
+    if (n > 1) /* a group without me is no communicator of mine */
+        expect(WAITIO_MPI_Allreduce(&me, &flag, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM, mine),
+               WAITIO_ERR_RANK, "collective of others", "no member");
+    WAITIO_MPI_Group_free(&mine);
+    WAITIO_MPI_Group_free(&all);
+    expect(WAITIO_MPI_Comm_free(&self), WAITIO_ERR_GROUP, "freeing SELF", "COMM_SELF");
+}
+
+static void types_and_requests(WAITIO_MPI_Comm comm, int me)
+{
+    WAITIO_MPI_Op op = WAITIO_MPI_MAXLOC, gone;
+    WAITIO_MPI_Request req, copy;
+    WAITIO_MPI_Datatype pairs;
+    int x[4] = {0};
+
+    expect(WAITIO_MPI_Op_free(&op), WAITIO_ERR_ARG, "freeing an operator", "MAXLOC");
+    gone = 77;
+    expect(WAITIO_MPI_Op_free(&gone), WAITIO_ERR_ARG, "freeing no operator", "77");
+    expect(WAITIO_MPI_Op_create(NULL, 0, &op), WAITIO_ERR_ARG, "operator without function",
+           "function");
+    expect(WAITIO_MPI_Ibarrier(comm, NULL), WAITIO_ERR_ARG, "started without request", "request");
+    WAITIO_MPI_Ibarrier(comm, &req);
+    copy = req;
+    expect(WAITIO_MPI_Cancel(&req), WAITIO_ERR_UNSUPPORTED, "cancelling a barrier", "collective");
+    expect(WAITIO_MPI_Request_free(&copy), WAITIO_ERR_UNSUPPORTED, "freeing it", "wait for it");
+    expect(WAITIO_MPI_Start(&req), WAITIO_ERR_REQUEST, "starting it", "Send_init");
+    expect(WAITIO_MPI_Wait(&req, WAITIO_MPI_STATUS_IGNORE), 0, "waiting for it", NULL);
+    expect(WAITIO_MPI_Wait(&copy, WAITIO_MPI_STATUS_IGNORE), WAITIO_ERR_REQUEST,
+           "waiting for a stale copy", "completed or freed");
+    WAITIO_MPI_Type_vector(2, 1, 2, WAITIO_MPI_INT, &pairs);
+    expect(WAITIO_MPI_Send(x, 1, pairs, me, 0, comm), WAITIO_ERR_ARG, "type", "not committed");
+    WAITIO_MPI_Type_commit(&pairs);
+    WAITIO_MPI_Recv_init(x, 1, pairs, me, 9, comm, &req);
+    expect(WAITIO_MPI_Start(&req), 0, "start", NULL);
+    expect(WAITIO_MPI_Start(&req), WAITIO_ERR_BUSY, "second start", "active already");
+    WAITIO_MPI_Send(x, 1, pairs, me, 9, comm);
+    WAITIO_MPI_Wait(&req, WAITIO_MPI_STATUS_IGNORE);
+    WAITIO_MPI_Request_free(&req);
+    WAITIO_MPI_Type_free(&pairs);
+}
+
 static void truncated(WAITIO_MPI_Comm comm, int me)
 {
     int out[4] = {1, 2, 3, 4}, in[4] = {0};
@@ -90,6 +149,8 @@ int main(void)
     waitio_group_size(comm, &n);
     arguments(comm, me, n);
     handles(comm);
+    communicators(comm, me, n);
+    types_and_requests(comm, me);
     truncated(comm, me);
     waitio_create_universe_pbhead(&heads);
     waitio_group_rank(heads, &rank);

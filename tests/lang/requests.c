@@ -136,6 +136,7 @@ static void mixed(int how)
 static void persistent(void)
 {
     matrix out, in;
+    int index = 0, flag = 0;
     WAITIO_MPI_Request req[2];
 
     fill(out);
@@ -151,6 +152,10 @@ static void persistent(void)
         in[3][0] -= round;
         check(in, left, 8, 0, 1, "persistent columns");
     }
+    WAITIO_MPI_Waitany(2, req, &index, WAITIO_MPI_STATUS_IGNORE);
+    expect(index == WAITIO_MPI_UNDEFINED, "waitany among inactive requests");
+    WAITIO_MPI_Testall(2, req, &flag, WAITIO_MPI_STATUSES_IGNORE);
+    expect(flag, "inactive requests are complete");
     WAITIO_MPI_Request_free(&req[0]);
     WAITIO_MPI_Request_free(&req[1]);
 }
