@@ -22,7 +22,12 @@ struct held_type {
 void wio_schedule_init(struct wio_schedule *s, int rank, int size, const struct wio_topology *topo,
                        const struct wio_fold *fold)
 {
-    *s = (struct wio_schedule){.rank = rank, .size = size, .topo = topo};
+    memset(s, 0, offsetof(struct wio_schedule, few)); /* what is inside needs no zeros */
+    s->rank = rank;
+    s->size = size;
+    s->topo = topo;
+    s->step = s->few;
+    s->cap = WIO_STEPS_INSIDE;
     if (fold != NULL) {
         s->fold = *fold;
         wio_fold_hold(fold);
@@ -40,8 +45,9 @@ void wio_schedule_free(struct wio_schedule *s)
         next = b->next;
         wio_os_free(b);
     }
-    wio_os_free(s->step);
-    *s = (struct wio_schedule){0};
+    if (s->step != s->few)
+        wio_os_free(s->step);
+    memset(s, 0, offsetof(struct wio_schedule, few));
 }
 
 static void add(struct wio_schedule *s, struct wio_step step)
@@ -49,12 +55,14 @@ static void add(struct wio_schedule *s, struct wio_step step)
     if (s->error != 0)
         return;
     if (s->nsteps == s->cap) {
-        size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
-        struct wio_step *at = wio_os_realloc(s->step, cap * sizeof *at);
+        size_t cap = 3 * s->cap;
+        struct wio_step *at = wio_os_realloc(s->step == s->few ? NULL : s->step, cap * sizeof *at);
         if (at == NULL) {
             s->error = wio_fail(WAITIO_ERR_NOMEM, "no memory for the steps of a collective");
             return;
         }
+        if (s->step == s->few)
+            memcpy(at, s->few, sizeof s->few);
         s->step = at;
         s->cap = cap;
     }
@@ -132,7 +140,14 @@ void wio_schedule_round(struct wio_schedule *s)
 
 void *wio_schedule_scratch(struct wio_schedule *s, size_t bytes)
 {
-    struct scratch *b = s->error != 0 ? NULL : wio_os_realloc(NULL, sizeof *b + bytes);
+    size_t rounded = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t);
+    struct scratch *b;
+
+    if (bytes <= WIO_SCRATCH_INSIDE && s->used + rounded <= WIO_ARRAY_LEN(s->room)) {
+        s->used += rounded;
+        return &s->room[s->used - rounded];
+    }
+    b = s->error != 0 ? NULL : wio_os_realloc(NULL, sizeof *b + bytes);
 
     if (b == NULL) {
         if (s->error == 0)

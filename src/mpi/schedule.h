@@ -44,6 +44,10 @@ struct wio_team {
     const int *map; /**< rank in the communicator by place; NULL: the same number */
 };
 
+/* Short collectives need no allocation. */
+enum { WIO_STEPS_INSIDE = 10, WIO_SCRATCH_INSIDE = 256 };
+
+/** Refers to itself: not to be copied. */
 struct wio_schedule {
     int rank, size; /**< of the team that is being written for: mine, and how many */
     const int *map;
@@ -56,6 +60,9 @@ struct wio_schedule {
     int error;     /**< first failure while writing; later calls do nothing */
     void *scratch; /**< list of buffers freed with the schedule */
     void *types;   /**< list of types released with the schedule */
+    size_t used;   /**< of room */
+    struct wio_step few[WIO_STEPS_INSIDE];
+    max_align_t room[WIO_SCRATCH_INSIDE / sizeof(max_align_t)];
 };
 
 /** Begin to write. @param fold NULL when nothing is folded; held until the schedule is freed */
