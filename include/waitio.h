@@ -198,6 +198,9 @@ int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_
 int waitio_wait(waitio_req_t *req);
 /** waitio_wait() that also fills @p status (may be NULL). */
 int waitio_wait_status(waitio_req_t *req, waitio_status_t *status);
+/** waitio_wait_status() for at most @p seconds (<= 0: look once). @param[out] flag 1: complete, the
+ * handle became null; 0: still under way, nothing changed (not an error). */
+int waitio_wait_for(waitio_req_t *req, double seconds, int *flag, waitio_status_t *status);
 /** Complete the operation if it is done: @p flag = 1 and the handle becomes null, else @p flag = 0.
  */
 int waitio_test(waitio_req_t *req, int *flag, waitio_status_t *status);
@@ -206,6 +209,9 @@ int waitio_test(waitio_req_t *req, int *flag, waitio_status_t *status);
 int waitio_waitall(int n, waitio_req_t reqs[], waitio_status_t statuses[]);
 /** Wait for any one. @param[out] index which, or WAITIO_UNDEFINED when all handles are null. */
 int waitio_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *status);
+/** waitio_waitany() for at most @p seconds. @param[out] flag 0: none was done in time. */
+int waitio_waitany_for(int n, waitio_req_t reqs[], double seconds, int *index, int *flag,
+                       waitio_status_t *status);
 /** If all are done complete them all and set @p flag = 1, else change nothing and set @p flag = 0.
  */
 int waitio_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t statuses[]);
@@ -214,6 +220,9 @@ int waitio_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t status
 int waitio_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_status_t *status);
 /** Wait until a matching message can be received; it stays to be received. */
 int waitio_probe(waitio_group_t group, int src, waitio_tag_t tag, waitio_status_t *status);
+/** waitio_probe() for at most @p seconds. @param[out] flag 0: none arrived in time. */
+int waitio_probe_for(waitio_group_t group, int src, waitio_tag_t tag, double seconds, int *flag,
+                     waitio_status_t *status);
 /** Look for a matching message without waiting. @param[out] flag non-zero: found, @p status filled
  */
 int waitio_iprobe(waitio_group_t group, int src, waitio_tag_t tag, int *flag,

@@ -148,6 +148,28 @@ int waitio_wait(waitio_req_t *req)
     return waitio_wait_status(req, NULL);
 }
 
+/* A year is for ever; what is no time is none. */
+static int64_t nanoseconds(double seconds)
+{
+    return seconds >= 3.2e7 ? INT64_MAX : seconds > 0 ? (int64_t)(seconds * 1e9) : 0;
+}
+
+int waitio_wait_for(waitio_req_t *req, double seconds, int *flag, waitio_status_t *status)
+{
+    static const char call[] = "waitio_wait_for";
+    struct wio_universe *u = NULL;
+    struct wio_result res;
+    bool done = false;
+    int rc = need(call, req == NULL ? NULL : flag, req == NULL ? "req" : "flag", &u);
+    if (rc != 0)
+        return rc;
+    rc = wio_wait_for(u, wio_api_handle(req), nanoseconds(seconds), &done, &res);
+    *flag = done;
+    if (done)
+        fill(status, &res);
+    return wio_api_result(call, rc != 0 ? rc : done ? res.err : 0);
+}
+
 int waitio_test(waitio_req_t *req, int *flag, waitio_status_t *status)
 {
     struct wio_universe *u = NULL;
@@ -201,23 +223,47 @@ static int take_one(const char *call, struct wio_universe *u, waitio_req_t *req,
     return wio_api_result(call, rc != 0 ? rc : res.err);
 }
 
-int waitio_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *status)
+static int wait_any(const char *call, int n, waitio_req_t reqs[], int64_t timeout_ns, int *index,
+                    int *flag, waitio_status_t *status)
 {
     struct wio_universe *u = NULL;
     int which = -1;
-    int rc = check_array("waitio_waitany", n, reqs, &u);
-    if (rc == 0)
-        rc = need("waitio_waitany", index, "index", &u);
+    bool timed_out = false;
+    *index = WAITIO_UNDEFINED;
+    *flag = 0;
+    int rc = check_array(call, n, reqs, &u);
     if (rc != 0)
         return rc;
-    *index = WAITIO_UNDEFINED;
-    rc = n == 0 ? 0 : wio_wait_any(u, wio_api_handle(reqs), sizeof *reqs, n, &which);
+    if (n > 0)
+        rc = wio_wait_any_for(u, wio_api_handle(reqs), sizeof *reqs, n, timeout_ns, &timed_out,
+                              &which);
     if (rc != 0)
-        return wio_api_result("waitio_waitany", rc);
+        return wio_api_result(call, rc);
+    if (timed_out)
+        return 0;
+    *flag = 1;
     if (which < 0)
         return fill(status, &(struct wio_result){.source = -1, .tag = -1});
     *index = which;
-    return take_one("waitio_waitany", u, &reqs[which], status);
+    return take_one(call, u, &reqs[which], status);
+}
+
+int waitio_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *status)
+{
+    int flag = 0;
+    if (index == NULL)
+        return wio_api_result("waitio_waitany", wio_fail(WAITIO_ERR_ARG, "index is NULL"));
+    return wait_any("waitio_waitany", n, reqs, INT64_MAX, index, &flag, status);
+}
+
+int waitio_waitany_for(int n, waitio_req_t reqs[], double seconds, int *index, int *flag,
+                       waitio_status_t *status)
+{
+    static const char call[] = "waitio_waitany_for";
+    if (index == NULL || flag == NULL)
+        return wio_api_result(
+            call, wio_fail(WAITIO_ERR_ARG, "%s is NULL", index == NULL ? "index" : "flag"));
+    return wait_any(call, n, reqs, nanoseconds(seconds), index, flag, status);
 }
 
 int waitio_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t statuses[])
@@ -276,8 +322,8 @@ int waitio_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_sta
 
 /* ---- the rest ---- */
 
-static int probe(const char *call, waitio_group_t group, int src, int tag, bool block, int *flag,
-                 waitio_status_t *status)
+static int probe(const char *call, waitio_group_t group, int src, int tag, int64_t timeout_ns,
+                 int *flag, waitio_status_t *status)
 {
     struct wio_universe *u = wio_api_universe();
     struct envelope e = {call, group, src, NULL, 0, tag, true};
@@ -285,7 +331,7 @@ static int probe(const char *call, waitio_group_t group, int src, int tag, bool 
     struct wio_result res;
     int rc = u == NULL ? wio_last_code() : check(u, &e);
     if (rc == 0)
-        rc = wio_probe(u, group, source(src), any_tag(tag), block, &found, &res);
+        rc = wio_probe_for(u, group, source(src), any_tag(tag), timeout_ns, &found, &res);
     if (flag != NULL)
         *flag = found;
     if (found)
@@ -295,7 +341,7 @@ static int probe(const char *call, waitio_group_t group, int src, int tag, bool 
 
 int waitio_probe(waitio_group_t group, int src, waitio_tag_t tag, waitio_status_t *status)
 {
-    return probe("waitio_probe", group, src, tag, true, NULL, status);
+    return probe("waitio_probe", group, src, tag, INT64_MAX, NULL, status);
 }
 
 int waitio_iprobe(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
@@ -303,7 +349,15 @@ int waitio_iprobe(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
 {
     if (flag == NULL)
         return wio_api_result("waitio_iprobe", wio_fail(WAITIO_ERR_ARG, "flag is NULL"));
-    return probe("waitio_iprobe", group, src, tag, false, flag, status);
+    return probe("waitio_iprobe", group, src, tag, 0, flag, status);
+}
+
+int waitio_probe_for(waitio_group_t group, int src, waitio_tag_t tag, double seconds, int *flag,
+                     waitio_status_t *status)
+{
+    if (flag == NULL)
+        return wio_api_result("waitio_probe_for", wio_fail(WAITIO_ERR_ARG, "flag is NULL"));
+    return probe("waitio_probe_for", group, src, tag, nanoseconds(seconds), flag, status);
 }
 
 int waitio_cancel(waitio_req_t *req)

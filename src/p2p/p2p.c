@@ -243,6 +243,52 @@ int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *re
     return 0;
 }
 
+/* When a wait of so long from now ends. */
+static int64_t deadline_of(int64_t timeout_ns)
+{
+    int64_t now = wio_os_now_ns();
+    return timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
+}
+
+/* Who waits in short slices never stays long enough in one of them for the duties of long waits. */
+static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t begun_ns)
+{
+    int64_t now = wio_os_now_ns();
+    double warn_ns = u->cfg.warn_wait * 1e9;
+    if (now - u->stuck_ns >= STUCK_NS)
+        wio_stuck_check(u, now);
+    if (r->waited_ns == 0)
+        r->waited_ns = begun_ns;
+    if (warn_ns <= 0 || (double)(now - begun_ns) > warn_ns) /* the wait itself has reported */
+        return;
+    if ((double)(now - r->waited_ns) > warn_ns * (r->warned + 1.0)) {
+        r->warned++;
+        wio_stuck_report(u, "wait", r, (double)(now - r->waited_ns) / 1e9);
+    }
+}
+
+int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_ns, bool *done,
+                 struct wio_result *res)
+{
+    empty_result(res);
+    *done = true;
+    if (is_null(h))
+        return 0;
+    wio_enter(u);
+    struct wio_request *top = find(u, h);
+    struct wio_request *r = top == NULL ? NULL : running(top);
+    if (r != NULL && !r->user_done) {
+        int64_t begun_ns = wio_os_now_ns();
+        if (wio_wait_until(u, request_done, r, r, "wait", deadline_of(timeout_ns)) != 0)
+            slice_over(u, r, begun_ns);
+    }
+    *done = r == NULL || r->user_done;
+    if (r != NULL && *done)
+        consume(top, h, res);
+    wio_leave(u);
+    return top == NULL ? WAITIO_ERR_REQUEST : 0;
+}
+
 /* Non-blocking calls move things on, unless another thread does so already. */
 static void poke(struct wio_universe *u)
 {
@@ -334,15 +380,24 @@ static bool any_done(void *arg)
     return a->active == 0;
 }
 
-int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
-                 int *which)
+int wio_wait_any_for(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
+                     int64_t timeout_ns, bool *timed_out, int *which)
 {
     struct any a = {.u = u, .handles = (const char *)h, .stride = stride, .n = n, .which = -1};
     wio_enter(u);
-    wio_wait_until(u, any_done, &a, NULL, "waitany", INT64_MAX);
+    *timed_out = wio_wait_until(u, any_done, &a, NULL, "waitany", deadline_of(timeout_ns)) != 0;
+    if (*timed_out && wio_os_now_ns() - u->stuck_ns >= STUCK_NS)
+        wio_stuck_check(u, wio_os_now_ns());
     wio_leave(u);
     *which = a.which;
     return a.rc;
+}
+
+int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
+                 int *which)
+{
+    bool timed_out;
+    return wio_wait_any_for(u, h, stride, n, INT64_MAX, &timed_out, which);
 }
 
 /* ---- cancel, free, probe ---- */
@@ -422,16 +477,20 @@ static bool look_done(void *arg)
 }
 
 /* No receive is posted that would have a silent source dialled: the probe sees to it. */
-static void probe_wait(struct wio_universe *u, struct look *l)
+static void probe_wait(struct wio_universe *u, struct look *l, int64_t deadline_ns)
 {
-    while (!look_done(l)) {
-        wio_stuck_probe(u, l->g, l->src, wio_os_now_ns());
-        wio_wait_until(u, look_done, l, NULL, "probe", wio_os_now_ns() + PROBE_NS);
+    for (;;) {
+        int64_t now = wio_os_now_ns();
+        if (look_done(l) || now >= deadline_ns)
+            return;
+        wio_stuck_probe(u, l->g, l->src, now);
+        int64_t slice = deadline_ns - now < PROBE_NS ? deadline_ns - now : PROBE_NS;
+        wio_wait_until(u, look_done, l, NULL, "probe", now + slice);
     }
 }
 
-int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag, bool block,
-              bool *found, struct wio_result *res)
+int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag,
+                  int64_t timeout_ns, bool *found, struct wio_result *res)
 {
     empty_result(res);
     *found = false;
@@ -442,8 +501,8 @@ int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64
                      .src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src)};
     if (!look_done(&l))
         poke(u);
-    if (block)
-        probe_wait(u, &l);
+    if (timeout_ns > 0)
+        probe_wait(u, &l, deadline_of(timeout_ns));
     else if (!look_done(&l))
         wio_stuck_probe(u, g, l.src, wio_os_now_ns());
     int rc = 0;
@@ -453,12 +512,18 @@ int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64
         res->source = (int32_t)wio_group_rank_of(g, (uint32_t)l.found->src);
         res->tag = (int32_t)l.found->tag;
         res->bytes = m->total;
-    } else if (block || source_gone(&l)) {
+    } else if (source_gone(&l)) {
         rc = l.src >= 0 ? wio_peer_error(u, u->peer[l.src])
                         : wio_fail(WAITIO_ERR_PEER, "no living process of the group could send");
     }
     wio_leave(u);
     return rc;
+}
+
+int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag, bool block,
+              bool *found, struct wio_result *res)
+{
+    return wio_probe_for(u, g, src, tag, block ? INT64_MAX : 0, found, res);
 }
 
 /* ---- groups ---- */

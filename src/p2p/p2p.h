@@ -77,6 +77,9 @@ int wio_request_free(struct wio_universe *u, struct wio_handle *h);
 /** Look for a held message. @param block wait for one. *found set; res filled when found. */
 int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag, bool block,
               bool *found, struct wio_result *res);
+/** The same for so long: 0 = look once, INT64_MAX = until there is one or none can come. */
+int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag,
+                  int64_t timeout_ns, bool *found, struct wio_result *res);
 
 /**
  * Completion. The handle becomes null (persistent ones stay, inactive). Null handles are complete
@@ -84,6 +87,9 @@ int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64
  * operation's own code is in res->err.
  */
 int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res);
+/** The same for so long. *done false: nothing changed. */
+int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_ns, bool *done,
+                 struct wio_result *res);
 /** *done false: nothing changed. */
 int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wio_result *res);
 /** Look without consuming: *done. Makes progress once when @p poll. */
@@ -94,5 +100,8 @@ bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
  * skipped). @param[out] which index, or -1 when none is active. Consumes nothing. */
 int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
                  int *which);
+/** The same for so long (INT64_MAX = for ever). */
+int wio_wait_any_for(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
+                     int64_t timeout_ns, bool *timed_out, int *which);
 
 #endif

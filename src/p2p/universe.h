@@ -76,9 +76,11 @@ struct wio_request {
     size_t moved;              /* bytes handed to the transport, or arrived */
     size_t granted;            /* send: bytes the receiver wants */
     uint32_t envelope;
-    uint32_t cost;   /* credit this eager message or RTS took */
-    uint64_t remote; /* receive: sender's request id */
-    int64_t seen_ns; /* receive: first seen waiting by the stuck check; 0 = not yet */
+    uint32_t cost;     /* credit this eager message or RTS took */
+    uint64_t remote;   /* receive: sender's request id */
+    int64_t seen_ns;   /* receive: first seen waiting by the stuck check; 0 = not yet */
+    int64_t waited_ns; /* a wait in slices for it began; 0 = none did */
+    uint32_t warned;   /* reports that this wait lasts long */
 };
 
 /** A message (or a request to send) that came before its receive. */
