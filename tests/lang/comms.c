@@ -173,6 +173,36 @@ static void from_groups(void)
     WAITIO_MPI_Group_free(&some);
 }
 
+/* What collectives of all processes send to the other of two PBs, as the counters tell. */
+static void border_of_two(void)
+{
+    static const char *const names[2] = {"border_msgs", "border_bytes"};
+    uint64_t before[2], after[2];
+    int npb, x[25] = {0}, y[25], used[2], sum[2];
+
+    waitio_pb_size(&npb);
+    if (npb != 2)
+        return;
+    for (int what = 0; what < 3; what++) {
+        int one_way = what < 2; /* bcast and reduce; allreduce goes both ways */
+        for (int i = 0; i < 2; i++)
+            waitio_counter(names[i], &before[i]);
+        if (what == 0)
+            WAITIO_MPI_Bcast(x, 25, WAITIO_MPI_INT, n - 1, WAITIO_MPI_COMM_WORLD);
+        else if (what == 1)
+            WAITIO_MPI_Reduce(x, y, 25, WAITIO_MPI_INT, WAITIO_MPI_SUM, 0, WAITIO_MPI_COMM_WORLD);
+        else
+            WAITIO_MPI_Allreduce(x, y, 25, WAITIO_MPI_INT, WAITIO_MPI_SUM, WAITIO_MPI_COMM_WORLD);
+        for (int i = 0; i < 2; i++) {
+            waitio_counter(names[i], &after[i]);
+            used[i] = (int)(after[i] - before[i]);
+        }
+        WAITIO_MPI_Allreduce(used, sum, 2, WAITIO_MPI_INT, WAITIO_MPI_SUM, WAITIO_MPI_COMM_WORLD);
+        expect(sum[0] == (one_way ? 1 : 2) && sum[1] == (one_way ? 100 : 200),
+               "the border was crossed more than once each way");
+    }
+}
+
 static size_t memory(void)
 {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
@@ -222,6 +252,7 @@ int main(void)
     groups();
     from_groups();
     freed_early();
+    border_of_two();
     expect(sum_over(WAITIO_MPI_COMM_SELF, 5) == 5, "sum over myself");
     many(100); /* everybody has met everybody, tables have grown */
     before = memory();
