@@ -42,8 +42,8 @@ typedef intptr_t WAITIO_MPI_Aint;
 typedef int64_t WAITIO_MPI_Offset;
 typedef int64_t WAITIO_MPI_Count;
 /** An operator of the program: inout[i] = in[i] op inout[i] for *length elements of *type. */
-typedef void WAITIO_MPI_User_function(void *in, void *inout, int *length,
-                                      WAITIO_MPI_Datatype *type);
+typedef void(WAITIO_MPI_User_function)(void *in, void *inout, int *length,
+                                       WAITIO_MPI_Datatype *type);
 
 /** Fields as in MPI. The lower-case calls use the short form int[WAITIO_STATUS_SIZE] instead:
  *  source, tag, error (WAITIO_ERR_CANCELLED: withdrawn), bytes (INT_MAX for 2 GiB and more). */
@@ -405,6 +405,14 @@ int WAITIO_MPI_Issend(const void *buf, int count, WAITIO_MPI_Datatype type, int 
                       WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_MPI_Ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                           WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+/** Complete at once: the library keeps a copy. Buffers need not be attached; who detaches one waits
+ * until what was sent in this mode has left. */
+int WAITIO_MPI_Bsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                     WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Buffer_attach(void *buffer, int size);
+int WAITIO_MPI_Buffer_detach(void *buffer_address, int *size);
 /** As Send: a receive that is ready needs no other treatment here. */
 int WAITIO_MPI_Rsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                      WAITIO_MPI_Comm comm);

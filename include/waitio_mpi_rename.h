@@ -159,6 +159,9 @@
 #define MPI_Alltoallw WAITIO_MPI_Alltoallw
 #define MPI_Barrier WAITIO_MPI_Barrier
 #define MPI_Bcast WAITIO_MPI_Bcast
+#define MPI_Bsend WAITIO_MPI_Bsend
+#define MPI_Buffer_attach WAITIO_MPI_Buffer_attach
+#define MPI_Buffer_detach WAITIO_MPI_Buffer_detach
 #define MPI_Cancel WAITIO_MPI_Cancel
 #define MPI_Comm_c2f WAITIO_MPI_Comm_c2f
 #define MPI_Comm_compare WAITIO_MPI_Comm_compare
@@ -207,6 +210,7 @@
 #define MPI_Ialltoallw WAITIO_MPI_Ialltoallw
 #define MPI_Ibarrier WAITIO_MPI_Ibarrier
 #define MPI_Ibcast WAITIO_MPI_Ibcast
+#define MPI_Ibsend WAITIO_MPI_Ibsend
 #define MPI_Iexscan WAITIO_MPI_Iexscan
 #define MPI_Igather WAITIO_MPI_Igather
 #define MPI_Igatherv WAITIO_MPI_Igatherv
@@ -279,7 +283,6 @@
 #define MPI_Type_ub WAITIO_MPI_Type_ub
 #define MPI_Type_vector WAITIO_MPI_Type_vector
 #define MPI_Unpack WAITIO_MPI_Unpack
-#define MPI_User_function WAITIO_MPI_User_function
 #define MPI_Wait WAITIO_MPI_Wait
 #define MPI_Waitall WAITIO_MPI_Waitall
 #define MPI_Waitany WAITIO_MPI_Waitany

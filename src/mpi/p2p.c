@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sending and receiving, in the published short forms and in MPI's. */
+#include <pthread.h>
+
 #include "mpi/request.h"
 #include "mpi/status.h"
 #include "os/os.h"
@@ -161,6 +163,57 @@ int WAITIO_MPI_Ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, 
 {
     return prepare("WAITIO_MPI_Ssend_init",
                    synchronous(outgoing(buf, count, type, dest, tag, comm)), req);
+}
+
+static int buffered(const char *call, struct wio_message m)
+{
+    return wio_mpi_result(call, wio_message_buffered(&m));
+}
+
+int WAITIO_MPI_Bsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                     WAITIO_MPI_Comm comm)
+{
+    return buffered("WAITIO_MPI_Bsend", outgoing(buf, count, type, dest, tag, comm));
+}
+
+int WAITIO_MPI_Ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    *req = waitio_mpi_request_null();
+    return buffered("WAITIO_MPI_Ibsend", outgoing(buf, count, type, dest, tag, comm));
+}
+
+/* The program's buffer is not used: the library keeps copies of its own. */
+static struct {
+    pthread_mutex_t lock;
+    void *at;
+    int size;
+} attached = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int WAITIO_MPI_Buffer_attach(void *buffer, int size)
+{
+    int rc = 0;
+
+    pthread_mutex_lock(&attached.lock);
+    if (attached.at != NULL)
+        rc = wio_fail(WAITIO_ERR_BUSY, "a buffer of %d bytes is attached already", attached.size);
+    else
+        attached.at = buffer;
+    if (rc == 0)
+        attached.size = size;
+    pthread_mutex_unlock(&attached.lock);
+    return wio_mpi_result("WAITIO_MPI_Buffer_attach", rc);
+}
+
+int WAITIO_MPI_Buffer_detach(void *buffer_address, int *size)
+{
+    pthread_mutex_lock(&attached.lock);
+    memcpy(buffer_address, &attached.at, sizeof attached.at);
+    *size = attached.size;
+    attached.at = NULL;
+    attached.size = 0;
+    pthread_mutex_unlock(&attached.lock);
+    return wio_mpi_result("WAITIO_MPI_Buffer_detach", wio_buffered_wait());
 }
 
 int WAITIO_MPI_Rsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,

@@ -11,6 +11,7 @@ enum { MARK = -1 };
 
 /** An operation of ours. */
 struct own {
+    struct own *next;        /* among the orphans */
     waitio_req_t inner;      /* of the packed message */
     struct wio_running *run; /* a collective, or NULL: a message of a type with holes */
     const struct wio_mpi_type *type;
@@ -122,7 +123,7 @@ static int start_packed(const struct wio_message *m, const struct wio_mpi_type *
         wio_comm_hold(unlike);
     }
     o->active = !m->persistent;
-    o->packed = wio_os_realloc(NULL, bytes);
+    o->packed = wio_os_realloc(NULL, bytes + 1);
     if (o->packed == NULL)
         rc = wio_fail(WAITIO_ERR_NOMEM, "no memory to pack %zu bytes", bytes);
     if (rc == 0 && o->active && o->sending)
@@ -216,14 +217,21 @@ static void put(waitio_status_t *st, const waitio_status_t *value)
         *st = *value;
 }
 
+/* What a receive of packed data brought goes where the program wants it. */
+static void deliver(const struct own *o, const waitio_status_t *found)
+{
+    if (o->run != NULL || o->sending || found->cancelled)
+        return;
+    if (o->comm != NULL && wio_comm_swaps(o->comm, found->source))
+        wio_type_swap(o->type, found->bytes, o->packed);
+    wio_type_unpack(o->type, o->user, 0, found->bytes, o->packed);
+}
+
 /* Our operation is over: deliver, and end its handle unless it is persistent. */
 static int complete(struct own *o, int rc, const waitio_status_t *found, waitio_req_t *req)
 {
     o->active = false;
-    if (o->run == NULL && !o->sending && o->comm != NULL && wio_comm_swaps(o->comm, found->source))
-        wio_type_swap(o->type, found->bytes, o->packed);
-    if (o->run == NULL && !o->sending && !found->cancelled)
-        wio_type_unpack(o->type, o->user, 0, found->bytes, o->packed);
+    deliver(o, found);
     if (!o->persistent) {
         own_free(o);
         *req = null_request;
@@ -517,6 +525,76 @@ int wio_request_probe(WAITIO_MPI_Comm comm, int source, int tag, waitio_status_t
     return rc != 0 ? rc : waitio_probe(comm, source, tag, st);
 }
 
+/* ---- sends that nobody waits for ---- */
+
+static pthread_mutex_t orphans_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct own *orphans;
+
+static void orphan(struct own *o)
+{
+    pthread_mutex_lock(&orphans_lock);
+    o->next = orphans;
+    orphans = o;
+    pthread_mutex_unlock(&orphans_lock);
+}
+
+static struct own *take_orphans(void)
+{
+    struct own *all;
+
+    pthread_mutex_lock(&orphans_lock);
+    all = orphans;
+    orphans = NULL;
+    pthread_mutex_unlock(&orphans_lock);
+    return all;
+}
+
+/* Free those that have left; wait for all when @p wait. @return the first error */
+static int reap(bool wait)
+{
+    struct own *next;
+    int first = 0;
+
+    for (struct own *o = take_orphans(); o != NULL; o = next) {
+        bool done = true, idle;
+        int rc = wait ? 0 : peek(&o->inner, false, &done, &idle);
+        next = o->next;
+        if (rc == 0 && !done) {
+            orphan(o);
+            continue;
+        }
+        if (rc == 0)
+            rc = wait_plain(&o->inner, NULL);
+        first = first != 0 ? first : rc;
+        own_free(o);
+    }
+    return first;
+}
+
+int wio_message_buffered(const struct wio_message *m)
+{
+    const struct wio_mpi_type *t = NULL;
+    struct wio_comm *unlike = NULL;
+    waitio_req_t req;
+    int rc = wio_type_use(m->count, m->type, &t);
+
+    if (rc == 0 && m->peer == WAITIO_MPI_PROC_NULL)
+        return 0;
+    if (rc == 0)
+        rc = wio_comm_formats(m->comm, t, &unlike);
+    if (rc == 0)
+        rc = start_packed(m, t, (size_t)m->count * t->size, unlike, &req);
+    (void)reap(false); /* what failed is nobody's business any more */
+    if (rc == 0)
+        orphan(own_of(&req));
+    return rc;
+}
+
+int wio_buffered_wait(void)
+{
+    return reap(true);
+}
+
 /* ---- ending early ---- */
 
 int wio_request_cancel(waitio_req_t *req)
@@ -533,7 +611,6 @@ int wio_request_cancel(waitio_req_t *req)
     return waitio_cancel(&o->inner);
 }
 
-/* MPI lets an active send go on by itself; what we still have to do for others needs us. */
 int wio_request_drop(waitio_req_t *req)
 {
     struct own *o;
@@ -547,11 +624,19 @@ int wio_request_drop(waitio_req_t *req)
     if (o->run != NULL && o->active)
         return wio_fail(WAITIO_ERR_UNSUPPORTED,
                         "the request of an active collective cannot be freed: wait for it");
-    if (o->active)
-        rc = wait_plain(&o->inner, NULL);
+    *req = null_request;
+    if (o->active && o->sending && !o->persistent) { /* it goes on by itself */
+        (void)reap(false);
+        orphan(o);
+        return 0;
+    }
+    if (o->active) { /* its data is still to be unpacked, or its packed form in use */
+        waitio_status_t found = empty;
+        rc = wait_plain(&o->inner, &found);
+        deliver(o, &found);
+    }
     if (o->persistent)
         waitio_request_free(&o->inner);
     own_free(o);
-    *req = null_request;
     return rc;
 }

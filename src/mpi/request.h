@@ -27,6 +27,10 @@ struct wio_message {
 
 /** Start a message, or make a persistent one. @return 0 or what is wrong with the arguments */
 int wio_message_start(const struct wio_message *m, waitio_req_t *req);
+/** Send a copy that the library keeps until it has left. @return as wio_message_start */
+int wio_message_buffered(const struct wio_message *m);
+/** Wait until all such copies have left. @return 0 or the first error */
+int wio_buffered_wait(void);
 /** Give a started collective to the program. @param run owned by the request afterwards, also on
  *  failure. @return 0; NOMEM, LIMIT or its first error */
 int wio_request_collective(struct wio_running *run, waitio_req_t *req);

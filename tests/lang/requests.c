@@ -160,6 +160,41 @@ static void persistent(void)
     WAITIO_MPI_Request_free(&req[1]);
 }
 
+/* Everybody sends long messages to everybody before anybody receives. */
+static void buffered(void)
+{
+    enum { LONG = 300000 };
+    static double out[LONG], in[LONG];
+    char room[8], *back = NULL;
+    int size = 0, good = 1;
+    WAITIO_MPI_Request req;
+    WAITIO_MPI_Datatype holes;
+
+    WAITIO_MPI_Type_vector(LONG / 2, 1, 2, WAITIO_MPI_DOUBLE, &holes);
+    WAITIO_MPI_Type_commit(&holes);
+    WAITIO_MPI_Buffer_attach(room, sizeof room);
+    for (int i = 0; i < LONG; i++)
+        out[i] = me + i;
+    for (int p = 0; p < n; p++) {
+        WAITIO_MPI_Bsend(out, LONG, WAITIO_MPI_DOUBLE, p, 60, world);
+        WAITIO_MPI_Ibsend(out, 1, holes, p, 61, world, &req);
+        WAITIO_MPI_Wait(&req, WAITIO_MPI_STATUS_IGNORE);
+        WAITIO_MPI_Isend(out, 1, holes, p, 62, world, &req);
+        WAITIO_MPI_Request_free(&req); /* must not wait for the receive, which comes later */
+    }
+    for (int p = 0; p < n; p++)
+        for (int tag = 60; tag < 63; tag++) {
+            int count = tag == 60 ? LONG : LONG / 2, step = tag == 60 ? 1 : 2;
+            WAITIO_MPI_Recv(in, count, WAITIO_MPI_DOUBLE, p, tag, world, WAITIO_MPI_STATUS_IGNORE);
+            for (int i = 0; i < count; i++)
+                good &= in[i] == p + i * step;
+        }
+    expect(good, "buffered messages");
+    WAITIO_MPI_Buffer_detach(&back, &size);
+    expect(back == room && size == (int)sizeof room, "detached buffer");
+    WAITIO_MPI_Type_free(&holes);
+}
+
 static void ended_early(void)
 {
     matrix out, in;
@@ -289,6 +324,7 @@ int main(void)
         mixed(how);
     persistent();
     ended_early();
+    buffered();
     if (n > 1) {
         progress();
         progress_of_a_barrier();

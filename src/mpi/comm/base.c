@@ -5,6 +5,7 @@
 #include "mpi/mpi.h"
 #include "mpi/comm.h"
 #include "mpi/comm/state.h"
+#include "mpi/request.h"
 #include "os/os.h"
 
 int waitio_create_universe(WAITIO_MPI_Comm *comm)
@@ -171,6 +172,7 @@ int WAITIO_MPI_Finalized(int *flag)
 int WAITIO_MPI_Finalize(void)
 {
     __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE);
+    (void)wio_buffered_wait(); /* what failed is nobody's business any more */
     wio_mpi_state_reset();
     return wio_mpi_result("WAITIO_MPI_Finalize", waitio_finalize());
 }

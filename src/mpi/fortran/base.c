@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fortran: start and end, communicators, ranks and sizes. */
 #include "mpi/fortran/fortran.h"
+#include "mpi/request.h"
 
 void wio_fortran_result(const char *call, int code, fint *ierr)
 {
@@ -57,6 +58,7 @@ WIO_FORTRAN(waitio_init_, (const fint *timeout, fint *ierr))
 
 WIO_FORTRAN(waitio_finalize_, (fint * ierr))
 {
+    (void)wio_buffered_wait();
     wio_mpi_state_reset();
     wio_fortran_result("WAITIO_FINALIZE", waitio_finalize(), ierr);
 }

@@ -33,6 +33,8 @@ SENDS(waitio_mpi_send_, "WAITIO_MPI_SEND", waitio_mpi_send)
 SENDS(waitio_mpi_ssend_, "WAITIO_MPI_SSEND", WAITIO_MPI_Ssend)
 STARTS_SEND(waitio_mpi_issend_, "WAITIO_MPI_ISSEND", WAITIO_MPI_Issend)
 STARTS_SEND(waitio_mpi_ssend_init_, "WAITIO_MPI_SSEND_INIT", WAITIO_MPI_Ssend_init)
+SENDS(waitio_mpi_bsend_, "WAITIO_MPI_BSEND", WAITIO_MPI_Bsend)
+STARTS_SEND(waitio_mpi_ibsend_, "WAITIO_MPI_IBSEND", WAITIO_MPI_Ibsend)
 SENDS(waitio_mpi_rsend_, "WAITIO_MPI_RSEND", WAITIO_MPI_Rsend)
 STARTS_SEND(waitio_mpi_isend_, "WAITIO_MPI_ISEND", waitio_mpi_isend)
 WIO_FORTRAN_ALSO(waitio_mpi_isend_f_, waitio_mpi_isend_, (SEND, void *req, fint *ierr))
@@ -103,6 +105,20 @@ WIO_FORTRAN(waitio_mpi_iprobe_, (const fint *source, const fint *tag, const void
 }
 
 /* ---- completion ---- */
+
+WIO_FORTRAN(waitio_mpi_buffer_attach_, (void *buffer, const fint *size, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_BUFFER_ATTACH", WAITIO_MPI_Buffer_attach(buffer, *size), ierr);
+}
+
+/* Fortran gets no address. */
+WIO_FORTRAN(waitio_mpi_buffer_detach_, (void *buffer, fint *size, fint *ierr))
+{
+    void *ignored;
+
+    (void)buffer;
+    wio_fortran_result("WAITIO_MPI_BUFFER_DETACH", WAITIO_MPI_Buffer_detach(&ignored, size), ierr);
+}
 
 /* What belongs to no communicator. */
 static void finish(const char *call, int rc, fint *ierr)
