@@ -292,7 +292,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
     {"WAITIO_TCP_SNDBUF",
      "size",
      "0",
-     "socket send buffer in bytes; 0 leaves the system's choice",
+     "socket send buffer in bytes; 0: 320 KiB within a host, else the system's choice",
      "at least 0 bytes"},
     {"WAITIO_TCP_RCVBUF",
      "size",

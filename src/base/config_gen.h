@@ -288,7 +288,10 @@ struct wio_config {
      * peers), system, or a name the kernel knows
      */
     char tcp_congestion[WIO_CFG_TEXT];
-    /** WAITIO_TCP_SNDBUF: socket send buffer in bytes; 0 leaves the system's choice */
+    /**
+     * WAITIO_TCP_SNDBUF: socket send buffer in bytes; 0: 320 KiB within a host, else the system's
+     * choice
+     */
     uint64_t tcp_sndbuf;
     /** WAITIO_TCP_RCVBUF: socket receive buffer in bytes; 0 leaves the system's choice */
     uint64_t tcp_rcvbuf;

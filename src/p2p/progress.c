@@ -30,6 +30,20 @@ bool wio_needs_service(const struct wio_universe *u)
     return !wio_list_empty(&u->active);
 }
 
+/* It sleeps as one that hears of everything; our looking has undone that. Or there is bulk, and it
+ * is its turn. */
+static void wake_service(struct wio_universe *u)
+{
+    u->service_sleeps = u->service_full = false;
+    u->service_wake_ns = 0;
+    wio_os_eventfd_set(u->service_fd);
+}
+
+static bool moves_for_us(const struct wio_universe *u)
+{
+    return u->bulk > 0 && u->cfg.progress == WIO_CFG_PROGRESS_THREAD;
+}
+
 /* The program may compute for long now: the service thread keeps what we promised. */
 static void call_service(struct wio_universe *u)
 {
@@ -58,6 +72,8 @@ void wio_leave(struct wio_universe *u)
         if (!u->service_runs) {
             if (u->batched)
                 wio_flush(u);
+        } else if (WIO_UNLIKELY(u->service_sleeps && (u->service_full || moves_for_us(u)))) {
+            wake_service(u);
         } else if (u->touched || u->batched || !wio_list_empty(&u->active)) {
             call_service(u);
         }

@@ -132,6 +132,7 @@ void wio_recv_start(struct wio_request *r)
     r->state = WIO_RS_POSTED;
     r->post.space = r->space;
     r->post.src = r->src;
+    wio_req_bulky(r);
     struct wio_held *h = wio_match_post(&u->match, &r->post);
     if (h != NULL) {
         wio_recv_take(u, r, (struct wio_unexpected *)(void *)h);

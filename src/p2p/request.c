@@ -36,6 +36,7 @@ void wio_req_reset(struct wio_request *r, uint8_t kind)
     r->state = WIO_RS_NEW;
     r->user_done = r->cancelled = r->waited = r->tx_busy = r->acked = r->local = false;
     r->asked = r->refused = r->sync = false;
+    r->bulky = false;
     r->user_holds = true;
     r->err = 0;
     r->peer = NULL;
@@ -117,8 +118,20 @@ static void pool_release(struct wio_request *r)
     }
 }
 
+void wio_req_bulky(struct wio_request *r)
+{
+    if (r->state != WIO_RS_DONE && r->bytes > r->u->cfg.local_max && !r->bulky) {
+        r->bulky = true;
+        r->u->bulk++;
+    }
+}
+
 void wio_req_finish(struct wio_request *r, int err)
 {
+    if (r->bulky) {
+        r->bulky = false;
+        r->u->bulk--;
+    }
     pool_release(r);
     wio_list_remove(&r->node);
     wio_list_remove(&r->owned);

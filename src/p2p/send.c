@@ -241,8 +241,10 @@ void wio_send_start(struct wio_request *r)
     }
     r->envelope = p->send_envelope = wio_next_envelope(p->send_envelope);
     if (wio_list_empty(&p->sendq) && try_send(r)) {
-        if (r->state != WIO_RS_DONE)
+        if (r->state != WIO_RS_DONE) {
             keep_copy(r);
+            wio_req_bulky(r);
+        }
         if (!wio_list_empty(&p->bulk))
             wio_send_pump(u, p);
         return;
@@ -251,6 +253,7 @@ void wio_send_start(struct wio_request *r)
     own(r);
     wio_list_push(&p->sendq, &r->node);
     keep_copy(r);
+    wio_req_bulky(r);
 }
 
 /** Next piece of a bulk transfer. @return false: the link takes nothing now */

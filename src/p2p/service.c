@@ -15,6 +15,7 @@
 #define BUSY_NS 10000000LL
 #define KICKED_NS 2000000LL
 #define AWAY_NS 60000000LL
+#define SPIN_NS 200000LL
 enum { QUIET_TICKS = 4, KICKED_LOOKS = 3 }; /* a wake-up costs the program 20 us of its core */
 
 struct service {
@@ -23,6 +24,7 @@ struct service {
     uint64_t calls;  /* library calls at the last look */
     int64_t calls_ns;
     bool away;
+    int64_t moved_ns; /* when the thread last found something to do */
 };
 
 /* When to look again by ourselves. */
@@ -59,8 +61,8 @@ static void look_at_program(struct wio_universe *u, struct service *s, int64_t n
     } else if (!s->away && now - s->calls_ns > AWAY_NS) {
         s->away = true;
     }
-    if (u->cfg.progress == WIO_CFG_PROGRESS_THREAD)
-        s->away = u->inside == 0;
+    if (u->cfg.progress == WIO_CFG_PROGRESS_THREAD && u->inside == 0 && u->bulk > 0)
+        s->away = true;
 }
 
 /* @return true: there is work, do not sleep */
@@ -101,6 +103,17 @@ static void take_lock(struct wio_universe *u, struct service *s)
     }
 }
 
+/* WAITIO_PROGRESS=thread: is a transfer under way, or was it a moment ago? Then its next piece is
+ * near, and to sleep and be woken for it would cost more than to copy it. */
+static bool moves_data(const struct wio_universe *u, struct service *s, int events, int64_t now)
+{
+    if (u->cfg.progress != WIO_CFG_PROGRESS_THREAD || !s->away)
+        return false;
+    if (events > 0)
+        s->moved_ns = now;
+    return now - s->moved_ns < SPIN_NS;
+}
+
 static void *service_main(void *arg)
 {
     struct wio_universe *u = arg;
@@ -115,22 +128,26 @@ static void *service_main(void *arg)
             events = wio_progress(u, how);
         u->ctr.service_wakeups++;
         int fds[WIO_TR_COUNT + 1] = {u->service_fd}, n = 1;
-        bool work = arm(u, how, fds, &n);
-        if ((work && u->inside == 0) || (events > 0 && s.away)) {
+        bool spin = moves_data(u, &s, events, now);
+        bool work = !spin && arm(u, how, fds, &n);
+        if (spin || (work && u->inside == 0) || (events > 0 && s.away)) {
             wio_unlock_slow(&u->lock); /* let the program in between two rounds */
-            if (atomic_load(&u->want) > 0)
+            if (atomic_load(&u->want) > 0 || (spin && events == 0))
                 wio_os_yield();
             wio_lock_service(&u->lock);
             continue;
         }
         int64_t wake = next_look(u, &s, now);
         u->service_wake_ns = wake;
+        u->service_sleeps = true;
+        u->service_full = how == WIO_PROGRESS_FULL;
         wio_unlock_slow(&u->lock);
         int64_t wait = wake == INT64_MAX ? -1 : wake - wio_os_now_ns();
         if (wake == INT64_MAX || wait > 0)
             wio_os_poll_in(fds, n, wait);
         wio_os_eventfd_clear(u->service_fd);
         take_lock(u, &s);
+        u->service_sleeps = u->service_full = false;
         u->service_wake_ns = 0;
     }
     wio_unlock_slow(&u->lock);

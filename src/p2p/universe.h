@@ -59,6 +59,7 @@ struct wio_request {
     bool local;   /* counts in peer->local_pending */
     bool asked;   /* receive: answered an RTS, its data comes as DATA */
     bool refused; /* send: the receiver leaves without taking the message */
+    bool bulky;   /* counts in u->bulk */
     bool sync;    /* send: complete only when a receive has taken the message */
     int err;
     struct wio_universe *u;
@@ -198,6 +199,9 @@ struct wio_universe {
 
     pthread_t service;
     bool service_runs, service_stop;
+    bool service_sleeps; /* in its poll */
+    bool service_full;   /* ... with everything armed: what the program finds it does not hear of */
+    uint32_t bulk;       /* large operations under way */
     _Atomic int64_t service_wake_ns; /* when the service thread looks next by itself */
     int service_fd;                  /* wakes the service thread */
     int64_t dial_ns;                 /* last dial of a silent source */
@@ -279,6 +283,8 @@ void wio_arrive_abandon(void *user, uint32_t peer, struct wio_sink *sink);
 /** A receive met its message's envelope. */
 void wio_recv_matched(struct wio_request *r, struct wio_peer *p, size_t total, int32_t tag);
 void wio_recv_complete(struct wio_request *r);
+/** A large operation is under way from now on (WAITIO_PROGRESS=thread moves it). */
+void wio_req_bulky(struct wio_request *r);
 void wio_recv_start(struct wio_request *r); /* buf, bytes, src, space, group, post.tag are set */
 void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_peer *p,
                      const struct wio_msg *msg);

@@ -78,10 +78,14 @@ struct shm_slot {
 };
 _Static_assert(sizeof(struct shm_slot) == SHM_LINE, "a slot is a cache line");
 
+/** What a sleeping writer waits for: any room, or half of the bulk ring, for less is not worth the
+ * waking. */
+#define SHM_WANT_ANY 1u
+#define SHM_WANT_HALF 2u
 struct shm_ring_ctl {
     /* the writer's */
     _Alignas(SHM_LINE) _Atomic uint64_t bulk_tail;
-    _Alignas(SHM_LINE) _Atomic uint32_t want; /* the writer sleeps until there is room */
+    _Alignas(SHM_LINE) _Atomic uint32_t want; /* SHM_WANT_*: the writer sleeps until then */
     /* the reader's */
     _Alignas(SHM_LINE) _Atomic uint64_t slot_head;
     _Atomic uint64_t mid_head;

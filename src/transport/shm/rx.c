@@ -121,12 +121,19 @@ static enum took goodbye(struct shm_link *l, uint8_t reason)
 /* The writer may sleep for the room we gave back. */
 static void wake_writer(struct shm_link *l)
 {
+    struct shm_reader *r = l->r;
     shm_light_fence(l);
-    if (WIO_UNLIKELY(atomic_load_explicit(&l->r->ring.ctl->want, memory_order_relaxed) != 0)) {
-        atomic_store_explicit(&l->r->ring.ctl->want, 0, memory_order_relaxed);
-        if (l->peer.head != NULL)
-            wio_shm_bell(l);
+    uint32_t want = atomic_load_explicit(&r->ring.ctl->want, memory_order_relaxed);
+    if (WIO_LIKELY(want == 0))
+        return;
+    if (want == SHM_WANT_HALF) {
+        uint64_t tail = atomic_load_explicit(&r->ring.ctl->bulk_tail, memory_order_relaxed);
+        if (tail - r->bulk_told > r->ring.geo.bulk / 2)
+            return; /* we come here again */
     }
+    atomic_store_explicit(&r->ring.ctl->want, 0, memory_order_relaxed);
+    if (l->peer.head != NULL)
+        wio_shm_bell(l);
 }
 
 /* Copy out what has been streamed, at most @p most bytes. @return bytes, < 0: the link is over */

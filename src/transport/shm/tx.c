@@ -315,8 +315,10 @@ void wio_shm_tx_want(struct shm_link *l)
 {
     if (l->peer.head == NULL)
         return;
+    bool streams = l->cur != NULL && next_queued(l) == NULL;
     if (l->out_ring)
-        atomic_store_explicit(&l->w->ring.ctl->want, 1, memory_order_relaxed);
+        atomic_store_explicit(&l->w->ring.ctl->want, streams ? SHM_WANT_HALF : SHM_WANT_ANY,
+                              memory_order_relaxed);
     else
         atomic_store_explicit(&l->peer.head->wanted, 1, memory_order_relaxed);
 }

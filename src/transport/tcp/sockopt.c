@@ -13,7 +13,8 @@ static bool same_prefix(const uint8_t *a, const uint8_t *b, unsigned bits)
     return rest == 0 || ((a[bytes] ^ b[bytes]) >> (8 - rest)) == 0;
 }
 
-bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a)
+/* Is it an address of this host, or (with @p subnet) of a network it is in? */
+static bool ours(const struct tcp_iface *f, const union tcp_addr *a, bool subnet)
 {
     const struct wio_table *t = f->base.table;
     const struct wio_tab_host *me = &t->host[t->ep[t->me].host];
@@ -30,10 +31,28 @@ bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a)
         unsigned all = v6 ? 128 : 32;
         if (m->family != (v6 ? 6 : 4))
             continue;
-        if (same_prefix(m->ip, ip, m->prefix > 0 && m->prefix <= all ? m->prefix : all))
+        if (same_prefix(m->ip, ip, subnet && m->prefix > 0 && m->prefix <= all ? m->prefix : all))
             return true;
     }
     return false;
+}
+
+bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a)
+{
+    return ours(f, a, true);
+}
+
+/* Within one host the kernel would let a sender run 4 MiB ahead, and a short message would wait
+ * behind all of it (a millisecond); this much is as fast. Real networks need their bandwidth-delay
+ * product: there the system's choice stays. */
+#define SNDBUF_SAME_HOST (320 << 10)
+
+static int64_t sndbuf(const struct tcp_iface *f, const union tcp_addr *peer)
+{
+    uint64_t set = f->base.p.cfg->tcp_sndbuf;
+    if (set == 0 && ours(f, peer, false))
+        return SNDBUF_SAME_HOST;
+    return set > INT32_MAX ? INT32_MAX : (int64_t)set;
 }
 
 static void warn_congestion(struct tcp_iface *f, const char *name, int oserr)
@@ -100,9 +119,9 @@ void wio_tcp_sockopt(struct tcp_iface *f, int fd, const union tcp_addr *peer)
     const struct wio_config *cfg = f->base.p.cfg;
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     keepalive(f, fd);
-    if (cfg->tcp_sndbuf > 0)
-        set_int(fd, SOL_SOCKET, SO_SNDBUF,
-                cfg->tcp_sndbuf > INT32_MAX ? INT32_MAX : (int)cfg->tcp_sndbuf);
+    int64_t send = sndbuf(f, peer);
+    if (send > 0)
+        set_int(fd, SOL_SOCKET, SO_SNDBUF, (int)send);
     if (cfg->tcp_rcvbuf > 0)
         set_int(fd, SOL_SOCKET, SO_RCVBUF,
                 cfg->tcp_rcvbuf > INT32_MAX ? INT32_MAX : (int)cfg->tcp_rcvbuf);
