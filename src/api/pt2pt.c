@@ -199,7 +199,14 @@ int waitio_waitall(int n, waitio_req_t reqs[], waitio_status_t statuses[])
     int first = check_array("waitio_waitall", n, reqs, &u);
     if (first != 0)
         return first;
-    for (int i = 0; i < n; i++) {
+    int next = 0;
+    while (statuses == NULL && next < n) {
+        int rc = wio_wait_all(u, reqs, sizeof reqs[0], n, &next);
+        if (rc != 0)
+            wio_api_result("waitio_waitall", rc);
+        first = first == 0 ? rc : first;
+    }
+    for (int i = next; i < n; i++) {
         struct wio_result res;
         int rc = wio_wait(u, wio_api_handle(&reqs[i]), &res);
         if (rc != 0)

@@ -222,25 +222,44 @@ static bool request_done(void *arg)
     return ((const struct wio_request *)arg)->user_done;
 }
 
-int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
+/* Inside. @return code of the call */
+static int wait_one(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
 {
     empty_result(res);
     if (is_null(h))
         return 0;
-    wio_enter(u);
     struct wio_request *top = find(u, h);
-    if (top == NULL) {
-        wio_leave(u);
+    if (WIO_UNLIKELY(top == NULL))
         return WAITIO_ERR_REQUEST;
-    }
     struct wio_request *r = running(top);
-    if (r != NULL) {
-        if (!r->user_done)
-            wio_wait_until(u, request_done, r, r, "wait", INT64_MAX);
-        consume(top, h, res);
+    if (r == NULL)
+        return 0;
+    if (!r->user_done)
+        wio_wait_until(u, request_done, r, r, "wait", INT64_MAX);
+    consume(top, h, res);
+    return 0;
+}
+
+int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
+{
+    wio_enter(u);
+    int rc = wait_one(u, h, res);
+    wio_leave(u);
+    return rc;
+}
+
+int wio_wait_all(struct wio_universe *u, void *handles, size_t stride, int n, int *next)
+{
+    int rc = 0;
+    wio_enter(u);
+    while (*next < n && rc == 0) {
+        struct wio_result res;
+        rc = wait_one(u, (void *)((char *)handles + (size_t)(*next)++ * stride), &res);
+        if (rc == 0)
+            rc = res.err;
     }
     wio_leave(u);
-    return 0;
+    return rc;
 }
 
 /* When a wait of so long from now ends. */

@@ -90,6 +90,9 @@ int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *re
 /** The same for so long. *done false: nothing changed. */
 int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_ns, bool *done,
                  struct wio_result *res);
+/** The same for those of an array from *next on, handles lying @p stride bytes apart; results are
+ * not kept. Ends behind the first that fails: @return its code, *next the one behind it. */
+int wio_wait_all(struct wio_universe *u, void *handles, size_t stride, int n, int *next);
 /** *done false: nothing changed. */
 int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wio_result *res);
 /** Look without consuming: *done. Makes progress once when @p poll. */
