@@ -111,6 +111,8 @@ static int pump_active(struct wio_universe *u)
     while ((n = wio_list_pop(&work)) != NULL) {
         struct wio_peer *p = WIO_CONTAINER(n, struct wio_peer, active_node);
         p->active = false;
+        if (WIO_UNLIKELY(p->unsaid))
+            wio_peer_end_unsaid(u, p);
         wio_send_pump(u, p);
         events++;
     }

@@ -221,7 +221,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.g = fake_group(w.u);
     w.u->log.level[WIO_C_P2P] = WIO_LOG_ERROR;
     w.u->attr[WIO_TR_TCP].chunk = w.u->cfg.chunk = 4096;
-    w.u->cfg.eager_max = 20000;
+    w.u->attr[WIO_TR_TCP].eager_max = w.u->cfg.eager_max = 20000;
     w.u->cfg.local_max = 5000;
     w.u->cfg.send_buffer_max = 20000;
     uint64_t budget = pick(&w, 2) ? 3000 : 10;

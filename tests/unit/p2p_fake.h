@@ -262,7 +262,8 @@ static struct wio_universe *fake_universe(void)
     fake.iface.tr = &fake.tr;
     fake.iface.table = u->table;
     u->iface[WIO_TR_TCP] = &fake.iface;
-    u->attr[WIO_TR_TCP] = (struct wio_tr_attr){.chunk = u->cfg.chunk, .latency_s = 1e-6};
+    u->attr[WIO_TR_TCP] = (struct wio_tr_attr){
+        .chunk = u->cfg.chunk, .eager_max = u->cfg.eager_max, .latency_s = 1e-6};
     return u;
 }
 
