@@ -11,7 +11,7 @@ static const char *const values_errors[] = {"default", "return", "abort", NULL};
 static const char *const values_coll_barrier[] = {"auto", "pb", "dissemination", "2l", "bt", NULL};
 static const char *const values_coll_bcast[] = {"auto", "pb", "chain", "scatter_allgather", "binomial", "linear", "2l", "bt", NULL};
 static const char *const values_coll_reduce[] = {"auto", "pb", "chain", "rabenseifner", "binomial", "ordered", "linear", "2l", "bt", NULL};
-static const char *const values_coll_allreduce[] = {"auto", "pb", "doubling", "rabenseifner", "ring", "reduce_bcast", "2l", "bt", NULL};
+static const char *const values_coll_allreduce[] = {"auto", "pb", "doubling", "ring", "rabenseifner", "reduce_bcast", "2l", "bt", NULL};
 static const char *const values_coll_reduce_scatter[] = {"auto", "halving", "pairwise", "by_root", NULL};
 static const char *const values_coll_scan[] = {"auto", "doubling", "chain", NULL};
 static const char *const values_coll_exscan[] = {"auto", "doubling", "chain", NULL};
@@ -448,7 +448,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
      "enum",
      "auto",
      "algorithm of allreduce, the same on all processes; one that does not fit a call is not used for it",
-     "auto, pb, doubling, rabenseifner, ring, reduce_bcast, 2l, bt"},
+     "auto, pb, doubling, ring, rabenseifner, reduce_bcast, 2l, bt"},
     {"WAITIO_COLL_REDUCE_SCATTER",
      "enum",
      "auto",

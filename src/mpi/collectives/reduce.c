@@ -122,7 +122,8 @@ void wio_reduce_chain(struct wio_schedule *s, const struct wio_collective *c)
     size_t segments = (c->count + each - 1) / each;
     const char *in = c->in;
     char *sum = me == 0 ? c->out : last ? NULL : wio_schedule_scratch(s, c->bytes);
-    char *theirs = last ? NULL : wio_schedule_scratch(s, c->bytes);
+    /* One segment is enough, and stays in the cache. */
+    char *theirs = last ? NULL : wio_schedule_scratch(s, part_of(c->count, 0, each) * size);
 
     if (s->size == 1) {
         wio_schedule_copy(s, c->in, c->out, c->bytes);
@@ -136,8 +137,8 @@ void wio_reduce_chain(struct wio_schedule *s, const struct wio_collective *c)
             wio_schedule_send(s, wio_to_rank(s, me - 1, c->root),
                               (last ? in : (const char *)sum) + before * size, m * size);
         if (!last && i < segments) {
-            wio_schedule_recv(s, wio_to_rank(s, me + 1, c->root), theirs + at * size, n * size);
-            wio_schedule_fold(s, in + at * size, theirs + at * size, sum + at * size, n);
+            wio_schedule_recv(s, wio_to_rank(s, me + 1, c->root), theirs, n * size);
+            wio_schedule_fold(s, in + at * size, theirs, sum + at * size, n);
         }
         wio_schedule_round(s);
     }

@@ -32,8 +32,8 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_ALLREDUCE, "pb", WIO_NEED_PBS | WIO_NEED_RUNS, 0, 0, 0, wio_allreduce_pb},
     /* Doubling moves n log2 p bytes through every process, the others 2 n at more messages. */
     {WIO_ALLREDUCE, "doubling", 0, 0, 0, 32 * K, wio_allreduce_doubling},
-    {WIO_ALLREDUCE, "rabenseifner", WIO_NEED_COMMUTES, 2, 0, 4096 * K, wio_allreduce_rabenseifner},
-    {WIO_ALLREDUCE, "ring", WIO_NEED_COMMUTES, 2, 0, 0, wio_allreduce_ring},
+    {WIO_ALLREDUCE, "ring", WIO_NEED_COMMUTES, 5, 4096 * K, 0, wio_allreduce_ring},
+    {WIO_ALLREDUCE, "rabenseifner", WIO_NEED_COMMUTES, 2, 0, 0, wio_allreduce_rabenseifner},
     {WIO_ALLREDUCE, "reduce_bcast", 0, 0, 0, 0, wio_allreduce_reduce_bcast},
     {WIO_ALLREDUCE, "2l", WIO_ONLY_ASKED | WIO_NEED_RUNS, 0, 0, 0, wio_allreduce_2l},
     {WIO_ALLREDUCE, "bt", WIO_ONLY_ASKED | WIO_NEED_COMMUTES, 0, 0, 0, wio_allreduce_binary},
