@@ -29,98 +29,115 @@ static int started(const char *name, struct wio_call call, WAITIO_MPI_Comm comm,
     }
 #define AND_REQUEST(...) (__VA_ARGS__, WAITIO_MPI_Request * req)
 
+/* Sides of a call: one block for (or from) everybody, blocks of one type, blocks of any types. */
+#define ONE(BUF, COUNT, TYPE)                                                                      \
+    {                                                                                              \
+        .buf = (BUF), .count = (COUNT), .type = (TYPE)                                             \
+    }
+#define MANY(BUF, TYPE, COUNTS, DISPLS)                                                            \
+    {                                                                                              \
+        .buf = (BUF), .type = (TYPE), .counts = (COUNTS), .displs = (DISPLS)                       \
+    }
+#define TYPED(BUF, TYPES, COUNTS, DISPLS)                                                          \
+    {                                                                                              \
+        .buf = (BUF), .types = (TYPES), .counts = (COUNTS), .displs = (DISPLS)                     \
+    }
+
 COLLECTIVE(Barrier, Ibarrier, (WAITIO_MPI_Comm comm), .kind = WIO_BARRIER)
 
 COLLECTIVE(Bcast, Ibcast,
            (void *buf, int count, WAITIO_MPI_Datatype type, int root, WAITIO_MPI_Comm comm),
-           .kind = WIO_BCAST, .recv = {buf, count, type}, .root = root)
+           .kind = WIO_BCAST, .recv = ONE(buf, count, type), .root = root)
 
 COLLECTIVE(Reduce, Ireduce,
            (const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
             int root, WAITIO_MPI_Comm comm),
-           .kind = WIO_REDUCE, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op, .root = root)
+           .kind = WIO_REDUCE, .send = {.buf = sbuf}, .recv = ONE(rbuf, count, type), .op = op,
+           .root = root)
 
 COLLECTIVE(Allreduce, Iallreduce,
            (const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
             WAITIO_MPI_Comm comm),
-           .kind = WIO_ALLREDUCE, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op)
+           .kind = WIO_ALLREDUCE, .send = {.buf = sbuf}, .recv = ONE(rbuf, count, type), .op = op)
 
 COLLECTIVE(Reduce_scatter, Ireduce_scatter,
            (const void *sbuf, void *rbuf, const int rcounts[], WAITIO_MPI_Datatype type,
             WAITIO_MPI_Op op, WAITIO_MPI_Comm comm),
-           .kind = WIO_REDUCE_SCATTER, .send = {sbuf}, .recv = {rbuf, 0, type, .counts = rcounts},
-           .op = op)
+           .kind = WIO_REDUCE_SCATTER, .send = {.buf = sbuf},
+           .recv = {.buf = rbuf, .type = type, .counts = rcounts}, .op = op)
 
 COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
            (const void *sbuf, void *rbuf, int rcount, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
             WAITIO_MPI_Comm comm),
-           .kind = WIO_REDUCE_SCATTER, .send = {sbuf}, .recv = {rbuf, rcount, type}, .op = op)
+           .kind = WIO_REDUCE_SCATTER, .send = {.buf = sbuf}, .recv = ONE(rbuf, rcount, type),
+           .op = op)
 
 COLLECTIVE(Scan, Iscan,
            (const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
             WAITIO_MPI_Comm comm),
-           .kind = WIO_SCAN, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op)
+           .kind = WIO_SCAN, .send = {.buf = sbuf}, .recv = ONE(rbuf, count, type), .op = op)
 
 COLLECTIVE(Exscan, Iexscan,
            (const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
             WAITIO_MPI_Comm comm),
-           .kind = WIO_EXSCAN, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op)
+           .kind = WIO_EXSCAN, .send = {.buf = sbuf}, .recv = ONE(rbuf, count, type), .op = op)
 
 COLLECTIVE(Gather, Igather,
            (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
             WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm),
-           .kind = WIO_GATHER, .send = {sbuf, scount, stype}, .recv = {rbuf, rcount, rtype},
+           .kind = WIO_GATHER, .send = ONE(sbuf, scount, stype), .recv = ONE(rbuf, rcount, rtype),
            .root = root)
 
 COLLECTIVE(Gatherv, Igatherv,
            (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
             const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
             WAITIO_MPI_Comm comm),
-           .kind = WIO_GATHER, .v = true, .send = {sbuf, scount, stype},
-           .recv = {rbuf, 0, rtype, rcounts, displs}, .root = root)
+           .kind = WIO_GATHER, .v = true, .send = ONE(sbuf, scount, stype),
+           .recv = MANY(rbuf, rtype, rcounts, displs), .root = root)
 
 COLLECTIVE(Scatter, Iscatter,
            (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
             WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm),
-           .kind = WIO_SCATTER, .send = {sbuf, scount, stype}, .recv = {rbuf, rcount, rtype},
+           .kind = WIO_SCATTER, .send = ONE(sbuf, scount, stype), .recv = ONE(rbuf, rcount, rtype),
            .root = root)
 
 COLLECTIVE(Scatterv, Iscatterv,
            (const void *sbuf, const int scounts[], const int displs[], WAITIO_MPI_Datatype stype,
             void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm),
-           .kind = WIO_SCATTER, .v = true, .send = {sbuf, 0, stype, scounts, displs},
-           .recv = {rbuf, rcount, rtype}, .root = root)
+           .kind = WIO_SCATTER, .v = true, .send = MANY(sbuf, stype, scounts, displs),
+           .recv = ONE(rbuf, rcount, rtype), .root = root)
 
 COLLECTIVE(Allgather, Iallgather,
            (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
             WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm),
-           .kind = WIO_ALLGATHER, .send = {sbuf, scount, stype}, .recv = {rbuf, rcount, rtype})
+           .kind = WIO_ALLGATHER, .send = ONE(sbuf, scount, stype),
+           .recv = ONE(rbuf, rcount, rtype))
 
 COLLECTIVE(Allgatherv, Iallgatherv,
            (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
             const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
             WAITIO_MPI_Comm comm),
-           .kind = WIO_ALLGATHER, .v = true, .send = {sbuf, scount, stype},
-           .recv = {rbuf, 0, rtype, rcounts, displs})
+           .kind = WIO_ALLGATHER, .v = true, .send = ONE(sbuf, scount, stype),
+           .recv = MANY(rbuf, rtype, rcounts, displs))
 
 COLLECTIVE(Alltoall, Ialltoall,
            (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
             WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm),
-           .kind = WIO_ALLTOALL, .send = {sbuf, scount, stype}, .recv = {rbuf, rcount, rtype})
+           .kind = WIO_ALLTOALL, .send = ONE(sbuf, scount, stype), .recv = ONE(rbuf, rcount, rtype))
 
 COLLECTIVE(Alltoallv, Ialltoallv,
            (const void *sbuf, const int scounts[], const int sdispls[], WAITIO_MPI_Datatype stype,
             void *rbuf, const int rcounts[], const int rdispls[], WAITIO_MPI_Datatype rtype,
             WAITIO_MPI_Comm comm),
-           .kind = WIO_ALLTOALL, .v = true, .send = {sbuf, 0, stype, scounts, sdispls},
-           .recv = {rbuf, 0, rtype, rcounts, rdispls})
+           .kind = WIO_ALLTOALL, .v = true, .send = MANY(sbuf, stype, scounts, sdispls),
+           .recv = MANY(rbuf, rtype, rcounts, rdispls))
 
 COLLECTIVE(Alltoallw, Ialltoallw,
            (const void *sbuf, const int scounts[], const int sdispls[],
             const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[],
             const int rdispls[], const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm),
-           .kind = WIO_ALLTOALL, .v = true, .send = {sbuf, 0, 0, scounts, sdispls, stypes},
-           .recv = {rbuf, 0, 0, rcounts, rdispls, rtypes})
+           .kind = WIO_ALLTOALL, .v = true, .send = TYPED(sbuf, stypes, scounts, sdispls),
+           .recv = TYPED(rbuf, rtypes, rcounts, rdispls))
 
 /* ---- published short forms: the same calls, two of them with one count and type ---- */
 
@@ -131,7 +148,7 @@ int waitio_mpi_barrier(WAITIO_MPI_Comm comm)
 
 int waitio_mpi_bcast(void *buf, int count, WAITIO_MPI_Datatype type, int root, WAITIO_MPI_Comm comm)
 {
-    struct wio_call call = {.kind = WIO_BCAST, .recv = {buf, count, type}, .root = root};
+    struct wio_call call = {.kind = WIO_BCAST, .recv = ONE(buf, count, type), .root = root};
 
     return now("waitio_mpi_bcast", call, comm);
 }
@@ -139,8 +156,11 @@ int waitio_mpi_bcast(void *buf, int count, WAITIO_MPI_Datatype type, int root, W
 int waitio_mpi_reduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
                       WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm)
 {
-    struct wio_call call = {
-        .kind = WIO_REDUCE, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op, .root = root};
+    struct wio_call call = {.kind = WIO_REDUCE,
+                            .send = {.buf = sbuf},
+                            .recv = ONE(rbuf, count, type),
+                            .op = op,
+                            .root = root};
 
     return now("waitio_mpi_reduce", call, comm);
 }
@@ -149,7 +169,7 @@ int waitio_mpi_allreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Dat
                          WAITIO_MPI_Op op, WAITIO_MPI_Comm comm)
 {
     struct wio_call call = {
-        .kind = WIO_ALLREDUCE, .send = {sbuf}, .recv = {rbuf, count, type}, .op = op};
+        .kind = WIO_ALLREDUCE, .send = {.buf = sbuf}, .recv = ONE(rbuf, count, type), .op = op};
 
     return now("waitio_mpi_allreduce", call, comm);
 }
@@ -157,8 +177,10 @@ int waitio_mpi_allreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Dat
 int waitio_mpi_gather(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type, int root,
                       WAITIO_MPI_Comm comm)
 {
-    struct wio_call call = {
-        .kind = WIO_GATHER, .send = {sbuf, count, type}, .recv = {rbuf, count, type}, .root = root};
+    struct wio_call call = {.kind = WIO_GATHER,
+                            .send = ONE(sbuf, count, type),
+                            .recv = ONE(rbuf, count, type),
+                            .root = root};
 
     return now("waitio_mpi_gather", call, comm);
 }
@@ -167,7 +189,7 @@ int waitio_mpi_allgather(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Dat
                          WAITIO_MPI_Comm comm)
 {
     struct wio_call call = {
-        .kind = WIO_ALLGATHER, .send = {sbuf, count, type}, .recv = {rbuf, count, type}};
+        .kind = WIO_ALLGATHER, .send = ONE(sbuf, count, type), .recv = ONE(rbuf, count, type)};
 
     return now("waitio_mpi_allgather", call, comm);
 }

@@ -544,10 +544,11 @@ static void floats_are_the_same_everywhere(void **state)
                 shape(&t, how);
                 t.w = (struct world){.size = t.size};
                 for (int r = 0; r < t.size; r++) {
-                    struct wio_call c = {.kind = WIO_ALLREDUCE,
-                                         .send = {x[r]},
-                                         .recv = {y[r], COUNT, WAITIO_MPI_DOUBLE},
-                                         .op = WAITIO_MPI_SUM};
+                    struct wio_call c = {
+                        .kind = WIO_ALLREDUCE,
+                        .send = {.buf = x[r]},
+                        .recv = {.buf = y[r], .count = COUNT, .type = WAITIO_MPI_DOUBLE},
+                        .op = WAITIO_MPI_SUM};
                     struct wio_caller who = {
                         .rank = r, .size = t.size, .topo = &t.topo, .asked = t.asked};
                     for (int i = 0; i < COUNT; i++)
@@ -610,40 +611,53 @@ static void wrong_arguments_are_refused_by_name(void **state)
     WAITIO_MPI_Datatype raw;
     WAITIO_MPI_Op op = WAITIO_MPI_SUM;
     (void)state;
-    refused((struct wio_call){.kind = WIO_BCAST, .recv = {a, 1, WAITIO_MPI_INT}, .root = 2},
+    refused((struct wio_call){.kind = WIO_BCAST,
+                              .recv = {.buf = a, .count = 1, .type = WAITIO_MPI_INT},
+                              .root = 2},
             WAITIO_ERR_RANK, "root 2: the communicator has ranks 0 to 1");
-    refused((struct wio_call){.kind = WIO_BCAST, .recv = {NULL, 1, WAITIO_MPI_INT}}, WAITIO_ERR_ARG,
-            "broadcast buffer is NULL but 4 bytes");
+    refused((struct wio_call){.kind = WIO_BCAST,
+                              .recv = {.buf = NULL, .count = 1, .type = WAITIO_MPI_INT}},
+            WAITIO_ERR_ARG, "broadcast buffer is NULL but 4 bytes");
     refused((struct wio_call){.kind = WIO_ALLREDUCE,
-                              .send = {a},
-                              .recv = {b, 1, WAITIO_MPI_COMPLEX},
+                              .send = {.buf = a},
+                              .recv = {.buf = b, .count = 1, .type = WAITIO_MPI_COMPLEX},
                               .op = WAITIO_MPI_MAX},
             WAITIO_ERR_ARG, "operator MAX is not defined for type COMPLEX");
-    refused(
-        (struct wio_call){
-            .kind = WIO_ALLREDUCE, .send = {a}, .recv = {b, -3, WAITIO_MPI_INT}, .op = op},
-        WAITIO_ERR_ARG, "count -3 of INT is negative");
+    refused((struct wio_call){.kind = WIO_ALLREDUCE,
+                              .send = {.buf = a},
+                              .recv = {.buf = b, .count = -3, .type = WAITIO_MPI_INT},
+                              .op = op},
+            WAITIO_ERR_ARG, "count -3 of INT is negative");
     refused((struct wio_call){.kind = WIO_ALLGATHER,
-                              .send = {a, 2, WAITIO_MPI_INT},
-                              .recv = {b, 1, WAITIO_MPI_INT}},
+                              .send = {.buf = a, .count = 2, .type = WAITIO_MPI_INT},
+                              .recv = {.buf = b, .count = 1, .type = WAITIO_MPI_INT}},
             WAITIO_ERR_TRUNCATE, "allgather: my own part has 8 bytes, its place 4");
     refused((struct wio_call){.kind = WIO_GATHER,
                               .v = true,
-                              .send = {a, 1, WAITIO_MPI_INT},
-                              .recv = {b, 0, WAITIO_MPI_INT, one_count, NULL}},
+                              .send = {.buf = a, .count = 1, .type = WAITIO_MPI_INT},
+                              .recv = {.buf = b,
+                                       .count = 0,
+                                       .type = WAITIO_MPI_INT,
+                                       .counts = one_count,
+                                       .displs = NULL}},
             WAITIO_ERR_ARG, "counts or displacements of the receive buffer are NULL");
     refused((struct wio_call){.kind = WIO_GATHER,
                               .v = true,
-                              .send = {a, 1, WAITIO_MPI_INT},
-                              .recv = {b, 0, WAITIO_MPI_INT, negative, one_count}},
+                              .send = {.buf = a, .count = 1, .type = WAITIO_MPI_INT},
+                              .recv = {.buf = b,
+                                       .count = 0,
+                                       .type = WAITIO_MPI_INT,
+                                       .counts = negative,
+                                       .displs = one_count}},
             WAITIO_ERR_ARG, "count -1 of INT is negative");
-    refused(
-        (struct wio_call){
-            .kind = WIO_ALLREDUCE, .send = {a}, .recv = {b, 1, flavours[SUMS].type}, .op = op},
-        WAITIO_ERR_ARG, "operator SUM is not defined for type derived type (make one");
+    refused((struct wio_call){.kind = WIO_ALLREDUCE,
+                              .send = {.buf = a},
+                              .recv = {.buf = b, .count = 1, .type = flavours[SUMS].type},
+                              .op = op},
+            WAITIO_ERR_ARG, "operator SUM is not defined for type derived type (make one");
     WAITIO_MPI_Type_contiguous(2, WAITIO_MPI_INT, &raw);
-    refused((struct wio_call){.kind = WIO_BCAST, .recv = {a, 1, raw}}, WAITIO_ERR_ARG,
-            "is not committed");
+    refused((struct wio_call){.kind = WIO_BCAST, .recv = {.buf = a, .count = 1, .type = raw}},
+            WAITIO_ERR_ARG, "is not committed");
     WAITIO_MPI_Type_free(&raw);
 }
 

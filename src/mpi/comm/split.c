@@ -99,8 +99,8 @@ static int split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out)
 {
     struct choice mine = {color, key}, *all = NULL;
     struct wio_call call = {.kind = WIO_ALLGATHER,
-                            .send = {&mine, 2, WAITIO_MPI_INT},
-                            .recv = {NULL, 2, WAITIO_MPI_INT}};
+                            .send = {.buf = &mine, .count = 2, .type = WAITIO_MPI_INT},
+                            .recv = {.buf = NULL, .count = 2, .type = WAITIO_MPI_INT}};
     struct wio_comm *c;
     uint64_t space = 0;
     int rc = out == NULL ? wio_fail(WAITIO_ERR_ARG, "the new communicator's argument is NULL")
