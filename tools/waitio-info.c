@@ -50,6 +50,38 @@ static void print_transports(const struct wio_config *cfg)
     }
 }
 
+/* Which way a message takes, by size and distance. */
+static void print_protocols(const struct wio_config *cfg)
+{
+    printf("Protocols\n  %-12s %-5s %8s %8s %12s %12s %12s\n", "distance", "by", "us", "GB/s",
+           "local up to", "eager up to", "piece");
+    for (int d = 0; d < WIO_DISTANCES; d++)
+        for (int t = 0; t < WIO_TR_COUNT; t++) {
+            const struct wio_transport *tr = wio_transport_get((enum wio_transport_id)t);
+            char row[128] = "";
+            if (tr != NULL)
+                wio_protocol_text(cfg, tr, (enum wio_distance)d, row, sizeof row);
+            if (row[0] != '\0')
+                printf("  %-12s %-5s %s\n", wio_distance_name((enum wio_distance)d), tr->name, row);
+        }
+    printf(
+        "\n"
+        "  Of the transports that both sides allow (WAITIO_COMM_TYPE) the one with the least\n"
+        "  latency is taken. Costs are the library's rough idea of them.\n"
+        "  local   the send is complete at once, even while the peer computes\n"
+        "          (WAITIO_LOCAL_COMPLETE_MAX, as long as WAITIO_SEND_BUFFER_MAX has room)\n"
+        "  eager   sent without asking, as far as the receiver's credit goes (WAITIO_EAGER_MAX,\n"
+        "          WAITIO_EAGER_MAX_FAR, WAITIO_SHM_EAGER_MAX; credit: WAITIO_UNEXPECTED_MAX);\n"
+        "          larger ones ask first and go straight into the receive buffer\n"
+        "  piece   larger ones go in pieces of so much (WAITIO_CHUNK)\n"
+        "  shm     a peer gets a private ring of %llu bytes (WAITIO_SHM_RING) after %lld messages\n"
+        "          (WAITIO_SHM_PROMOTE), the first %lld of them (WAITIO_SHM_RINGS); all others "
+        "share\n"
+        "          the inbox of %llu bytes (WAITIO_SHM_INBOX)\n",
+        (unsigned long long)cfg->shm_ring, (long long)cfg->shm_promote, (long long)cfg->shm_rings,
+        (unsigned long long)cfg->shm_inbox);
+}
+
 static void print_limits(void)
 {
     printf("\nLimits\n");
@@ -123,8 +155,8 @@ static int print_peers(double timeout)
            wio_universe_name(u, t->me, name, sizeof name), t->size, t->npb, t->nhosts);
     for (uint32_t r = 0; r < t->size; r++) {
         const char *tr = wio_universe_route(u, r, why, sizeof why);
-        printf("  %-20s %-6s %s\n", wio_universe_name(u, r, name, sizeof name),
-               tr != NULL ? tr : "NONE", why);
+        printf("  %-20s %-6s %-12s %s\n", wio_universe_name(u, r, name, sizeof name),
+               tr != NULL ? tr : "NONE", wio_universe_distance(u, r), why);
     }
     fflush(stdout);
     return wio_universe_leave(u, false) == 0 ? 0 : fail();
@@ -134,10 +166,11 @@ static int usage(int status)
 {
     fprintf(
         status == 0 ? stdout : stderr,
-        "usage: waitio-info [--version] [--doc] [--peers [--timeout SECONDS]]\n"
+        "usage: waitio-info [--version] [--doc] [--protocols] [--peers [--timeout SECONDS]]\n"
         "  (nothing)   version, transports, limits, devices, variables, identity\n"
         "  --version   only the version\n"
         "  --doc       with the meaning of every variable\n"
+        "  --protocols which way messages take by size and distance, and what sets the limits\n"
         "  --peers     join the universe as the program would (start it in every block) and print\n"
         "              how each process would be reached and why\n");
     return status;
@@ -145,13 +178,16 @@ static int usage(int status)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"version", no_argument, NULL, 'v'}, {"doc", no_argument, NULL, 'd'},
-        {"peers", no_argument, NULL, 'p'},   {"timeout", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},    {NULL, 0, NULL, 0}};
-    bool docs = false, peers = false;
+    static const struct option options[] = {{"version", no_argument, NULL, 'v'},
+                                            {"doc", no_argument, NULL, 'd'},
+                                            {"protocols", no_argument, NULL, 'P'},
+                                            {"peers", no_argument, NULL, 'p'},
+                                            {"timeout", required_argument, NULL, 't'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    bool docs = false, peers = false, protocols = false;
     double timeout = 60;
-    for (int c; (c = getopt_long(argc, argv, "vdpt:h", options, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "vdpPt:h", options, NULL)) != -1;) {
         switch (c) {
         case 'v':
             printf("WaitIO %s\n", WAITIO_VERSION_STRING);
@@ -161,6 +197,9 @@ int main(int argc, char **argv)
             break;
         case 'p':
             peers = true;
+            break;
+        case 'P':
+            protocols = true;
             break;
         case 't':
             timeout = strtod(optarg, NULL);
@@ -175,10 +214,16 @@ int main(int argc, char **argv)
     struct wio_log log;
     if (wio_log_init(&log, "warn", "") != 0)
         return fail();
-    print_version();
+    if (!protocols)
+        print_version();
     if (wio_config_load(&cfg, &log) != 0) {
         printf("\n");
         return fail();
+    }
+    if (protocols) {
+        print_protocols(&cfg);
+        wio_log_close(&log);
+        return 0;
     }
     print_transports(&cfg);
     print_limits();

@@ -50,6 +50,7 @@ enum wio_cfg_var {
     WIO_VAR_MAX_CONNECTIONS,
     WIO_VAR_CONNECT_TIMEOUT,
     WIO_VAR_EAGER_MAX,
+    WIO_VAR_EAGER_MAX_FAR,
     WIO_VAR_LOCAL_MAX,
     WIO_VAR_CHUNK,
     WIO_VAR_SHM_INBOX,
@@ -306,6 +307,11 @@ struct wio_config {
     double connect_timeout;
     /** WAITIO_EAGER_MAX: largest message sent without asking first */
     uint64_t eager_max;
+    /**
+     * WAITIO_EAGER_MAX_FAR: the same towards hosts of other subnets, where asking costs a long
+     * round trip
+     */
+    uint64_t eager_max_far;
     /** WAITIO_LOCAL_COMPLETE_MAX: largest message whose send completes locally */
     uint64_t local_max;
     /** WAITIO_CHUNK: piece size of large messages on the wire */

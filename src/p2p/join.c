@@ -241,7 +241,28 @@ int *wio_universe_sizes(struct wio_universe *u)
 const char *wio_universe_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy)
 {
     wio_enter(u);
-    const struct wio_iface *f = wio_peer_route(u, rank, why, nwhy);
+    struct wio_iface *f = wio_peer_route(u, rank, why, nwhy);
     wio_leave(u);
     return f == NULL ? NULL : f->tr->name;
+}
+
+void wio_protocol_text(const struct wio_config *cfg, const struct wio_transport *tr,
+                       enum wio_distance d, char *buf, size_t n)
+{
+    struct wio_tr_attr a = {0};
+    buf[0] = '\0';
+    if (tr->query(cfg, &a) != 0 || !tr->adapt(cfg, d, &a))
+        return;
+    size_t local = cfg->local_max < a.eager_max ? (size_t)cfg->local_max : a.eager_max;
+    wio_text(buf, n, "%8.1f %8.1f %12zu %12zu %12zu", a.latency_s * 1e6, a.bandwidth * 1e-9, local,
+             a.eager_max, a.chunk);
+}
+
+const char *wio_universe_distance(struct wio_universe *u, uint32_t rank)
+{
+    char why[320];
+    wio_enter(u);
+    struct wio_iface *f = wio_peer_route(u, rank, why, sizeof why);
+    wio_leave(u);
+    return f == NULL ? "unreachable" : wio_distance_name(f->tr->distance(f, rank));
 }

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "group/group.h"
+#include "transport/transport.h"
 
 struct wio_universe;
 
@@ -50,6 +51,12 @@ void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out);
 /** How a universe rank would be reached: transport name, NULL = not at all; @p why says more either
  * way. */
 const char *wio_universe_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy);
+/** How far it is by that route: "same host" ... */
+const char *wio_universe_distance(struct wio_universe *u, uint32_t rank);
+/** Costs and limits of a transport for peers so far away, a row of the table of `waitio info
+ * --protocols`; empty: it is not used for them. */
+void wio_protocol_text(const struct wio_config *cfg, const struct wio_transport *tr,
+                       enum wio_distance d, char *buf, size_t n);
 /** Processes per PB as ints, NPB of them; owned by the universe. NULL: out of memory, error set. */
 int *wio_universe_sizes(struct wio_universe *u);
 /** "PB 1 rank 3" of a universe rank. */

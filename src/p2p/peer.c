@@ -85,6 +85,17 @@ int wio_peer_error(const struct wio_universe *u, const struct wio_peer *p)
                     p->why != NULL ? p->why : "connection lost");
 }
 
+/* Which transport it is decides how much is sent without asking. */
+static void set_route(struct wio_universe *u, struct wio_peer *p, struct wio_iface *f)
+{
+    if (p->iface == f)
+        return;
+    struct wio_tr_attr a = u->attr[f->tr->id];
+    (void)f->tr->adapt(&u->cfg, f->tr->distance(f, p->rank), &a);
+    p->iface = f;
+    p->eager_max = a.eager_max;
+}
+
 int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
 {
     if (p->ep != NULL || p->dead)
@@ -106,7 +117,7 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
     wio_debug(&u->log, WIO_C_P2P, "link to %s by %s", wio_peer_name(u, p->rank, name, sizeof name),
               why);
     u->touched = true;
-    p->iface = f;
+    set_route(u, p, f);
     p->ep = ep;
     p->link = WIO_EP_CONNECTING;
     p->linked_ns = wio_os_now_ns();
@@ -271,7 +282,7 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
     if (p->ep == NULL)
         p->linked_ns = wio_os_now_ns();
     p->ep = ep;
-    p->iface = ep->iface;
+    set_route(u, p, ep->iface);
     p->link = (uint8_t)state;
     ep->context = p;
     if (opened) { /* not again where connect() gave a ready link already (self) */

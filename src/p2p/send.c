@@ -165,7 +165,7 @@ static bool try_send(struct wio_request *r)
         return false;
     uint32_t room = wio_credit_available(p);
     uint32_t cost = wio_credit_cost(r->bytes, false);
-    size_t eager_max = u->attr[p->iface->tr->id].eager_max;
+    size_t eager_max = p->eager_max;
     bool eager = r->bytes <= eager_max && cost <= room;
     if (!eager) {
         /* A short message rather waits than asks, if the receiver is sure to tell of so much room.

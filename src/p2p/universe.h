@@ -117,6 +117,7 @@ struct wio_peer {
     uint32_t epoch; /* counts links */
     struct wio_iface *iface;
     struct wio_ep *ep; /* NULL: no link */
+    size_t eager_max;  /* largest message sent to it without asking */
     uint8_t link;      /* enum wio_ep_state, CLOSED when ep == NULL */
     bool dead;         /* failed, or left */
     bool left;         /* said goodbye */

@@ -3,6 +3,27 @@
 #include "os/os.h"
 #include "transport/transport.h"
 
+const char *wio_distance_name(enum wio_distance d)
+{
+    static const char *const names[WIO_DISTANCES] = {"myself", "same host", "same subnet",
+                                                     "farther"};
+    return d < WIO_DISTANCES ? names[d] : "?";
+}
+
+bool wio_tr_host_only(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
+{
+    (void)cfg;
+    (void)attr;
+    return d == WIO_AT_HOST;
+}
+
+enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer)
+{
+    (void)iface;
+    (void)peer;
+    return WIO_AT_HOST;
+}
+
 void wio_tr_no_flush(struct wio_iface *iface)
 {
     (void)iface;

@@ -49,6 +49,9 @@ struct wio_tr_attr {
 #define WIO_CAP_MEMORY 8u    /* looking for input costs nanoseconds, no system call */
 #define WIO_CAP_EVENT_FD 2u  /* event_fd() and arm() work; else next_poll_ns() says when to look */
 
+/** How far a peer is, after the hop classes of the K computer's MPI: limits and costs differ. */
+enum wio_distance { WIO_AT_SELF, WIO_AT_HOST, WIO_AT_SUBNET, WIO_AT_FAR, WIO_DISTANCES };
+
 /** What one message to be sent looks like to the transport. Owned by p2p; fixed address until done.
  */
 struct wio_tx {
@@ -169,6 +172,9 @@ struct wio_transport {
     /** Pure: capabilities and costs under this configuration. Opens nothing. @return 0; UNSUPPORTED
      * when it cannot work on this system, with the reason in wio_last_error. */
     int (*query)(const struct wio_config *cfg, struct wio_tr_attr *attr);
+    /** Pure: what query() said, changed to what holds for peers so far away. @return false: it does
+     * not reach so far (or is not meant for so near) */
+    bool (*adapt)(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr);
     /** Open listeners and event sets; on failure leave nothing behind. Before joining: no table
      * yet.
      *  @return 0; SYSTEM, LIMIT (fd limit: say the number and the need), CONFIG */
@@ -181,6 +187,8 @@ struct wio_transport {
     /** Can this interface reach the peer? Pure. @param why reason text either way ("same
      * host, 10.0.0.2:4433 over eth0") */
     bool (*reachable)(struct wio_iface *iface, uint32_t peer, char *why, size_t nwhy);
+    /** How far is it? Pure. */
+    enum wio_distance (*distance)(struct wio_iface *iface, uint32_t peer);
     /**
      * The link to a peer, made if need be. Non-blocking, idempotent per peer: returns the existing
      * ep (also one the peer dialled) unless it is CLOSING or CLOSED, in which case a new one is
@@ -258,7 +266,12 @@ struct wio_transport {
     void (*dump)(struct wio_iface *iface, struct wio_ep *ep, struct wio_strbuf *out);
 };
 
+/** "same host" */
+const char *wio_distance_name(enum wio_distance d);
+
 /* Named stubs for slots that a transport does not support. */
+bool wio_tr_host_only(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr);
+enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer); /* WIO_AT_HOST */
 void wio_tr_no_flush(struct wio_iface *iface);
 void wio_tr_no_watch(struct wio_ep *ep, bool on);
 int wio_tr_no_event_fd(struct wio_iface *iface, enum wio_progress_how how); /* -1 */

@@ -216,6 +216,8 @@ static const struct wio_transport fake_transport = {
     .free_ep = fake_free_ep,
     .close_iface = fake_close_iface,
     .dump = fake_dump,
+    .adapt = wio_tr_host_only,
+    .distance = wio_tr_same_host,
 };
 
 /* ---- the universe ---- */

@@ -57,6 +57,20 @@ static int self_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
     return 0;
 }
 
+static bool self_adapt(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
+{
+    (void)cfg;
+    (void)attr;
+    return d == WIO_AT_SELF;
+}
+
+static enum wio_distance self_distance(struct wio_iface *iface, uint32_t peer)
+{
+    (void)iface;
+    (void)peer;
+    return WIO_AT_SELF;
+}
+
 static int self_open(const struct wio_iface_params *p, struct wio_iface **iface)
 {
     struct self_iface *f = wio_os_alloc(sizeof *f);
@@ -351,6 +365,8 @@ const struct wio_transport wio_transport_self = {
     .id = WIO_TR_SELF,
     .name = "self",
     .query = self_query,
+    .adapt = self_adapt,
+    .distance = self_distance,
     .open = self_open,
     .address = self_address,
     .start = self_start,

@@ -15,6 +15,36 @@ static int tcp_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
     return 0;
 }
 
+/* A receiver far away is asked by a whole round trip: more is sent without asking. */
+static bool tcp_adapt(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
+{
+    switch (d) {
+    case WIO_AT_HOST:
+        return true;
+    case WIO_AT_SUBNET:
+        attr->latency_s = 2e-5;
+        return true;
+    case WIO_AT_FAR:
+        attr->latency_s = 2e-4;
+        attr->bandwidth = 1e9;
+        attr->eager_max = (size_t)cfg->eager_max_far;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum wio_distance tcp_distance(struct wio_iface *iface, uint32_t peer)
+{
+    const struct wio_table *t = iface->table;
+    union tcp_addr a[WIO_HOST_ADDRS];
+    if (t->host[t->ep[peer].host].identity == t->host[t->ep[t->me].host].identity)
+        return WIO_AT_HOST;
+    struct tcp_iface *f = tcp_iface_of(iface);
+    bool near = wio_tcp_peer_addrs(f, peer, a, WIO_HOST_ADDRS) > 0 && wio_tcp_near(f, &a[0]);
+    return near ? WIO_AT_SUBNET : WIO_AT_FAR;
+}
+
 static void init_lists(struct tcp_iface *f)
 {
     struct wio_list *lists[] = {&f->links, &f->connecting, &f->lru,     &f->closing, &f->ready,
@@ -251,6 +281,8 @@ const struct wio_transport wio_transport_tcp = {
     .id = WIO_TR_TCP,
     .name = "tcp",
     .query = tcp_query,
+    .adapt = tcp_adapt,
+    .distance = tcp_distance,
     .open = tcp_open,
     .address = tcp_address,
     .start = tcp_start,

@@ -261,6 +261,11 @@ static void check_dump(struct wio_iface *iface, struct wio_ep *ep, struct wio_st
     check_of(iface)->inner->dump(iface, ep, out);
 }
 
+static enum wio_distance check_distance(struct wio_iface *iface, uint32_t peer)
+{
+    return check_of(iface)->inner->distance(iface, peer);
+}
+
 /* ---- one table per transport: open() and query() have nothing to find the inner one by ---- */
 
 #define SLOTS                                                                                      \
@@ -271,12 +276,16 @@ static void check_dump(struct wio_iface *iface, struct wio_ep *ep, struct wio_st
     .watch = check_watch, .event_fd = check_event_fd, .arm = check_arm,                            \
     .needs_service = check_needs_service, .next_timer_ns = check_next_timer_ns,                    \
     .ping = check_ping, .heard_ns = check_heard_ns, .after_fork = check_after_fork,                \
-    .dump = check_dump
+    .distance = check_distance, .dump = check_dump
 
 static int open_self(const struct wio_iface_params *p, struct wio_iface **iface);
 static int query_self(const struct wio_config *cfg, struct wio_tr_attr *attr)
 {
     return wio_transport_self.query(cfg, attr);
+}
+static bool adapt_self(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
+{
+    return wio_transport_self.adapt(cfg, d, attr);
 }
 
 static const struct wio_transport check_self = {
@@ -284,6 +293,7 @@ static const struct wio_transport check_self = {
     .id = WIO_TR_SELF,
     .name = "self",
     .query = query_self,
+    .adapt = adapt_self,
     .open = open_self,
     SLOTS,
 };
@@ -298,12 +308,17 @@ static int query_tcp(const struct wio_config *cfg, struct wio_tr_attr *attr)
 {
     return wio_transport_tcp.query(cfg, attr);
 }
+static bool adapt_tcp(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
+{
+    return wio_transport_tcp.adapt(cfg, d, attr);
+}
 
 static const struct wio_transport check_tcp = {
     .size = sizeof(struct wio_transport),
     .id = WIO_TR_TCP,
     .name = "tcp",
     .query = query_tcp,
+    .adapt = adapt_tcp,
     .open = open_tcp,
     SLOTS,
 };
@@ -318,12 +333,17 @@ static int query_shm(const struct wio_config *cfg, struct wio_tr_attr *attr)
 {
     return wio_transport_shm.query(cfg, attr);
 }
+static bool adapt_shm(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
+{
+    return wio_transport_shm.adapt(cfg, d, attr);
+}
 
 static const struct wio_transport check_shm = {
     .size = sizeof(struct wio_transport),
     .id = WIO_TR_SHM,
     .name = "shm",
     .query = query_shm,
+    .adapt = adapt_shm,
     .open = open_shm,
     SLOTS,
 };
