@@ -74,6 +74,7 @@ struct node {
     bool refuse_messages, busy; /* busy: on_may_close says no */
     bool use_ep;                /* drive by progress_ep where possible */
     bool mute;                  /* not driven */
+    bool trusting;              /* what messages say of themselves is not checked */
 };
 
 struct world {
@@ -137,19 +138,21 @@ static inline int up_message(void *user, struct wio_ep *ep, uint32_t peer,
         return WAITIO_ERR_NOMEM;
     uint32_t id = wio_get32(msg), from = wio_get32(msg + 4), to = wio_get32(msg + 8);
     uint32_t n = wio_get32(msg + 12);
-    uint8_t small = msg[16];
-    assert_int_equal(from, peer);
-    assert_int_equal(to, nd->rank);
-    assert_int_equal(n, bytes);
-    assert_true(id > v->last_in[small]); /* order within the class, no double */
-    v->last_in[small] = id;
+    uint8_t small = nd->trusting ? 0 : msg[16];
+    if (!nd->trusting) {
+        assert_int_equal(from, peer);
+        assert_int_equal(to, nd->rank);
+        assert_int_equal(n, bytes);
+        assert_true(id > v->last_in[small]); /* order within the class, no double */
+        v->last_in[small] = id;
+    }
     size_t cap = nd->sink_max > 0 && nd->sink_max < bytes ? nd->sink_max : bytes;
     struct got *g = malloc(sizeof *g + cap);
     assert_non_null(g);
     wio_list_push(&nd->gots, &g->owned);
     g->id = id;
     g->small = small;
-    g->from = from;
+    g->from = peer;
     g->bytes = bytes;
     g->cap = cap;
     sink->buf = cap > 0 ? g->data : NULL;
@@ -165,10 +168,10 @@ static inline int up_payload(void *user, struct wio_ep *ep, uint32_t peer, struc
     struct got *g = sink->cookie;
     (void)ep;
     assert_int_equal(g->from, peer);
-    for (size_t i = 0; i<g->cap; i += g->cap> 65536 ? 61 : 1)
+    for (size_t i = nd->trusting ? g->cap : 0; i<g->cap; i += g->cap> 65536 ? 61 : 1)
         if (g->data[i] != pattern(peer, nd->rank, g->id, i))
             fail_msg("message %u from %u: byte %zu of %u is wrong", g->id, peer, i, g->bytes);
-    if (!g->small) { /* bulk also ends in order */
+    if (!g->small && !nd->trusting) { /* bulk also ends in order */
         assert_true(g->id > v->last_done);
         v->last_done = g->id;
     }

@@ -205,6 +205,10 @@ static int admit_link(struct shm_conn *c, uint32_t peer, char *why, size_t nwhy)
         wio_text(why, nwhy, "%s", b != NULL ? b->why : "no descriptor is free (ulimit -n)");
         return WAITIO_ERR_NOROUTE;
     }
+    if (wio_shm_inbox_make(f) < 0) {
+        wio_text(why, nwhy, "%s", wio_last_detail());
+        return WAITIO_ERR_NOROUTE;
+    }
     for (struct shm_link *l = f->hash[peer % SHM_HASH]; l != NULL; l = l->hash_next) {
         if (l->ep.peer != peer || l->state == SHM_OVER || l->state <= SHM_WAIT)
             continue;
@@ -308,8 +312,10 @@ static bool adopt(struct shm_link *l, struct shm_conn *c)
     struct shm_iface *f = shm_of(l);
     int fd = c->fd;
     (void)wio_os_epoll_ctl(f->svc_epoll, EPOLL_CTL_DEL, fd, 0, NULL);
-    if (wio_os_epoll_ctl(f->epoll, EPOLL_CTL_MOD, fd, EPOLLIN | EPOLLRDHUP, &l->src) < 0)
+    if (wio_os_epoll_ctl(f->epoll, EPOLL_CTL_MOD, fd, EPOLLIN | EPOLLRDHUP, &l->src) < 0) {
+        wio_shm_refuse(fd, SHM_NO_MEMORY);
         return false;
+    }
     l->fd = fd;
     c->fd = -1;
     wio_shm_conn_close(c);
@@ -324,6 +330,7 @@ static void accepted(struct shm_conn *c)
     if (l == NULL || l->state > SHM_DIAL)
         l = wio_shm_link_new(f, peer);
     if (l == NULL) {
+        wio_shm_refuse(c->fd, SHM_NO_MEMORY);
         wio_shm_conn_close(c);
         return;
     }
@@ -331,9 +338,9 @@ static void accepted(struct shm_conn *c)
         wio_shm_conn_close(l->conn); /* our own dial, which lost */
     l->timer = INT64_MAX;
     l->dialled = false;
-    if (wio_shm_inbox_make(f) < 0 || !adopt(l, c)) {
+    if (!adopt(l, c)) {
         wio_shm_conn_close(c);
-        wio_shm_link_over(l, WAITIO_ERR_NOROUTE, "%s", wio_last_detail());
+        wio_shm_link_over(l, WAITIO_ERR_NOROUTE, "no event set for the connection");
         return;
     }
     wio_shm_set_state(l, SHM_SETUP);

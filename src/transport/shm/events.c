@@ -262,6 +262,7 @@ static int sockets_and_timers(struct shm_iface *f, enum wio_progress_how how)
         return count;
     if (!full && count > 0 && f->asleep)
         wio_os_eventfd_set(f->kick); /* that may have been the application's bell */
+    wio_shm_rx_mend(f);
     news(f);
     if (f->timer_at != INT64_MAX || f->rings_out > 0) {
         int64_t now = wio_os_now_ns();
@@ -343,6 +344,7 @@ int wio_shm_arm(struct wio_iface *iface, enum wio_progress_how how)
     if (!full)
         (void)wio_os_epoll_ctl(f->svc_epoll, EPOLL_CTL_MOD, f->epoll, EPOLLIN | EPOLLONESHOT,
                                &f->src_kick);
+    wio_shm_rx_mend(f);
     if (anything(f, how))
         return 1;
     if (f->inbox.head == NULL)

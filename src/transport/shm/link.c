@@ -235,14 +235,24 @@ void wio_shm_link_eof(struct shm_link *l)
         l->eof_pos = atomic_load_explicit(&f->inbox.head->tail, memory_order_acquire);
 }
 
+/* Is there more to be read up to a place? The place was somebody's word. */
+static bool cells_left(const struct shm_iface *f, uint32_t end)
+{
+    int32_t left = (int32_t)(end - f->inbox_pos);
+    if (f->inbox.head == NULL || left <= 0 || (uint32_t)left > f->inbox.geo.cells)
+        return false;
+    const struct shm_cell *c = shm_inbox_cell(&f->inbox, f->inbox_pos);
+    return atomic_load_explicit(&c->word, memory_order_acquire) !=
+           shm_word(f->inbox_pos, 0, SHM_FREE);
+}
+
 int wio_shm_settle_dead(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
     char name[64];
     if (!l->eof || l->state == SHM_OVER)
         return 0;
-    if ((int32_t)(l->eof_pos - f->inbox_pos) > 0 ||
-        (l->in_ring && l->r != NULL && wio_shm_rx_ring_ready(l)))
+    if (cells_left(f, l->eof_pos) || (l->in_ring && l->r != NULL && wio_shm_rx_ring_ready(l)))
         return 0; /* not everything is read: a full budget, or p2p said stop */
     bool owing = !wio_shm_tx_idle(l);
     if (l->bye_heard && !owing)

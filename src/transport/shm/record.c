@@ -97,6 +97,12 @@ static void refuse(struct shm_link *l, enum shm_refusal why)
     (void)put(l, &r, -1);
 }
 
+void wio_shm_refuse(int fd, enum shm_refusal why)
+{
+    struct shm_rec r = {.magic = SHM_REC_MAGIC, .type = SHM_R_REFUSE, .a = why};
+    (void)wio_os_send(fd, &r, sizeof r); /* the first record: there is room */
+}
+
 /* A name for the peer in our inbox. @return false: no memory */
 static bool name_peer(struct shm_link *l)
 {

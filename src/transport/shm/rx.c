@@ -165,8 +165,8 @@ static int64_t drain(struct shm_link *l, size_t most)
 
 static enum took begin_stream(struct shm_link *l, const struct header *h)
 {
-    if (h->len == 0)
-        return bad(l, "an empty stream");
+    if (h->len == 0 || h->len > WIO_PAYLOAD_MAX)
+        return bad(l, "a stream of an impossible length");
     enum took t = offer(l, h, &l->sink);
     if (t != TAKEN)
         return t;
@@ -188,9 +188,9 @@ static enum took whole_slot(struct shm_link *l, const struct header *h, const ui
     if (WIO_UNLIKELY(t != TAKEN))
         return t;
     size_t keep = h->len < sink.len ? h->len : sink.len;
-    if (mid)
+    if (mid && keep > 0)
         wio_shm_copy_out(r->ring.mid, r->ring.geo.mid, r->mid_head, sink.buf, keep);
-    else
+    else if (!mid)
         shm_copy_small(sink.buf, inline_data, keep);
     shm_ring_take(r, mid ? h->len : 0);
     shm_of(l)->base.p.counters->rx_bytes += h->len;
@@ -296,8 +296,8 @@ static enum took whole_cell(struct shm_link *l, const struct header *h, const ui
 static enum took streamed_cell(struct shm_link *l, const struct header *h, const uint8_t *data,
                                uint32_t room)
 {
-    if (l->body || h->len <= room)
-        return bad(l, "a stream inside another");
+    if (l->body || h->len <= room || h->len > WIO_PAYLOAD_MAX)
+        return bad(l, l->body ? "a stream inside another" : "a stream of an impossible length");
     enum took t = offer(l, h, &l->sink);
     if (t != TAKEN)
         return t;
@@ -440,6 +440,34 @@ int wio_shm_rx_inbox(struct shm_iface *f)
     if (events > 0)
         wake_senders(f);
     return events;
+}
+
+/* The hint for the next place is anybody's to write: where it points at nothing that was claimed,
+ * the writers behind it would find no room, or leave a hole that nobody fills. */
+void wio_shm_rx_mend(struct shm_iface *f)
+{
+    struct shm_inbox *b = &f->inbox;
+    if (b->head == NULL)
+        return;
+    uint32_t tail = atomic_load_explicit(&b->head->tail, memory_order_relaxed);
+    int32_t ahead = (int32_t)(tail - f->inbox_pos);
+    struct shm_cell *c = shm_inbox_cell(b, f->inbox_pos);
+    uint64_t none = shm_word(f->inbox_pos, 0, SHM_FREE);
+    if (ahead == 0 || atomic_load_explicit(&c->word, memory_order_acquire) != none)
+        return;
+    if (ahead < 0 || (uint32_t)ahead > b->geo.cells)
+        (void)atomic_compare_exchange_strong_explicit(&b->head->tail, &tail, f->inbox_pos,
+                                                      memory_order_relaxed, memory_order_relaxed);
+    for (uint32_t pos; ahead > 0 && (uint32_t)ahead <= b->geo.cells; ahead--) {
+        pos = f->inbox_pos;
+        none = shm_word(pos, 0, SHM_FREE);
+        if (!atomic_compare_exchange_strong_explicit(&shm_inbox_cell(b, pos)->word, &none,
+                                                     shm_word(pos + b->geo.cells, 0, SHM_FREE),
+                                                     memory_order_acq_rel, memory_order_relaxed))
+            break; /* somebody has claimed it */
+        f->inbox_pos++;
+    }
+    wake_senders(f);
 }
 
 bool wio_shm_rx_inbox_ready(const struct shm_iface *f)

@@ -242,6 +242,8 @@ int wio_shm_records(struct shm_link *l);
 void wio_shm_bell(struct shm_link *l);
 /** Offer the peer a ring. */
 void wio_shm_offer(struct shm_link *l);
+/** On a socket that belongs to no link (yet): nothing will come of it. */
+void wio_shm_refuse(int fd, enum shm_refusal why);
 /** A record without arguments. */
 void wio_shm_say(struct shm_link *l, enum shm_rec_type type);
 /** Write what the socket has not taken yet. */
@@ -272,6 +274,8 @@ int wio_shm_rx_ring(struct shm_link *l);
 /** The writer shall know what is free: nobody may look for a while. */
 void wio_shm_rx_tell(struct shm_link *l);
 bool wio_shm_rx_inbox_ready(const struct shm_iface *f);
+/** Now and then: put the inbox's hint right if somebody has spoilt it. */
+void wio_shm_rx_mend(struct shm_iface *f);
 bool wio_shm_rx_ring_ready(struct shm_link *l);
 
 /* ---- events.c: progress and sleep ---- */

@@ -167,8 +167,10 @@ static int send_now(struct shm_link *l, struct wio_tx *tx)
     if (WIO_UNLIKELY(ring_agreed(l)))
         enter_ring(l);
     enum progress_of_one p = begin(l, tx);
-    if (p == NO_ROOM)
+    if (p == NO_ROOM) {
+        shm_notify(l); /* full, and yet its reader sleeps: somebody has spoilt the inbox */
         return enqueue(l, tx);
+    }
     if (p == BEGUN && tx->sent < tx->bytes)
         (void)stream(l, tx, SHM_STREAM_ROUND);
     shm_notify(l);
