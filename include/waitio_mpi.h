@@ -177,6 +177,7 @@ typedef struct WAITIO_MPI_Status {
 /** Members of one host, or (ours) of one parallel block. */
 #define WAITIO_MPI_COMM_TYPE_SHARED 1
 #define WAITIO_MPI_COMM_TYPE_PB 2
+#define WAITIO_MPI_CART 1
 #define WAITIO_MPI_THREAD_SINGLE 0
 #define WAITIO_MPI_THREAD_FUNNELED 1
 #define WAITIO_MPI_THREAD_SERIALIZED 2
@@ -310,6 +311,20 @@ int WAITIO_MPI_Comm_create_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, i
 /** @param[out] result IDENT, CONGRUENT (same members, same order), SIMILAR (same members), UNEQUAL
  */
 int WAITIO_MPI_Comm_compare(WAITIO_MPI_Comm a, WAITIO_MPI_Comm b, int *result);
+/** Grids: ranks in row order, nothing is reordered. Processes beyond the grid get COMM_NULL. */
+int WAITIO_MPI_Cart_create(WAITIO_MPI_Comm comm, int n, const int dims[], const int periods[],
+                           int reorder, WAITIO_MPI_Comm *out);
+int WAITIO_MPI_Cart_sub(WAITIO_MPI_Comm comm, const int remain[], WAITIO_MPI_Comm *out);
+int WAITIO_MPI_Cartdim_get(WAITIO_MPI_Comm comm, int *n);
+int WAITIO_MPI_Cart_get(WAITIO_MPI_Comm comm, int n, int dims[], int periods[], int coords[]);
+int WAITIO_MPI_Cart_coords(WAITIO_MPI_Comm comm, int rank, int n, int coords[]);
+int WAITIO_MPI_Cart_rank(WAITIO_MPI_Comm comm, const int coords[], int *rank);
+/** WAITIO_MPI_PROC_NULL beyond an edge. */
+int WAITIO_MPI_Cart_shift(WAITIO_MPI_Comm comm, int direction, int by, int *source, int *dest);
+/** @param[out] kind WAITIO_MPI_CART or WAITIO_MPI_UNDEFINED */
+int WAITIO_MPI_Topo_test(WAITIO_MPI_Comm comm, int *kind);
+/** Fill the dimensions that are 0 so that the grid is as even as can be. */
+int WAITIO_MPI_Dims_create(int nodes, int n, int dims[]);
 int WAITIO_MPI_Comm_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *out);
 int WAITIO_MPI_Group_size(WAITIO_MPI_Group group, int *size);
 /** WAITIO_MPI_UNDEFINED for a process that is no member. */

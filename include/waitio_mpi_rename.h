@@ -47,6 +47,7 @@
 #define MPI_BOTTOM WAITIO_MPI_BOTTOM
 #define MPI_BXOR WAITIO_MPI_BXOR
 #define MPI_BYTE WAITIO_MPI_BYTE
+#define MPI_CART WAITIO_MPI_CART
 #define MPI_CHAR WAITIO_MPI_CHAR
 #define MPI_CHARACTER WAITIO_MPI_CHARACTER
 #define MPI_COMM_NULL WAITIO_MPI_COMM_NULL
@@ -163,6 +164,13 @@
 #define MPI_Buffer_attach WAITIO_MPI_Buffer_attach
 #define MPI_Buffer_detach WAITIO_MPI_Buffer_detach
 #define MPI_Cancel WAITIO_MPI_Cancel
+#define MPI_Cart_coords WAITIO_MPI_Cart_coords
+#define MPI_Cart_create WAITIO_MPI_Cart_create
+#define MPI_Cart_get WAITIO_MPI_Cart_get
+#define MPI_Cart_rank WAITIO_MPI_Cart_rank
+#define MPI_Cart_shift WAITIO_MPI_Cart_shift
+#define MPI_Cart_sub WAITIO_MPI_Cart_sub
+#define MPI_Cartdim_get WAITIO_MPI_Cartdim_get
 #define MPI_Comm_c2f WAITIO_MPI_Comm_c2f
 #define MPI_Comm_compare WAITIO_MPI_Comm_compare
 #define MPI_Comm_create WAITIO_MPI_Comm_create
@@ -177,6 +185,7 @@
 #define MPI_Comm_size WAITIO_MPI_Comm_size
 #define MPI_Comm_split WAITIO_MPI_Comm_split
 #define MPI_Comm_split_type WAITIO_MPI_Comm_split_type
+#define MPI_Dims_create WAITIO_MPI_Dims_create
 #define MPI_Errhandler_set WAITIO_MPI_Errhandler_set
 #define MPI_Error_class WAITIO_MPI_Error_class
 #define MPI_Error_string WAITIO_MPI_Error_string
@@ -260,6 +269,7 @@
 #define MPI_Testall WAITIO_MPI_Testall
 #define MPI_Testany WAITIO_MPI_Testany
 #define MPI_Testsome WAITIO_MPI_Testsome
+#define MPI_Topo_test WAITIO_MPI_Topo_test
 #define MPI_Type_commit WAITIO_MPI_Type_commit
 #define MPI_Type_contiguous WAITIO_MPI_Type_contiguous
 #define MPI_Type_create_hindexed WAITIO_MPI_Type_create_hindexed

@@ -53,6 +53,7 @@
       integer, parameter :: WAITIO_MPI_ORDER_FORTRAN=57
       integer, parameter :: WAITIO_MPI_COMM_TYPE_SHARED=1
       integer, parameter :: WAITIO_MPI_COMM_TYPE_PB=2
+      integer, parameter :: WAITIO_MPI_CART=1
       integer, parameter :: WAITIO_MPI_THREAD_SINGLE=0
       integer, parameter :: WAITIO_MPI_THREAD_FUNNELED=1
       integer, parameter :: WAITIO_MPI_THREAD_SERIALIZED=2

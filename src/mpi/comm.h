@@ -22,6 +22,8 @@ struct wio_topology {
 
 enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
 
+struct wio_cart;
+
 struct wio_comm {
     bool swap;                /**< members' byte orders differ, and mine is not the common form */
     bool no_long_double;      /**< members write long double differently */
@@ -30,6 +32,7 @@ struct wio_comm {
     struct waitio_group twin; /**< the same members in the collectives' message space */
     int rank, size;
     struct wio_topology topo;
+    struct wio_cart *cart;      /**< a Cartesian grid (cart.c), or NULL */
     uint32_t count[WIO_COUNTS]; /**< read when own */
 };
 

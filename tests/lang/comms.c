@@ -173,6 +173,52 @@ static void from_groups(void)
     WAITIO_MPI_Group_free(&some);
 }
 
+/* A grid of two dimensions, the first one a ring. */
+static void grids(void)
+{
+    int dims[2] = {0, 0}, periods[2] = {1, 0}, coords[2], rows[2] = {0, 1}, three[3] = {0, 2, 0};
+    int up, down, left, right, rank, size, kind, got[2], d[2], p[2];
+    WAITIO_MPI_Comm grid, row;
+
+    WAITIO_MPI_Dims_create(24, 3, three);
+    expect(three[0] * three[1] * three[2] == 24 && three[1] == 2 && three[0] >= three[2], "dims");
+    WAITIO_MPI_Dims_create(n, 2, dims);
+    expect(dims[0] * dims[1] == n && dims[0] >= dims[1], "dims_create");
+    WAITIO_MPI_Cart_create(WAITIO_MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+    WAITIO_MPI_Topo_test(grid, &kind);
+    expect(kind == WAITIO_MPI_CART, "topo_test");
+    WAITIO_MPI_Cart_coords(grid, me, 2, coords);
+    expect(coords[0] == me / dims[1] && coords[1] == me % dims[1], "coords");
+    WAITIO_MPI_Cart_get(grid, 2, d, p, got);
+    expect(d[0] == dims[0] && p[0] == 1 && p[1] == 0 && got[1] == coords[1], "cart_get");
+    coords[0] -= dims[0]; /* once around */
+    WAITIO_MPI_Cart_rank(grid, coords, &rank);
+    expect(rank == me, "cart_rank");
+    WAITIO_MPI_Cart_shift(grid, 0, 1, &up, &down);
+    expect(down == (me + dims[1]) % n && up == (me + n - dims[1]) % n, "shift around");
+    WAITIO_MPI_Cart_shift(grid, 1, 1, &left, &right);
+    expect(left == (me % dims[1] == 0 ? WAITIO_MPI_PROC_NULL : me - 1) &&
+               right == (me % dims[1] == dims[1] - 1 ? WAITIO_MPI_PROC_NULL : me + 1),
+           "shift to an edge");
+    WAITIO_MPI_Comm_dup(grid, &row); /* a duplicate has the grid, too */
+    WAITIO_MPI_Cart_shift(row, 0, 1, &up, &down);
+    expect(down == (me + dims[1]) % n, "shift in a duplicate");
+    WAITIO_MPI_Comm_free(&row);
+    WAITIO_MPI_Cart_sub(grid, rows, &row);
+    WAITIO_MPI_Comm_size(row, &size);
+    WAITIO_MPI_Comm_rank(row, &rank);
+    expect(size == dims[1] && rank == me % dims[1] && sum_over(row, 1) == size, "cart_sub");
+    WAITIO_MPI_Comm_free(&row);
+    WAITIO_MPI_Comm_free(&grid);
+    if (n > 1) { /* the last process is left out */
+        dims[0] = n - 1;
+        WAITIO_MPI_Cart_create(WAITIO_MPI_COMM_WORLD, 1, dims, periods, 0, &grid);
+        expect((grid == WAITIO_MPI_COMM_NULL) == (me == n - 1), "a process beyond the grid");
+        if (grid != WAITIO_MPI_COMM_NULL)
+            WAITIO_MPI_Comm_free(&grid);
+    }
+}
+
 /* What collectives of all processes send to the other of two PBs, as the counters tell. */
 static void border_of_two(void)
 {
@@ -253,6 +299,7 @@ int main(void)
     from_groups();
     freed_early();
     border_of_two();
+    grids();
     expect(sum_over(WAITIO_MPI_COMM_SELF, 5) == 5, "sum over myself");
     many(100); /* everybody has met everybody, tables have grown */
     before = memory();

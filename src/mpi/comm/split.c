@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "mpi/coll.h"
 #include "mpi/comm.h"
+#include "mpi/comm/split.h"
 #include "mpi/comm/state.h"
 #include "os/os.h"
 
@@ -41,7 +42,7 @@ static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
     members = wio_comm_members(comm);
     rc = members == NULL ? WAITIO_ERR_NOMEM : wio_comm_make(members, comm->size, space, out);
     wio_os_free(members);
-    return rc;
+    return rc == 0 && c->cart != NULL ? wio_cart_give(out, c->cart) : rc;
 }
 
 int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
@@ -95,7 +96,7 @@ static int assemble(WAITIO_MPI_Comm comm, const struct choice *all, int color, u
     return rc;
 }
 
-static int split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out)
+int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out)
 {
     struct choice mine = {color, key}, *all = NULL;
     struct wio_call call = {.kind = WIO_ALLGATHER,
@@ -126,7 +127,7 @@ static int split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out)
 
 int WAITIO_MPI_Comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out)
 {
-    return wio_mpi_result("WAITIO_MPI_Comm_split", split(comm, color, key, out));
+    return wio_mpi_result("WAITIO_MPI_Comm_split", wio_comm_split(comm, color, key, out));
 }
 
 /* The first entry of my host: one with several address lists has several. */
@@ -166,7 +167,7 @@ int WAITIO_MPI_Comm_split_type(WAITIO_MPI_Comm comm, int type, int key, int info
 
     (void)info;
     return wio_mpi_result("WAITIO_MPI_Comm_split_type",
-                          rc != 0 ? rc : split(comm, color, key, out));
+                          rc != 0 ? rc : wio_comm_split(comm, color, key, out));
 }
 
 /* ---- from groups ---- */

@@ -133,3 +133,55 @@ CHOOSES_RANGES(waitio_mpi_group_range_incl_, "WAITIO_MPI_GROUP_RANGE_INCL",
                WAITIO_MPI_Group_range_incl)
 CHOOSES_RANGES(waitio_mpi_group_range_excl_, "WAITIO_MPI_GROUP_RANGE_EXCL",
                WAITIO_MPI_Group_range_excl)
+
+/* ---- grids: logicals are integers, not zero for .true. ---- */
+
+WIO_FORTRAN(waitio_mpi_cart_create_,
+            (const void *comm, const fint *n, const fint *dims, const fint *periods,
+             const fint *reorder, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_CART_CREATE", WAITIO_MPI_Cart_create(c, *n, dims, periods, *reorder, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_cart_sub_, (const void *comm, const fint *remain, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_CART_SUB", WAITIO_MPI_Cart_sub(c, remain, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_cartdim_get_, (const void *comm, fint *n, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_CARTDIM_GET", WAITIO_MPI_Cartdim_get(c, n));
+}
+
+WIO_FORTRAN(waitio_mpi_cart_get_,
+            (const void *comm, const fint *n, fint *dims, fint *periods, fint *coords, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_CART_GET", WAITIO_MPI_Cart_get(c, *n, dims, periods, coords));
+}
+
+WIO_FORTRAN(waitio_mpi_cart_coords_,
+            (const void *comm, const fint *rank, const fint *n, fint *coords, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_CART_COORDS", WAITIO_MPI_Cart_coords(c, *rank, *n, coords));
+}
+
+WIO_FORTRAN(waitio_mpi_cart_rank_, (const void *comm, const fint *coords, fint *rank, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_CART_RANK", WAITIO_MPI_Cart_rank(c, coords, rank));
+}
+
+WIO_FORTRAN(waitio_mpi_cart_shift_, (const void *comm, const fint *direction, const fint *by,
+                                     fint *source, fint *dest, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_CART_SHIFT", WAITIO_MPI_Cart_shift(c, *direction, *by, source, dest));
+}
+
+WIO_FORTRAN(waitio_mpi_topo_test_, (const void *comm, fint *kind, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_TOPO_TEST", WAITIO_MPI_Topo_test(c, kind));
+}
+
+WIO_FORTRAN(waitio_mpi_dims_create_, (const fint *nodes, const fint *n, fint *dims, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_DIMS_CREATE", WAITIO_MPI_Dims_create(*nodes, *n, dims), ierr);
+}

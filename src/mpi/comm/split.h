@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file split.h  Splitting without the error policy. */
+#ifndef WIO_MPI_SPLIT_H
+#define WIO_MPI_SPLIT_H
+
+#include "waitio_mpi.h"
+
+/** WAITIO_MPI_Comm_split. @return 0; ARG, NOMEM, or what the allgather said */
+int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out);
+
+struct wio_cart;
+/** Give a communicator that was made a grid (copied). @return 0; NOMEM (the communicator is freed)
+ */
+int wio_cart_give(WAITIO_MPI_Comm *comm, const struct wio_cart *grid);
+
+#endif /* WIO_MPI_SPLIT_H */
