@@ -276,7 +276,7 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
          * and comes by another. */
         if (state != WIO_EP_READY || p->link != WIO_EP_CONNECTING || p->iface == ep->iface)
             return;
-        p->ep->iface->tr->close(p->ep, WIO_BYE_ERROR);
+        p->ep->iface->tr->close(p->ep, WIO_BYE_CAP); /* no word about the peer itself */
     }
     bool opened = state == WIO_EP_READY && p->link != WIO_EP_READY;
     if (p->ep == NULL)
