@@ -42,8 +42,8 @@ typedef intptr_t WAITIO_MPI_Aint;
 typedef int64_t WAITIO_MPI_Offset;
 typedef int64_t WAITIO_MPI_Count;
 /** An operator of the program: inout[i] = in[i] op inout[i] for *length elements of *type. */
-typedef void(WAITIO_MPI_User_function)(void *in, void *inout, int *length,
-                                       WAITIO_MPI_Datatype *type);
+typedef void WAITIO_MPI_User_function(void *in, void *inout, int *length,
+                                      WAITIO_MPI_Datatype *type);
 
 /** Fields as in MPI. The lower-case calls use the short form int[WAITIO_STATUS_SIZE] instead:
  *  source, tag, error (WAITIO_ERR_CANCELLED: withdrawn), bytes (INT_MAX for 2 GiB and more). */
