@@ -114,6 +114,21 @@ static bool moves_data(const struct wio_universe *u, struct service *s, int even
     return now - s->moved_ns < SPIN_NS;
 }
 
+static void sleep_until(struct wio_universe *u, struct service *s, int64_t wake, const int *fds,
+                        int n)
+{
+    u->service_wake_ns = wake;
+    u->service_sleeps = true;
+    wio_unlock_slow(&u->lock);
+    int64_t wait = wake == INT64_MAX ? -1 : wake - wio_os_now_ns();
+    if (wake == INT64_MAX || wait > 0)
+        wio_os_poll_in(fds, n, wait);
+    wio_os_eventfd_clear(u->service_fd);
+    take_lock(u, s);
+    u->service_sleeps = u->service_full = false;
+    u->service_wake_ns = 0;
+}
+
 static void *service_main(void *arg)
 {
     struct wio_universe *u = arg;
@@ -137,18 +152,8 @@ static void *service_main(void *arg)
             wio_lock_service(&u->lock);
             continue;
         }
-        int64_t wake = next_look(u, &s, now);
-        u->service_wake_ns = wake;
-        u->service_sleeps = true;
         u->service_full = how == WIO_PROGRESS_FULL;
-        wio_unlock_slow(&u->lock);
-        int64_t wait = wake == INT64_MAX ? -1 : wake - wio_os_now_ns();
-        if (wake == INT64_MAX || wait > 0)
-            wio_os_poll_in(fds, n, wait);
-        wio_os_eventfd_clear(u->service_fd);
-        take_lock(u, &s);
-        u->service_sleeps = u->service_full = false;
-        u->service_wake_ns = 0;
+        sleep_until(u, &s, next_look(u, &s, now), fds, n);
     }
     wio_unlock_slow(&u->lock);
     return NULL;

@@ -196,3 +196,31 @@ def test_perf_between_hosts(source_dir, build_dir, monkeypatch):
     assert "in 2 blocks on 2 hosts, pairs across hosts" in out
     assert re.search(r"stream 1: PB 0 rank 0 on \S+ and PB 1 rank 0 on \S+: tcp\n", out)
     assert len(re.findall(r"^ +1 +(?:8 B|1 MiB) +10 ", out, re.M)) == 2
+
+
+def test_memory_against_peers(source_dir, build_dir, tmp_path):
+    """Four processes: no ring, and a ring for every peer."""
+    if not (build_dir / "bench" / "bench_memory").exists():
+        pytest.skip("the benchmark programs are not built (WAITIO_BENCH)")
+    out = tmp_path / "memory.json"
+    subprocess.run(
+        [
+            sys.executable,
+            str(source_dir / "bench/memory.py"),
+            "--build",
+            str(build_dir),
+            "--counts",
+            "4",
+            "--rounds",
+            "8",
+            "--json",
+            str(out),
+        ],
+        check=True,
+        timeout=120,
+        stdout=subprocess.DEVNULL,
+    )
+    rows = {r["mode"]: r for r in json.loads(out.read_text())}
+    assert rows["saving only"]["rings"] == 0 and rows["fast only"]["rings"] == 3
+    assert 0 < rows["saving only"]["shm_bytes"] < rows["fast only"]["shm_bytes"]
+    assert rows["TCP"]["shm_bytes"] == 0 and rows["TCP"]["link_bytes"] > 0
