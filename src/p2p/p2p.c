@@ -478,14 +478,7 @@ static bool source_gone(const struct look *l)
         const struct wio_peer *p = l->u->peer[l->src];
         return p != NULL && p->dead;
     }
-    if (l->u->deaths == 0 || l->g->size == 1)
-        return false;
-    for (uint32_t i = 0; i < l->g->size; i++) {
-        uint32_t rank = wio_group_member(l->g, i);
-        if (rank != l->u->table->me && (l->u->peer[rank] == NULL || !l->u->peer[rank]->dead))
-            return false;
-    }
-    return true;
+    return wio_nobody_left(l->u, l->g);
 }
 
 static bool look_done(void *arg)

@@ -112,14 +112,15 @@ void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_p
     r->granted = r->total;
 }
 
-/* Does anybody other than us live who could still satisfy it? */
-static bool hopeless(struct wio_universe *u, const struct wio_request *r)
+bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g)
 {
     const struct wio_peer *self = u->peer[u->table->me];
-    if (r->group->size == 1) /* only ourselves: another thread may send */
+    if (u->deaths == 0)
+        return false;
+    if (g->size == 1) /* only ourselves: another thread may send */
         return self != NULL && self->dead;
-    for (uint32_t i = 0; i < r->group->size; i++) {
-        uint32_t rank = wio_group_member(r->group, i);
+    for (uint32_t i = 0; i < g->size; i++) {
+        uint32_t rank = wio_group_member(g, i);
         if (rank != u->table->me && (u->peer[rank] == NULL || !u->peer[rank]->dead))
             return false;
     }
@@ -143,7 +144,7 @@ void wio_recv_start(struct wio_request *r)
         wio_match_unpost(&u->match, &r->post);
         r->peer = p;
         wio_req_finish(r, WAITIO_ERR_PEER);
-    } else if (r->src == WIO_ANY && u->deaths > 0 && hopeless(u, r)) {
+    } else if (r->src == WIO_ANY && wio_nobody_left(u, r->group)) {
         wio_match_unpost(&u->match, &r->post);
         wio_req_finish(r, WAITIO_ERR_PEER);
     }
@@ -161,7 +162,8 @@ static void fail_posted(void *arg, struct wio_post *post)
     const struct gone *g = arg;
     struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
     if (r->src == (int64_t)g->p->rank ||
-        (r->src == WIO_ANY && wio_group_rank_of(r->group, g->p->rank) >= 0 && hopeless(g->u, r))) {
+        (r->src == WIO_ANY && wio_group_rank_of(r->group, g->p->rank) >= 0 &&
+         wio_nobody_left(g->u, r->group))) {
         wio_match_unpost(&g->u->match, post);
         r->peer = g->p;
         wio_req_finish(r, WAITIO_ERR_PEER);

@@ -297,6 +297,8 @@ void wio_recv_refuse_held(struct wio_universe *u);
 /** The same for one message that nobody waits for; @p m is freed. @return false: no answer is
  * wanted, it is still held */
 bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);
+/** Does nobody other than us live in the group who could still send? */
+bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g);
 /** Cancel every receive that has not matched. */
 void wio_recv_cancel_all(struct wio_universe *u);
 /** Fail what can never be received from this peer any more. */

@@ -2,15 +2,10 @@
 /** @file inbox.c  The queue of many writers. */
 #include "transport/shm/inbox.h"
 
-static bool power_of_two(uint32_t n, uint32_t min, uint32_t max)
-{
-    return n >= min && n <= max && (n & (n - 1)) == 0;
-}
-
 bool wio_shm_inbox_geo_ok(const struct shm_inbox_geo *g)
 {
-    return power_of_two(g->cells, 4, SHM_CELLS_MAX) &&
-           power_of_two(g->cell_bytes, SHM_CELL_MIN, SHM_CELL_MAX);
+    return shm_power_of_two(g->cells, 4, SHM_CELLS_MAX) &&
+           shm_power_of_two(g->cell_bytes, SHM_CELL_MIN, SHM_CELL_MAX);
 }
 
 void wio_shm_inbox_place(struct shm_inbox *b, const struct shm_inbox_geo *g, void *map)

@@ -22,6 +22,7 @@
 #define WIO_SHM_LAYOUT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,11 @@
 #define SHM_VERSION 1u
 #define SHM_LINE 64
 #define SHM_PAGE 4096u /* offsets inside segments; not the system's page size */
+
+static inline bool shm_power_of_two(uint32_t n, uint32_t min, uint32_t max)
+{
+    return n >= min && n <= max && (n & (n - 1)) == 0;
+}
 
 /** What a header announces; the first word of everything that arrives. */
 #define SHM_LEN_BITS 26

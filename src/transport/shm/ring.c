@@ -2,16 +2,11 @@
 /** @file ring.c  Byte rings and geometry of a ring; the parts too large to be inlined. */
 #include "transport/shm/ring.h"
 
-static bool power_of_two(uint32_t n, uint32_t min, uint32_t max)
-{
-    return n >= min && n <= max && (n & (n - 1)) == 0;
-}
-
 bool wio_shm_ring_geo_ok(const struct shm_ring_geo *g)
 {
-    return power_of_two(g->slots, 4, SHM_SLOTS_MAX) &&
-           power_of_two(g->mid, 4 * SHM_LINE, SHM_MID_MAX) &&
-           power_of_two(g->bulk, SHM_PAGE, SHM_BULK_MAX);
+    return shm_power_of_two(g->slots, 4, SHM_SLOTS_MAX) &&
+           shm_power_of_two(g->mid, 4 * SHM_LINE, SHM_MID_MAX) &&
+           shm_power_of_two(g->bulk, SHM_PAGE, SHM_BULK_MAX);
 }
 
 void wio_shm_ring_place(struct shm_ring *r, const struct shm_ring_geo *g, void *map)
