@@ -30,6 +30,7 @@ struct poll_turn {
     const char *what;
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
     uint32_t empty;
+    bool memory; /* what is waited for comes through memory: a poll costs less than a clock */
 };
 
 static int poll_once(struct wio_universe *u, struct poll_turn *t)
@@ -38,8 +39,8 @@ static int poll_once(struct wio_universe *u, struct poll_turn *t)
     if (p == NULL && t->hint != NULL && t->hint->src >= 0)
         p = u->peer[t->hint->src];
     if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && wio_list_empty(&u->active)) {
-        bool memory = (u->attr[p->iface->tr->id].caps & WIO_CAP_MEMORY) != 0;
-        if ((++u->polls & (memory ? MEMORY_TURNS : SOCKET_TURNS)) != 0)
+        t->memory = (u->attr[p->iface->tr->id].caps & WIO_CAP_MEMORY) != 0;
+        if ((++u->polls & (t->memory ? MEMORY_TURNS : SOCKET_TURNS)) != 0)
             return p->iface->tr->progress_ep(p->ep);
     }
     return wio_progress(u, WIO_PROGRESS_FULL);
@@ -163,8 +164,8 @@ static void look_at_clock(struct wio_universe *u, struct poll_turn *t, int64_t n
 /* An idle poll: spin, yield or sleep. */
 static void idle(struct wio_universe *u, struct poll_turn *t)
 {
-    if ((++t->empty & 3u) != 1 && u->spin.contended == 0)
-        return; /* the first empty polls come too fast for a clock */
+    if (((++t->empty & (t->memory ? 31u : 3u)) != 1 || t->empty == 1) && u->spin.contended == 0)
+        return; /* empty polls come too fast for a clock each */
     int64_t now = wio_os_now_ns(), pure, limit;
     look_at_clock(u, t, now);
     if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0) {
