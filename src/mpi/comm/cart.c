@@ -243,24 +243,30 @@ static void balance(int n, int count, int sizes[])
         }
 }
 
+/* What the caller left open and how many processes that is. @return 0, or ARG */
+static int open_dims(int nodes, int n, const int dims[], int *open, int *left)
+{
+    *open = 0;
+    if (nodes < 1 || n < 0 || n > MOST_DIMS)
+        return wio_fail(WAITIO_ERR_ARG, "%d processes in %d dimensions", nodes, n);
+    for (int d = 0; d < n; d++) {
+        *open += dims[d] == 0;
+        if (dims[d] < 0 || (dims[d] > 0 && nodes % dims[d] != 0))
+            return wio_fail(WAITIO_ERR_ARG, "dimension %d of %d does not divide the processes", d,
+                            dims[d]);
+        nodes /= dims[d] > 0 ? dims[d] : 1;
+    }
+    *left = nodes;
+    return *open > 0 || nodes == 1 ? 0
+                                   : wio_fail(WAITIO_ERR_ARG, "%d processes are left over", nodes);
+}
+
 int WAITIO_MPI_Dims_create(int nodes, int n, int dims[])
 {
-    int sizes[MOST_DIMS], open = 0, rc = 0;
+    int sizes[MOST_DIMS], open, left, rc = open_dims(nodes, n, dims, &open, &left);
 
-    if (nodes < 1 || n < 0 || n > MOST_DIMS)
-        rc = wio_fail(WAITIO_ERR_ARG, "%d processes in %d dimensions", nodes, n);
-    for (int d = 0; rc == 0 && d < n; d++) {
-        open += dims[d] == 0;
-        if (dims[d] < 0 || (dims[d] > 0 && nodes % dims[d] != 0))
-            rc = wio_fail(WAITIO_ERR_ARG, "dimension %d of %d does not divide the processes", d,
-                          dims[d]);
-        else if (dims[d] > 0)
-            nodes /= dims[d];
-    }
-    if (rc == 0 && open == 0 && nodes != 1)
-        rc = wio_fail(WAITIO_ERR_ARG, "%d processes are left over", nodes);
     if (rc == 0 && open > 0) {
-        balance(nodes, open, sizes);
+        balance(left, open, sizes);
         for (int d = 0, k = 0; d < n; d++)
             dims[d] = dims[d] == 0 ? sizes[k++] : dims[d];
     }
