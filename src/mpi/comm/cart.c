@@ -263,7 +263,7 @@ static int open_dims(int nodes, int n, const int dims[], int *open, int *left)
 
 int WAITIO_MPI_Dims_create(int nodes, int n, int dims[])
 {
-    int sizes[MOST_DIMS], open, left, rc = open_dims(nodes, n, dims, &open, &left);
+    int sizes[MOST_DIMS], open = 0, left = 1, rc = open_dims(nodes, n, dims, &open, &left);
 
     if (rc == 0 && open > 0) {
         balance(left, open, sizes);
