@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file shm_rings.c  Who gets a private ring, when it is given back, and what happens when there is
+ * none to be had: everything arrives whatever the answer, and the counters tell it.
+ */
+#include "harness.h"
+
+static struct world *world_with(int n, int rings, double demote)
+{
+    conform_now = &conform_variants[1];
+    struct world *w = world_new(checked(WIO_TR_SHM), n);
+    for (int i = 0; i < n; i++) {
+        w->node[i].cfg.shm_rings = rings;
+        w->node[i].cfg.shm_demote = demote;
+        w->node[i].cfg.shm_promote = 4;
+        w->node[i].cfg.shm_ring = 65536;
+    }
+    return world_open(w);
+}
+
+static void talk(struct world *w, uint32_t from, uint32_t to, int messages)
+{
+    for (int i = 0; i < messages; i++)
+        node_send(&w->node[from], to, i % 10 == 0 ? 100000 : (uint32_t)i, 0, false);
+}
+
+/* ---- limits ---- */
+
+/* More talkers than rings: first come, first served; the others use the inbox. */
+static void test_more_talkers_than_rings(void **state)
+{
+    (void)state;
+    enum { TALKERS = 6, RINGS = 2 };
+    struct world *w = world_with(TALKERS + 1, RINGS, 0);
+    for (uint32_t first = 1; first <= RINGS; first++) {
+        talk(w, first, 0, 20);
+        UNTIL(w, all_arrived(w));
+        assert_int_equal(w->node[0].ctr.shm_rings, first);
+    }
+    uint64_t held = w->node[0].ctr.shm_bytes;
+    for (int round = 0; round < 20; round++) {
+        for (uint32_t i = 1; i <= TALKERS; i++)
+            talk(w, i, 0, 20);
+        UNTIL(w, all_arrived(w));
+        assert_int_equal(w->node[0].ctr.shm_rings, RINGS);
+    }
+    assert_int_equal(w->node[0].ctr.shm_bytes, held); /* rings are the writers' */
+    for (uint32_t i = 1; i <= TALKERS; i++) {
+        bool ring = w->node[i].ctr.shm_bytes > w->node[0].ctr.shm_bytes;
+        assert_int_equal(ring, i <= RINGS);
+    }
+    /* A place that is free again is given to who asks next. */
+    w->tr->close(w->node[1].peer[0].ep, WIO_BYE_FINALIZE);
+    UNTIL(w, w->node[0].peer[1].closed == 1 && w->node[1].peer[0].closed == 1);
+    assert_int_equal(w->node[0].ctr.shm_rings, RINGS - 1);
+    int64_t end = wio_os_now_ns() + 5 * SECOND; /* who was refused asks again after a pause */
+    while (w->node[0].ctr.shm_rings < RINGS && wio_os_now_ns() < end) {
+        talk(w, 3, 0, 20);
+        UNTIL(w, all_arrived(w));
+    }
+    assert_int_equal(w->node[0].ctr.shm_rings, RINGS);
+    world_free(w);
+}
+
+/* The writer's limit counts as well. */
+static void test_more_listeners_than_rings(void **state)
+{
+    (void)state;
+    struct world *w = world_with(6, 2, 0);
+    for (int round = 0; round < 10; round++) {
+        for (uint32_t i = 1; i < 6; i++)
+            talk(w, 0, i, 20);
+        UNTIL(w, all_arrived(w));
+    }
+    int rings = 0;
+    for (int i = 1; i < 6; i++)
+        rings += (int)w->node[i].ctr.shm_rings;
+    assert_int_equal(rings, 2);
+    world_free(w);
+}
+
+/* ---- back to the inbox ---- */
+
+static bool seen_rings(const struct world *w, bool seen[3])
+{
+    for (int i = 0; i < 3; i++)
+        seen[i] |= w->node[i].ctr.shm_rings == 1;
+    return seen[0] && seen[1] && seen[2];
+}
+
+static void test_idle_rings_are_given_back(void **state)
+{
+    (void)state;
+    struct world *w = world_with(3, 8, 0.02);
+    uint64_t inbox = 0;
+    for (int round = 0; round < 5; round++) {
+        for (uint32_t i = 0; i < 3; i++)
+            talk(w, i, (i + 1) % 3, 30);
+        UNTIL(w, all_arrived(w));
+        bool seen[3] = {false};
+        UNTIL(w, seen_rings(w, seen));
+        UNTIL(w,
+              w->node[0].ctr.shm_rings + w->node[1].ctr.shm_rings + w->node[2].ctr.shm_rings == 0);
+        UNTIL(w, w->node[0].ctr.shm_bytes < w->node[0].ctr.shm_max &&
+                     w->node[1].ctr.shm_bytes < w->node[1].ctr.shm_max &&
+                     w->node[2].ctr.shm_bytes < w->node[2].ctr.shm_max);
+        if (round == 0)
+            inbox = w->node[0].ctr.shm_bytes;
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(w->node[i].ctr.shm_bytes, inbox); /* the ring's memory is back */
+    }
+    world_free(w);
+}
+
+/* Talking goes on all the time while rings come and go. */
+static void test_messages_while_rings_come_and_go(void **state)
+{
+    (void)state;
+    struct world *w = world_with(3, 1, 0.0005);
+    int64_t end = wio_os_now_ns() + SECOND / 2;
+    while (wio_os_now_ns() < end) {
+        uint32_t from = rnd(w, 3);
+        talk(w, from, (from + 1 + rnd(w, 2)) % 3, (int)rnd(w, 12));
+        for (uint32_t i = rnd(w, 200); i > 0; i--)
+            world_drive(w);
+    }
+    UNTIL(w, all_arrived(w));
+    for (int i = 0; i < 3; i++)
+        assert_true(w->node[i].ctr.shm_rings <= 1);
+    world_free(w);
+}
+
+/* ---- none to be had ---- */
+
+enum lacking { WRITERS_MEMORY, READERS_MAPPING };
+static enum lacking lacking;
+static int refused, bad_node, driven;
+
+static int lack(enum wio_os_call call, int fd, size_t bytes)
+{
+    if (driven != bad_node || call != WIO_OS_MEM)
+        return 0;
+    bool memfd = fd < 0 && bytes > 50000, map = fd >= 0 && bytes > 50000;
+    if ((lacking == WRITERS_MEMORY && memfd) || (lacking == READERS_MAPPING && map)) {
+        refused++;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static void drive_each(struct world *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        driven = i;
+        node_drive(&w->node[i], WIO_PROGRESS_FULL);
+    }
+    driven = -1;
+}
+
+static void test_promotion_that_fails(void **state)
+{
+    (void)state;
+    for (int what = WRITERS_MEMORY; what <= READERS_MAPPING; what++) {
+        struct world *w = world_with(3, 8, 0);
+        node_send(&w->node[0], 1, 10, 0, false);
+        node_send(&w->node[2], 1, 10, 0, false);
+        UNTIL(w, all_arrived(w));
+        lacking = (enum lacking)what;
+        refused = 0;
+        bad_node = what == WRITERS_MEMORY ? 0 : 1;
+        wio_os_fault = lack;
+        int64_t end = wio_os_now_ns() + 10 * SECOND;
+        for (int i = 0; i < 200; i++) {
+            driven = 0;
+            talk(w, 0, 1, 3);
+            driven = 2;
+            talk(w, 2, 1, 1);
+            drive_each(w);
+        }
+        while (!all_arrived(w)) {
+            drive_each(w);
+            assert_true(wio_os_now_ns() < end);
+        }
+        if (refused == 0 || refused >= 20)
+            fail_msg("refused %d times (%d)", refused, what); /* asked again, but after a pause */
+        assert_int_equal(w->node[0].peer[1].closed, 0);
+        assert_int_equal(w->node[1].ctr.shm_rings, what == WRITERS_MEMORY ? 1 : 0);
+        /* Better times. */
+        wio_os_fault = NULL;
+        while (w->node[1].ctr.shm_rings < 2) {
+            talk(w, 0, 1, 3);
+            talk(w, 2, 1, 3);
+            UNTIL(w, all_arrived(w));
+            assert_true(wio_os_now_ns() < end);
+        }
+        world_free(w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CONFORM(test_more_talkers_than_rings),   CONFORM(test_more_listeners_than_rings),
+        CONFORM(test_idle_rings_are_given_back), CONFORM(test_messages_while_rings_come_and_go),
+        CONFORM(test_promotion_that_fails),
+    };
+    return cmocka_run_group_tests_name("shm_rings", tests, NULL, NULL);
+}
