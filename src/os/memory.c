@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,6 +43,13 @@ void wio_os_free(void *p)
     free(p);
 }
 
+/* Beyond the limit on files (ulimit -f) the system would end the process by a signal. */
+static bool within_limit(size_t bytes)
+{
+    struct rlimit r;
+    return getrlimit(RLIMIT_FSIZE, &r) < 0 || r.rlim_cur == RLIM_INFINITY || bytes <= r.rlim_cur;
+}
+
 /** Give the file its pages now: a hole would end the process later, when the memory runs out. */
 static int give_pages(int fd, size_t bytes, bool seal)
 {
@@ -63,6 +71,8 @@ int wio_os_memfd(const char *name, size_t bytes, bool seal)
         return refused;
     if (bytes == 0 || bytes > (size_t)INT64_MAX)
         return -EINVAL;
+    if (!within_limit(bytes))
+        return -EFBIG;
     int fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | (seal ? MFD_ALLOW_SEALING : 0));
     if (fd < 0)
         return -errno;

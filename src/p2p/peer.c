@@ -96,6 +96,25 @@ static void set_route(struct wio_universe *u, struct wio_peer *p, struct wio_ifa
     p->eager_max = a.eager_max;
 }
 
+/* A process of this host that has to be reached by a slower route: say why. */
+static void tell_detour(struct wio_universe *u, const struct wio_peer *p, const struct wio_iface *f)
+{
+    const struct wio_table *t = u->table;
+    const struct wio_tab_ep *e = &t->ep[p->rank];
+    char name[64], why[256];
+    if (t->host[e->host].identity != t->host[t->ep[t->me].host].identity)
+        return;
+    for (int i = WIO_TR_TCP; i < WIO_TR_COUNT; i++) {
+        struct wio_iface *o = u->iface[i];
+        if (o == NULL || o == f || (u->allowed & e->caps & (1u << i)) == 0 ||
+            u->attr[i].latency_s >= u->attr[f->tr->id].latency_s ||
+            o->tr->reachable(o, p->rank, why, sizeof why))
+            continue;
+        wio_info(&u->log, WIO_C_P2P, "%s is reached by %s instead of %s: %s",
+                 wio_peer_name(u, p->rank, name, sizeof name), f->tr->name, o->tr->name, why);
+    }
+}
+
 int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
 {
     if (p->ep != NULL || p->dead)
@@ -116,6 +135,7 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
     } while (rc != 0);
     wio_debug(&u->log, WIO_C_P2P, "link to %s by %s", wio_peer_name(u, p->rank, name, sizeof name),
               why);
+    tell_detour(u, p, f);
     u->touched = true;
     set_route(u, p, f);
     p->ep = ep;
