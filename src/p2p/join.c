@@ -55,6 +55,11 @@ static int open_transports(struct wio_universe *u, struct wio_boot_offer *offer)
             rc = tr->open(&p, &u->iface[t]);
         if (rc == 0)
             rc = tr->address(u->iface[t], offer);
+        if (rc != 0 && t == WIO_TR_SHM && (u->allowed & (1u << WIO_TR_TCP)) != 0) {
+            wio_info(&u->log, WIO_C_SHM, "no shared memory, TCP serves: %s", wio_last_detail());
+            u->allowed &= (uint16_t) ~(1u << t);
+            continue;
+        }
         if (rc != 0)
             return rc;
         if (u->attr[t].chunk == 0 || u->attr[t].chunk > WIO_PAYLOAD_MAX)

@@ -21,8 +21,6 @@
 #define YIELDS 200
 #define NAP_NS 20000
 
-_Thread_local char wio_lock_me __attribute__((tls_model("initial-exec")));
-
 void wio_lock_init(struct wio_lock *l)
 {
     pthread_mutex_init(&l->mutex, NULL);

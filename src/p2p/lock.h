@@ -47,11 +47,11 @@ struct wio_lock {
     struct wio_bias biases[WIO_BIASES + 1]; /* the first is nobody's */
 };
 
-/** Who am I? Any address that differs between threads. */
-extern _Thread_local char wio_lock_me __attribute__((tls_model("initial-exec")));
+/** Who am I? A call that reads one register; a thread-local variable of a library that is opened
+ * late (Python) is found by a slower one. */
 static inline uintptr_t wio_lock_self(void)
 {
-    return (uintptr_t)&wio_lock_me;
+    return (uintptr_t)pthread_self();
 }
 
 void wio_lock_init(struct wio_lock *l);

@@ -3,8 +3,16 @@
  * the operations table. */
 #include "transport/shm/shm.h"
 
+/* Beside TCP: sockets, sets and one descriptor per neighbour. */
+enum { DESCRIPTORS_MIN = 48 };
+
 static int shm_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
 {
+    int limit = wio_os_fd_limit();
+    if (limit > 0 && limit < DESCRIPTORS_MIN)
+        return wio_fail(WAITIO_ERR_LIMIT,
+                        "this process may open %d descriptors, shared memory wants %d", limit,
+                        DESCRIPTORS_MIN);
     attr->caps = WIO_CAP_EVENT_FD | WIO_CAP_SAME_HOST | WIO_CAP_MEMORY;
     attr->latency_s = 2e-7;
     attr->bandwidth = 2e10;
