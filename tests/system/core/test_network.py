@@ -241,3 +241,22 @@ def test_stopped_for_longer_than_the_limit(universe, net):
     a.was_ok(a.answer(30))
     assert b.was_ok(b.answer(30))[-1] == "-1"
     u.leave(a, b)
+
+
+@pytest.mark.parametrize("rings", [0, 64])
+def test_two_hosts_with_two_processes_each(universe, net, rings):
+    """Memory within each host, TCP between them, wildcards over both."""
+    u = universe(
+        WAITIO_MASTER_HOST="10.99.7.1",
+        WAITIO_COMM_TYPE="auto",
+        WAITIO_LOG="p2p:debug",
+        WAITIO_SHM_RINGS=rings,
+        WAITIO_SHM_PROMOTE=2,
+    )
+    cast = couple(u, net, "traffic", 9, 5, 500, 1 << 20, sides="abab")
+    u.all_end(cast, 90)
+    assert sum(int(p.lines[-1].split()[2]) for p in cast) == 5 * 500
+    for p in cast:
+        story = p.err()
+        assert "same host, same user" in story, p.story()  # the one beside it
+        assert "10.99.7." in story, p.story()  # those on the other host
