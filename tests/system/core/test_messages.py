@@ -108,6 +108,12 @@ def test_unexpected_memory_is_bounded(universe, blocks, size):
     universe(WAITIO_UNEXPECTED_MAX=MIB).go(blocks, "flood", "credit", size)
 
 
+def test_a_hundred_shouting_senders(universe):
+    """Guard: as above; the share of each of so many may shrink to the floor, never the sum grow."""
+    universe(WAITIO_UNEXPECTED_MAX=MIB).go([1, 100], "flood", "credit", 3000, timeout=150)
+
+
+
 @pytest.mark.only_socket
 @pytest.mark.parametrize("progress", ["service", "poll"])
 @pytest.mark.parametrize("cap", [1, 3])

@@ -113,7 +113,7 @@ static void pool(void)
 static void credit(size_t bytes)
 {
     int n = 400, flag;
-    uint64_t most = (1u << 20) + 65536u * (unsigned)size;
+    uint64_t most = (1u << 20) + 4096u * (unsigned)size; /* the floor of credit, and slack */
     barrier(g, 1 << 20);
     if (me != 0) {
         send_many(n, bytes);
