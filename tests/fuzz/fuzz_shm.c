@@ -408,52 +408,45 @@ static void take_ring(struct world *w)
         (void)raw_cell(&w->raw, shm_info(SHM_SWITCH, SHM_INLINE, 0), nothing, NULL, 0);
 }
 
+static void spoil_theirs(struct world *w)
+{
+    spoil_inbox(w, &w->raw.theirs, true);
+}
+
+static void spoil_mine(struct world *w)
+{
+    spoil_inbox(w, &w->raw.mine, false);
+}
+
+static void victim_sends(struct world *w)
+{
+    node_send(w, 1, 0, number(w) % 70000, pick(w, 2));
+}
+
+static void bystander_sends(struct world *w)
+{
+    node_send(w, 2, 1, number(w) % 70000, pick(w, 2));
+}
+
+static void victim_sleeps(struct world *w)
+{
+    (void)tr->arm(w->node[1].iface, pick(w, 2) ? WIO_PROGRESS_FULL : WIO_PROGRESS_SERVICE);
+}
+
+static void everybody(struct world *w)
+{
+    drive(w);
+}
+
+static void (*const steps[])(struct world *w) = {
+    say,   say_bytes, cell,       cell,       spoil_theirs, spoil_mine,      take_ring,
+    slot,  slot,      spoil_ring, spoil_ring, victim_sends, bystander_sends, victim_sleeps,
+    punch, everybody,
+};
+
 static void step(struct world *w)
 {
-    switch (pick(w, 16)) {
-    case 0:
-        say(w);
-        break;
-    case 1:
-        say_bytes(w);
-        break;
-    case 2:
-    case 3:
-        cell(w);
-        break;
-    case 4:
-        spoil_inbox(w, &w->raw.theirs, true);
-        break;
-    case 5:
-        spoil_inbox(w, &w->raw.mine, false);
-        break;
-    case 6:
-        take_ring(w);
-        break;
-    case 7:
-    case 8:
-        slot(w);
-        break;
-    case 9:
-    case 10:
-        spoil_ring(w);
-        break;
-    case 11:
-        node_send(w, 1, 0, number(w) % 70000, pick(w, 2));
-        break;
-    case 12:
-        node_send(w, 2, 1, number(w) % 70000, pick(w, 2));
-        break;
-    case 13:
-        (void)tr->arm(w->node[1].iface, pick(w, 2) ? WIO_PROGRESS_FULL : WIO_PROGRESS_SERVICE);
-        break;
-    case 14:
-        punch(w);
-        break;
-    default:
-        drive(w);
-        break;
-    }
+    steps[pick(w, WIO_ARRAY_LEN(steps))](w);
 }
 
 /* ---- the end ---- */
