@@ -13,6 +13,7 @@ import pytest
 
 KILLED_S = 2.0
 BIG = 64 << 20
+STREAM = 128 << 20  # long enough to die in the middle of
 
 
 def total(cast):
@@ -222,10 +223,10 @@ def told_soon(s, died, timeout=5):
 @pytest.mark.sanitize
 def test_killed_writer(trio):
     u, s, v, b = trio
-    s.ok(f"irecv 1 0 1 {BIG * 8} 1")
+    s.ok(f"irecv 1 0 1 {STREAM} 1")
     s.begin("wait 1 0")
-    v.ok(f"isend 1 0 0 {BIG * 8} 1 0")
-    v.ok(f"suicide tx_bytes {BIG}")
+    v.ok(f"isend 1 0 0 {STREAM} 1 0")
+    v.ok(f"suicide tx_bytes {4 << 20}")
     v.begin("wait 1 0")
     told_soon(s, v.dies())
     quiet_afterwards(u, s, b)
@@ -234,10 +235,10 @@ def test_killed_writer(trio):
 @pytest.mark.sanitize
 def test_killed_reader(trio):
     u, s, v, b = trio
-    v.ok(f"irecv 1 0 0 {BIG * 8} 1")
-    v.ok(f"suicide rx_bytes {BIG}")
+    v.ok(f"irecv 1 0 0 {STREAM} 1")
+    v.ok(f"suicide rx_bytes {4 << 20}")
     v.begin("wait 1 0")
-    s.ok(f"isend 1 0 1 {BIG * 8} 1 0")
+    s.ok(f"isend 1 0 1 {STREAM} 1 0")
     s.begin("wait 1 0")
     told_soon(s, v.dies())
     quiet_afterwards(u, s, b)
