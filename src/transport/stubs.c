@@ -24,6 +24,14 @@ enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer)
     return WIO_AT_HOST;
 }
 
+int wio_tr_no_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
+{
+    (void)remote;
+    (void)buf;
+    return wio_fail(WAITIO_ERR_UNSUPPORTED, "transport %s cannot fetch %zu bytes from its peer",
+                    ep->iface->tr->name, bytes);
+}
+
 void wio_tr_no_flush(struct wio_iface *iface)
 {
     (void)iface;

@@ -205,6 +205,9 @@ struct wio_transport {
      * one), on a CLOSED one BUSY or the error that closed it
      */
     int (*send)(struct wio_ep *ep, struct wio_tx *tx);
+    /** Copy @p bytes from the peer's memory at @p remote straight into buf, without its help (RDMA,
+     * process_vm_readv). No transport has it yet; p2p asks none. @return 0, UNSUPPORTED */
+    int (*fetch)(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes);
     /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks
      * queued). */
     size_t (*queued)(const struct wio_ep *ep);
@@ -271,7 +274,8 @@ const char *wio_distance_name(enum wio_distance d);
 
 /* Named stubs for slots that a transport does not support. */
 bool wio_tr_host_only(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr);
-enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer); /* WIO_AT_HOST */
+enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer);       /* WIO_AT_HOST */
+int wio_tr_no_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes); /* UNSUPPORTED */
 void wio_tr_no_flush(struct wio_iface *iface);
 void wio_tr_no_watch(struct wio_ep *ep, bool on);
 int wio_tr_no_event_fd(struct wio_iface *iface, enum wio_progress_how how); /* -1 */

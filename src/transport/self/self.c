@@ -373,6 +373,7 @@ const struct wio_transport wio_transport_self = {
     .reachable = self_reachable,
     .connect = self_connect,
     .send = self_send,
+    .fetch = wio_tr_no_fetch,
     .queued = self_queued,
     .flush = wio_tr_no_flush,
     .watch = self_watch,

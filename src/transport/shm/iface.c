@@ -285,6 +285,8 @@ const struct wio_transport wio_transport_shm = {
     .reachable = shm_reachable,
     .connect = shm_connect,
     .send = wio_shm_send,
+    .fetch =
+        wio_tr_no_fetch, /* process_vm_readv: measured, sometimes better: docs/performance.md */
     .queued = wio_shm_queued,
     .flush = shm_flush,
     .watch = shm_watch,

@@ -269,7 +269,7 @@ static enum wio_distance check_distance(struct wio_iface *iface, uint32_t peer)
 /* ---- one table per transport: open() and query() have nothing to find the inner one by ---- */
 
 #define SLOTS                                                                                      \
-    .start = check_start, .connect = check_connect, .send = check_send,                            \
+    .start = check_start, .connect = check_connect, .send = check_send, .fetch = wio_tr_no_fetch,  \
     .progress = check_progress, .progress_ep = check_progress_ep, .close = check_close,            \
     .free_ep = check_free_ep, .close_iface = check_close_iface, .address = check_address,          \
     .reachable = check_reachable, .queued = check_queued, .flush = check_flush,                    \
