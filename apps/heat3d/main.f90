@@ -9,6 +9,7 @@ program heat3d
     use heat3d_comm
     use heat3d_domain, only: domain_make, domain_t
     use heat3d_mesh, only: mesh_box, mesh_t
+    use heat3d_mesh_file, only: mesh_load
     use heat3d_partition, only: partition_rcb
     use heat3d_report, only: report_answer, report_mesh, report_times
     use heat3d_settings, only: settings_numbers, settings_read, settings_t
@@ -45,7 +46,11 @@ contains
         integer, allocatable :: owner(:)
         character(80) :: problem
 
-        call mesh_box(s%cells, mesh)
+        if (len(s%mesh) > 0) then
+            call mesh_load(s%mesh, mesh)
+        else
+            call mesh_box(s%cells, mesh)
+        end if
         problem = ''
         if (size(mesh%x, 2) < comm_size) write (problem, '(i0,a,i0,a)') comm_size, &
             ' processes for ', size(mesh%x, 2), ' nodes: start fewer, or take a finer mesh'

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """heat3d, heat conduction by finite elements: the answer against closed forms, one block against
-several, WaitIO against plain MPI, wrong input."""
+several, WaitIO against plain MPI, meshes from files, wrong input."""
 
+import itertools
 import math
+import random
 import re
 import shutil
 import subprocess
@@ -141,3 +143,132 @@ def test_blocks_with_different_settings_are_told(waitio, heat3d):
     status, _, err = waitio("run", heat3d.program, "nx=4", ":", heat3d.program, "nx=5")
     assert status == 2
     assert b"different settings" in err
+
+
+# An uneven box as files have it: 3 x 4 x 5 hexahedra, inner nodes moved, nodes in no order, one
+# node and one surface that belong to no hexahedron.
+CELLS = (3, 4, 5)
+
+
+def bent_mesh():
+    """(points, hexahedra, quadrilaterals), counting points from 0."""
+    chance = random.Random(4)
+    grid = list(itertools.product(*(range(n + 1) for n in CELLS)))
+    chance.shuffle(grid)
+    place = {at: i for i, at in enumerate(grid)}
+    points = [[i / n for i, n in zip(at, CELLS)] for at in grid]
+    for at, point in zip(grid, points):
+        if all(0 < i < n for i, n in zip(at, CELLS)):
+            point[:] = [x + chance.uniform(-0.05, 0.05) for x in point]
+    square = [(0, 0), (1, 0), (1, 1), (0, 1)]
+    corners = [(a, b, c) for c in (0, 1) for a, b in square]
+    cubes = [
+        [place[i + a, j + b, k + c] for a, b, c in corners]
+        for i, j, k in itertools.product(*(range(n) for n in CELLS))
+    ]
+    return [*points, [9.0, 9.0, 9.0]], cubes, [[place[a, b, 0] for a, b in square]]
+
+
+def gmsh(points, cubes, flats):
+    # Numbers with gaps, as an edited mesh has them.
+    name = [3 * i + 7 for i in range(len(points))]
+    text = ["$MeshFormat", "2.2 0 8", "$EndMeshFormat", "$Comments", "a box", "$EndComments"]
+    text += ["$Nodes", len(points)]
+    text += [" ".join(map(str, [name[i], *p])) for i, p in enumerate(points)]
+    text += ["$EndNodes", "$Elements", len(cubes) + len(flats) + 1, "1 15 2 0 1 7"]
+    rows = [(3, c) for c in flats] + [(5, c) for c in cubes]
+    for i, (kind, nodes) in enumerate(rows, 2):
+        text.append(" ".join(map(str, [i, kind, 2, 1, 1, *(name[n] for n in nodes)])))
+    return "\n".join(map(str, [*text, "$EndElements", ""]))
+
+
+def vtk(points, cubes, flats):
+    cells = flats + cubes
+    text = ["# vtk DataFile Version 3.0", "a box", "ASCII", "DATASET UNSTRUCTURED_GRID"]
+    text += [f"POINTS {len(points)} double"] + [" ".join(map(str, p)) for p in points]
+    text += ["", f"CELLS {len(cells)} {sum(len(c) + 1 for c in cells)}"]
+    text += [" ".join(map(str, [len(c), *c])) for c in cells]
+    text += [f"CELL_TYPES {len(cells)}", " ".join(["9"] * len(flats) + ["12"] * len(cubes))]
+    return "\r\n".join(text)  # and no end of the last line
+
+
+FORMATS = {"gmsh": gmsh, "vtk": vtk}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_mesh_file(heat3d, form):
+    (heat3d.cwd / "box.txt").write_text(FORMATS[form](*bent_mesh()))
+    for shape in ([("", 1)], *SHAPES.values()):
+        found = answer(heat3d(shape, "mesh=box.txt", "solution=linear", "tol=1e-13"))
+        assert (found["elements"], found["nodes"]) == (3 * 4 * 5, 4 * 5 * 6)
+        assert found["iterations"] > 5
+        assert found["error"] < 1e-11
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_mesh_file_with_plain_mpi(heat3d, plain, mpi):
+    path = heat3d.cwd / "box.txt"
+    path.write_text(gmsh(*bent_mesh()))
+    one = answer(plain(mpi, 2, f"mesh={path}"))
+    assert 1e-3 < one["error"] < 5e-2
+    same(one, answer(heat3d([("", 3)], "mesh=box.txt")))
+
+
+def test_only_rank_0_needs_the_mesh_file(waitio, heat3d):
+    (heat3d.cwd / "here").mkdir()
+    (heat3d.cwd / "here" / "box.txt").write_text(vtk(*bent_mesh()))
+    words = (heat3d.program, "mesh=box.txt", "check=0.05")
+    status, _, err = waitio("run", "--wdir", "here", *words, ":", *words)
+    assert status == 0, err.decode()
+
+
+BAD_FILES = [
+    ("vtk", None, None, "cannot be read"),
+    ("vtk", "# vtk Data", "# Data", "line 1: neither a mesh of Gmsh"),
+    ("vtk", "Version 3", "Version 5", "version 4.2 or older"),
+    ("vtk", "ASCII", "BINARY", "line 3: 'BINARY' for ASCII"),
+    ("vtk", "UNSTRUCTURED", "STRUCTURED", "line 4: 'DATASET STRUCTURED_GRID' is not"),
+    ("vtk", "9.0 9.0 9.0", "9.0 9.0 x", "line 126: coordinate 'x' is not a number"),
+    ("vtk", "4 ", "4 121 ", "point of a cell '121' is not a whole number from 0 to 120"),
+    ("vtk", "9 12 12", "9 10 12", "a cell that is not a hexahedron with 8 points"),
+    ("vtk", "CELLS", "CELL_DATA", "no POINTS, CELLS and CELL_TYPES"),
+    ("vtk", " 12", " 9", "there is no hexahedron in it"),
+    ("vtk", "12 12\r\n", "", "type of a cell '' is not"),
+    ("gmsh", "2.2 0 8", "4.1 0 8", "line 2: format 4.1 of Gmsh: save the mesh in format 2"),
+    ("gmsh", "2.2 0 8", "2.2 1 8", "line 2: the file is binary"),
+    ("gmsh", "\n10 ", "\n7 ", "two nodes have the same number"),
+    ("gmsh", "2 3 2 1 1", "2 4 2 1 1", "line 134: an element that is not a hexahedron"),
+    ("gmsh", "\n3 5 2 1 1 ", "\n3 5 2 1 1 8 ", "a node that is not in $Nodes"),
+    ("gmsh", "$Nodes", "$Knots", "$Elements before $Nodes"),
+    ("gmsh", "$Elements", "$Things", "the file ends without $Nodes and $Elements"),
+    ("gmsh", "\n62\n1 15", "\n63\n1 15", "number of an element '$EndElements' is not"),
+]
+
+
+@pytest.mark.parametrize("form, old, new, text", BAD_FILES, ids=[b[3][:40] for b in BAD_FILES])
+def test_bad_mesh_file_is_told(heat3d, form, old, new, text):
+    if old:
+        good = FORMATS[form](*bent_mesh())
+        if old == "12 12\r\n":
+            bad = good[: -len("12 12")]
+        elif old == " 12":
+            head, mark, tail = good.partition("CELL_TYPES")
+            bad = head + mark + tail.replace(" 12", " 9")
+        elif old == "4 ":
+            bad = good.replace("\r\n4 ", "\r\n" + new, 1)
+        else:
+            assert old in good
+            bad = good.replace(old, new, 1)
+        (heat3d.cwd / "box.txt").write_text(bad)
+    status, _, err = heat3d([("", 2)], "mesh=box.txt")
+    assert status == 2
+    assert text in err
+
+
+def test_element_inside_out_is_told(heat3d):
+    points, cubes, flats = bent_mesh()
+    cubes[7] = cubes[7][4:] + cubes[7][:4]
+    (heat3d.cwd / "box.txt").write_text(vtk(points, cubes, flats))
+    status, _, err = heat3d([("", 2)], "mesh=box.txt")
+    assert status == 2
+    assert "element 8 is flat or turned inside out" in err
