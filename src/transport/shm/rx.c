@@ -16,8 +16,10 @@ struct header {
     uint8_t msg[WIO_MSG_BYTES];
 };
 
-static void read_header(struct header *h, uint32_t info, const uint8_t *msg)
+/* Loaded exactly once: what is checked must be what is used. */
+static void read_header(struct header *h, const volatile uint32_t *word, const uint8_t *msg)
 {
+    uint32_t info = *word;
     h->kind = shm_kind(info);
     h->where = shm_where(info);
     h->len = shm_len(info);
@@ -213,7 +215,7 @@ static enum took leave_ring(struct shm_link *l)
 static enum took one_slot(struct shm_link *l, const struct shm_slot *s)
 {
     struct header h;
-    read_header(&h, s->info, s->msg);
+    read_header(&h, &s->info, s->msg);
     bool whole = h.where == SHM_INLINE || h.where == SHM_MID;
     if (WIO_LIKELY(h.kind == SHM_PASSING && whole))
         return whole_slot(l, &h, s->data);
@@ -330,7 +332,7 @@ static enum took enter_ring(struct shm_link *l)
 static enum took one_cell(struct shm_link *l, const struct shm_cell *c, uint32_t room)
 {
     struct header h;
-    read_header(&h, c->info, c->msg);
+    read_header(&h, &c->info, c->msg);
     if (h.kind == SHM_MESSAGE && h.where == SHM_STREAM)
         return streamed_cell(l, &h, c->data, room);
     if (h.where != SHM_INLINE || h.len > room)
