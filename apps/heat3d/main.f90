@@ -27,6 +27,7 @@ program heat3d
     call make_matrix()
     call solve()
     call judge()
+    deallocate (u)
     call comm_stop()
 
 contains
