@@ -17,7 +17,9 @@
 #define PLAIN 0
 #endif
 
+#ifndef STREAK      /* tests/model has a shorter one */
 #define STREAK 2000 /* calls of one thread alone before it gets the bias (back) */
+#endif
 #define YIELDS 200
 #define NAP_NS 20000
 

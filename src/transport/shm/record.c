@@ -158,7 +158,6 @@ void wio_shm_setup(struct shm_link *l)
 /* @return false: the link is over */
 static bool map_inbox(struct shm_link *l, const struct shm_rec *r, int fd)
 {
-    struct shm_iface *f = shm_of(l);
     struct shm_inbox_geo g = {r->a, r->b};
     const char *why = "its inbox has an impossible shape";
     void *map = NULL;
@@ -171,7 +170,7 @@ static bool map_inbox(struct shm_link *l, const struct shm_rec *r, int fd)
     }
     wio_shm_inbox_place(&l->peer, &g, map);
     l->owner_out = r->c;
-    l->fence = r->e != 0 || !f->membarrier;
+    shm_choose_fences(l, r->e == 0);
     return true;
 }
 

@@ -133,7 +133,8 @@ static void wake_writer(struct shm_link *l)
         if (tail - r->bulk_told > r->ring.geo.bulk / 2)
             return; /* we come here again */
     }
-    atomic_store_explicit(&r->ring.ctl->want, 0, memory_order_relaxed);
+    /* Not a store, which could reach memory late and undo the next wish. */
+    (void)atomic_exchange_explicit(&r->ring.ctl->want, 0, memory_order_relaxed);
     if (l->peer.head != NULL)
         wio_shm_bell(l);
 }
@@ -405,13 +406,14 @@ static enum took head_cell(struct shm_iface *f, struct shm_cell *c, uint64_t wor
 
 static void wake_senders(struct shm_iface *f)
 {
-    if (f->membarrier)
-        atomic_signal_fence(memory_order_seq_cst);
-    else
+    if (f->fences) /* a sleeper without membarrier may be among them */
         atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&f->inbox.head->wanted, memory_order_relaxed) == 0)
         return;
-    atomic_store_explicit(&f->inbox.head->wanted, 0, memory_order_seq_cst);
+    /* Takes back what it has read, never a wish that came in between. */
+    (void)atomic_exchange_explicit(&f->inbox.head->wanted, 0, memory_order_acquire);
     struct wio_list *both[] = {&f->ready, &f->closing};
     for (int i = 0; i < 2; i++)
         WIO_LIST_FOR(it, both[i])

@@ -151,6 +151,7 @@ struct shm_iface {
     bool watching;        /* the listener is in the event sets */
     bool paused;
     bool membarrier; /* works: peers need no fences for us */
+    bool fences;     /* some peer's does not: what we tell all senders needs our own */
     bool asleep, asleep_svc;
     bool in_connect; /* connect() is running: bad news about the peer waits for progress() */
     bool stop;
@@ -289,6 +290,13 @@ void wio_shm_dispatch(struct shm_iface *f);
 /** A full barrier on every processor that runs one of our peers. */
 void wio_shm_heavy_fence(const struct shm_iface *f);
 
+/** Who makes the barriers of a link: the sleeper by membarrier(2), or both themselves. */
+static inline void shm_choose_fences(struct shm_link *l, bool peer_has_membarrier)
+{
+    struct shm_iface *f = shm_of(l);
+    l->fence = !peer_has_membarrier || !f->membarrier;
+    f->fences |= l->fence;
+}
 /** Between our store and our look at what a sleeper wrote. */
 static inline void shm_light_fence(const struct shm_link *l)
 {

@@ -321,8 +321,8 @@ void wio_shm_tx_want(struct shm_link *l)
     if (l->out_ring)
         atomic_store_explicit(&l->w->ring.ctl->want, streams ? SHM_WANT_HALF : SHM_WANT_ANY,
                               memory_order_relaxed);
-    else
-        atomic_store_explicit(&l->peer.head->wanted, 1, memory_order_relaxed);
+    else /* not a store: whoever takes it back sees all who have wanted, and that they sleep */
+        (void)atomic_exchange_explicit(&l->peer.head->wanted, 1, memory_order_release);
 }
 
 static bool inbox_blocked(const struct shm_link *l, bool header, uint32_t bytes)
