@@ -113,7 +113,6 @@ def test_a_hundred_shouting_senders(universe):
     universe(WAITIO_UNEXPECTED_MAX=MIB).go([1, 100], "flood", "credit", 3000, timeout=150)
 
 
-
 @pytest.mark.only_socket
 @pytest.mark.parametrize("progress", ["service", "poll"])
 @pytest.mark.parametrize("cap", [1, 3])
