@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 TESTS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test bench docs install lint format check-asan check-tsan fuzz-smoke coverage clean
+.PHONY: all help setup demo test bench docs install lint format interop check-asan check-tsan fuzz-smoke coverage clean
 
 all: ## build the library and programs into build/release
 	@scripts/setup.sh build
@@ -50,6 +50,12 @@ lint: ## formatting, size limits, layering, generated files
 format: ## reformat the C sources
 	@scripts/setup.sh lint
 	@scripts/lint.sh --fix
+
+interop: ## universes with emulated big-endian and ARM machines; cross builds
+	@scripts/setup.sh test interop
+	@scripts/build.sh $(PRESET) $(JOBS)
+	@WAITIO_TEST_INTEROP=1 WAITIO_BUILD_DIR=$(abspath $(BUILD)) WT_TEST_LIMIT=600 \
+	  .venv/bin/python -m pytest tests/interop -q -ra $(TESTS)
 
 check-asan: ## C tests under the address and undefined-behaviour sanitizers
 	@scripts/setup.sh test

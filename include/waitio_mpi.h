@@ -395,8 +395,8 @@ int WAITIO_MPI_Address(const void *at, WAITIO_MPI_Aint *address);
 int WAITIO_MPI_Get_count(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int *count);
 /** Basic elements received, also of a last element of @p type that is not complete. */
 int WAITIO_MPI_Get_elements(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int *count);
-/** Append elements to a buffer of @p room bytes at *position, which moves on. @p comm is not read.
- */
+/** Append elements to a buffer of @p room bytes at *position, which moves on. @p comm tells whether
+ * numbers need the common form of unlike machines: it is the one that the buffer is sent in. */
 int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *out, int room,
                     int *position, WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Unpack(const void *in, int room, int *position, void *out, int count,

@@ -3,7 +3,7 @@
 # Makes a machine able to build, test, document and lint WaitIO. Installs only what is missing, asks
 # nothing, is silent and quick when all is there, and then touches no network.
 #
-#   scripts/setup.sh build|test|docs|lint ...
+#   scripts/setup.sh build|test|docs|lint|interop ...
 #
 # As root (or with password-less sudo) on Debian and Ubuntu it installs packages. Elsewhere it names
 # what is missing and the command that installs it, and exits with status 1. Python tools go into
@@ -81,6 +81,16 @@ check_test() {
     need iproute2 "ip (network namespaces)" have ip
     need binutils "nm" have nm
     need python3-venv "Python's venv module" have_venv_module
+}
+
+check_interop() {
+    need ninja-build Ninja have ninja
+    for arch in s390x aarch64; do
+        need "gcc-$arch-linux-gnu" "a cross compiler for $arch" have "$arch-linux-gnu-gcc"
+        need qemu-user "qemu's user mode for $arch" have "qemu-$arch"
+    done
+    need libc6-dev-s390x-cross "a C library for s390x" test -e /usr/s390x-linux-gnu/include/stdlib.h
+    need libc6-dev-arm64-cross "a C library for aarch64" test -e /usr/aarch64-linux-gnu/include/stdlib.h
 }
 
 check_docs() {
@@ -165,9 +175,9 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for part; do
     case $part in
-    build | demo | test | docs | lint) check_"$part" ;;
+    build | demo | test | docs | lint | interop) check_"$part" ;;
     *)
-        echo "setup: unknown part '$part'; parts are build, demo, test, docs, lint" >&2
+        echo "setup: unknown part '$part'; parts are build, demo, test, docs, lint, interop" >&2
         exit 2
         ;;
     esac

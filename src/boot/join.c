@@ -101,12 +101,14 @@ static int find_master(struct wio_joiner *j)
 /* ---- who leads this host ---- */
 
 /* Everybody of one user, job and rendezvous on this host and network namespace computes the same
- * name. */
+ * name, unless it writes numbers the other way round (emulated): followers map the leader's image
+ * of the table, which is in native order. */
 static socklen_t leader_name(const struct wio_joiner *j, struct sockaddr_un *un)
 {
     uint64_t h = wio_hash_bytes((uint64_t)wio_os_uid(), j->p->me->job_id, strlen(j->p->me->job_id));
     h = wio_hash_bytes(wio_hash64(h, j->port), j->master, strlen(j->master));
     h = wio_hash64(h, j->host.identity);
+    h = wio_hash64(h, wio_number_formats() & WIO_EP_BIG_ENDIAN);
     memset(un, 0, sizeof *un);
     un->sun_family = AF_UNIX;
     int n = snprintf(un->sun_path + 1, sizeof un->sun_path - 1, "waitio-join-%016llx",

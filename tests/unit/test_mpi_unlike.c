@@ -79,6 +79,24 @@ static void collectives_fold_what_they_turn(void **state)
     assert_memory_equal(sum, out, sizeof out);
 }
 
+static void packing_by_hand_has_the_common_form(void **state)
+{
+    uint32_t raw[3], in[3] = {0};
+    long double x = 1;
+    int at = 0;
+    (void)state;
+    WAITIO_MPI_Pack(out, 3, WAITIO_MPI_UINT32_T, raw, sizeof raw, &at, comm);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(raw[i], __builtin_bswap32(out[i]));
+    at = 0;
+    WAITIO_MPI_Unpack(raw, sizeof raw, &at, in, 3, WAITIO_MPI_UINT32_T, comm);
+    assert_memory_equal(in, out, sizeof out);
+    assert_int_equal(raw[0], __builtin_bswap32(out[0])); /* what is read stays as it is */
+    at = 0;
+    assert_int_equal(WAITIO_MPI_Pack(&x, 1, WAITIO_MPI_LONG_DOUBLE, raw, sizeof raw, &at, comm),
+                     WAITIO_ERR_UNSUPPORTED);
+}
+
 static void long_double_is_refused_by_name(void **state)
 {
     long double x = 1, y;
@@ -101,6 +119,7 @@ int main(void)
         cmocka_unit_test(the_wire_has_the_common_form),
         cmocka_unit_test(every_receive_turns_back),
         cmocka_unit_test(collectives_fold_what_they_turn),
+        cmocka_unit_test(packing_by_hand_has_the_common_form),
         cmocka_unit_test(long_double_is_refused_by_name),
     };
     return cmocka_run_group_tests(tests, join, leave);

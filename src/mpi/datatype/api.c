@@ -2,8 +2,10 @@
 /* Public calls about datatypes. */
 #include <limits.h>
 
+#include "mpi/comm.h"
 #include "mpi/datatype/derive.h"
 #include "mpi/mpi.h"
+#include "os/os.h"
 
 /* End of a constructor: the new type gets its number. */
 static int named(const char *call, int rc, struct wio_mpi_type *t, WAITIO_MPI_Datatype *out)
@@ -283,14 +285,19 @@ int WAITIO_MPI_Get_elements(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype
 
 /* ---- packing by hand ---- */
 
-/* What both directions check: the packed bytes lie in the buffer from @p at on. */
-static int part(int count, WAITIO_MPI_Datatype type, int room, const int *at,
-                const struct wio_mpi_type **t, size_t *n)
+/* What both directions check: the packed bytes lie in the buffer from @p at on. *turn: their
+ * numbers are in the common form of unlike machines, which is not ours. */
+static int part(int count, WAITIO_MPI_Datatype type, int room, const int *at, WAITIO_MPI_Comm comm,
+                const struct wio_mpi_type **t, size_t *n, bool *turn)
 {
+    struct wio_comm *unlike = NULL;
     int rc = wio_type_use(count, type, t);
 
+    if (rc == 0)
+        rc = wio_comm_formats(comm, *t, &unlike);
     if (rc != 0)
         return rc;
+    *turn = unlike != NULL;
     *n = (size_t)count * (*t)->size;
     if (at == NULL || *at < 0 || room < *at || *n > (size_t)(room - *at))
         return wio_fail(WAITIO_ERR_TRUNCATE, "%zu bytes at position %d of a buffer of %d bytes", *n,
@@ -303,11 +310,13 @@ int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *o
 {
     const struct wio_mpi_type *t;
     size_t n;
-    int rc = part(count, type, room, position, &t, &n);
+    bool turn;
+    int rc = part(count, type, room, position, comm, &t, &n, &turn);
 
-    (void)comm;
     if (rc == 0) {
         wio_type_pack(t, in, 0, n, (char *)out + *position);
+        if (turn)
+            wio_type_swap(t, n, (char *)out + *position);
         *position += (int)n;
     }
     return wio_mpi_result("WAITIO_MPI_Pack", rc);
@@ -318,13 +327,25 @@ int WAITIO_MPI_Unpack(const void *in, int room, int *position, void *out, int co
 {
     const struct wio_mpi_type *t;
     size_t n;
-    int rc = part(count, type, room, position, &t, &n);
+    bool turn;
+    void *copy = NULL;
+    int rc = part(count, type, room, position, comm, &t, &n, &turn);
 
-    (void)comm;
+    if (rc == 0 && turn && n > 0) {
+        copy = wio_os_alloc(n);
+        rc = copy != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "no memory to turn %zu bytes", n);
+    }
     if (rc == 0) {
-        wio_type_unpack(t, out, 0, n, (const char *)in + *position);
+        const void *from = (const char *)in + *position;
+        if (copy != NULL) {
+            memcpy(copy, from, n);
+            wio_type_swap(t, n, copy);
+            from = copy;
+        }
+        wio_type_unpack(t, out, 0, n, from);
         *position += (int)n;
     }
+    wio_os_free(copy);
     return wio_mpi_result("WAITIO_MPI_Unpack", rc);
 }
 

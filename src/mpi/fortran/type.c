@@ -180,15 +180,15 @@ WIO_FORTRAN(waitio_mpi_address_, (const void *at, fint *address, fint *ierr))
 WIO_FORTRAN(waitio_mpi_pack_, (const void *in, const fint *count, const fint *type, void *out,
                                const fint *room, fint *position, const void *comm, fint *ierr))
 {
-    (void)comm;
-    DO("PACK", WAITIO_MPI_Pack(BUF(in), *count, *type, out, *room, position, NULL));
+    WIO_WITH_COMM("WAITIO_MPI_PACK",
+                  WAITIO_MPI_Pack(BUF(in), *count, *type, out, *room, position, c));
 }
 
 WIO_FORTRAN(waitio_mpi_unpack_, (const void *in, const fint *room, fint *position, void *out,
                                  const fint *count, const fint *type, const void *comm, fint *ierr))
 {
-    (void)comm;
-    DO("UNPACK", WAITIO_MPI_Unpack(in, *room, position, BUF(out), *count, *type, NULL));
+    WIO_WITH_COMM("WAITIO_MPI_UNPACK",
+                  WAITIO_MPI_Unpack(in, *room, position, BUF(out), *count, *type, c));
 }
 
 WIO_FORTRAN(waitio_mpi_pack_size_,

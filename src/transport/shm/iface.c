@@ -123,8 +123,10 @@ static bool shm_reachable(struct wio_iface *iface, uint32_t peer, char *why, siz
         text = "it does not offer shared memory";
     else if (t->host[t->ep[peer].host].identity != t->host[t->ep[t->me].host].identity)
         text = "another host (or network namespace)";
+    else if (((t->ep[peer].caps ^ t->ep[t->me].caps) & WIO_EP_BIG_ENDIAN) != 0)
+        text = "the other byte order";
     else if ((uint32_t)(t->ep[peer].token >> 32) != f->realm)
-        text = "another user, user namespace, byte order or release";
+        text = "another user, user namespace or release";
     else if (wio_shm_barred(f, peer) != NULL)
         text = wio_shm_barred(f, peer)->why;
     else

@@ -7,6 +7,7 @@
 #ifndef SYSTEM_COMMON_H
 #define SYSTEM_COMMON_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,13 +64,14 @@ static inline uint64_t below(uint64_t *state, uint64_t n)
 {
     return n == 0 ? 0 : next_random(state) % n;
 }
-/** Fill so that every byte depends on the seed and its place. */
+/** Fill so that every byte depends on the seed and its place, on all machines alike. */
 static inline void fill(void *buf, size_t n, uint64_t seed)
 {
     uint8_t *p = buf;
     size_t i = 0;
     for (uint64_t k = 0; i + 8 <= n; i += 8, k++) {
         uint64_t v = (seed ^ (k * 0xff51afd7ed558ccdULL)) * 0xc4ceb9fe1a85ec53ULL + k;
+        v = htole64(v);
         memcpy(p + i, &v, 8);
     }
     for (; i < n; i++)
@@ -83,7 +85,7 @@ static inline int64_t wrong_at(const void *buf, size_t n, uint64_t seed)
     for (uint64_t k = 0; i + 8 <= n; i += 8, k++) {
         uint64_t want = (seed ^ (k * 0xff51afd7ed558ccdULL)) * 0xc4ceb9fe1a85ec53ULL + k, v;
         memcpy(&v, p + i, 8);
-        if (v != want)
+        if (le64toh(v) != want)
             return (int64_t)i;
     }
     for (; i < n; i++)

@@ -163,7 +163,7 @@ static void probe(void)
 
 static void cancel(void)
 {
-    int v = -1, w = me;
+    int32_t v = -1, w = (int32_t)htole32((uint32_t)me);
     waitio_req_t r, s;
     waitio_status_t st;
     OK(waitio_irecv(g, 1 - me, &v, sizeof v, 77, &r));
@@ -176,7 +176,7 @@ static void cancel(void)
     OK(waitio_irecv(g, 1 - me, &v, sizeof v, 77, &r));
     OK(waitio_wait_status(&r, &st));
     OK(waitio_wait(&s));
-    CHECK(!st.cancelled && v == 1 - me, "got %d", v);
+    CHECK(!st.cancelled && le32toh((uint32_t)v) == (uint32_t)(1 - me), "got %d", v);
     /* Matched already: cancel changes nothing. */
     OK(waitio_isend(g, 1 - me, &w, sizeof w, 78, &s));
     OK(waitio_probe(g, 1 - me, 78, &st));
@@ -192,7 +192,7 @@ static void cancel(void)
 }
 
 enum { BATCH = 40 };
-static int batch_in[BATCH], batch_out[BATCH];
+static uint32_t batch_in[BATCH], batch_out[BATCH];
 
 static void complete_by_waitany(waitio_req_t *r)
 {
@@ -242,8 +242,8 @@ static void any_and_all(void)
     waitio_req_t r[BATCH], s[BATCH];
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < BATCH; i++) {
-            batch_in[i] = -1;
-            batch_out[i] = 1000 * round + i;
+            batch_in[i] = UINT32_MAX;
+            batch_out[i] = htole32((uint32_t)(1000 * round + i));
             OK(waitio_irecv(g, 1 - me, &batch_in[i], sizeof batch_in[i], i, &r[i]));
         }
         for (int i = BATCH; i-- > 0;)
@@ -251,7 +251,7 @@ static void any_and_all(void)
         complete[round % 4](r);
         OK(waitio_waitall(BATCH, s, NULL));
         for (int i = 0; i < BATCH; i++)
-            CHECK(batch_in[i] == batch_out[i], "message %d holds %d", i, batch_in[i]);
+            CHECK(batch_in[i] == batch_out[i], "message %d holds %u", i, batch_in[i]);
     }
 }
 
