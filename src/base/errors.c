@@ -1,17 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The last failure of each thread. */
+/*
+ * The last failure of each thread.
+ *
+ * The texts lie on the heap, made at the first failure of a thread: a library that is loaded late
+ * (by Python, say) finds only a few bytes of room for the thread variables that are reached without
+ * a call, and the engine lock has one of those.
+ */
 #include <errno.h>
+#include <pthread.h>
 
 #include "base/base.h"
+#include "os/os.h"
 
 enum { DETAIL = 1024, WHOLE = DETAIL + 256 };
 
 struct last_error {
-    int code;
     char detail[DETAIL];
     char whole[WHOLE]; /* detail and remedy, put together when somebody asks */
 };
-static _Thread_local struct last_error last;
+static _Thread_local int last_code;
+static _Thread_local struct last_error *last; /* NULL: no failure yet, or no memory for its text */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* frees the texts of a thread that ends */
+static bool have_key;
+
+static void drop(void *texts_of_this_thread)
+{
+    last = NULL;
+    wio_os_free(texts_of_this_thread);
+}
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&key, drop) == 0;
+}
+
+static struct last_error *texts(void)
+{
+    pthread_once(&once, make_key);
+    if (last == NULL && have_key) {
+        last = wio_os_alloc(sizeof *last);
+        if (last != NULL && pthread_setspecific(key, last) != 0) {
+            wio_os_free(last);
+            last = NULL;
+        }
+    }
+    return last;
+}
 
 /** Format first, store then: the arguments may point into the text that is replaced. */
 static void store(int code, const char *fmt, va_list ap, const char *reason)
@@ -20,9 +56,11 @@ static void store(int code, const char *fmt, va_list ap, const char *reason)
     int n = vsnprintf(text, sizeof text, fmt, ap);
     if (n < 0)
         text[0] = '\0';
-    last.code = code;
-    wio_text(last.detail, sizeof last.detail, "%s%s%s", text, reason != NULL ? ": " : "",
-             reason != NULL ? reason : "");
+    last_code = code;
+    struct last_error *to = texts();
+    if (to != NULL)
+        wio_text(to->detail, sizeof to->detail, "%s%s%s", text, reason != NULL ? ": " : "",
+                 reason != NULL ? reason : "");
 }
 
 int wio_fail(int code, const char *fmt, ...)
@@ -50,25 +88,28 @@ int wio_fail_os(int code, int oserr, const char *fmt, ...)
 
 const char *wio_last_error(void)
 {
-    if (last.code == 0)
+    if (last_code == 0)
         return "";
-    const char *what = last.detail[0] != '\0' ? last.detail : wio_error_message(last.code);
-    const char *remedy = wio_error_remedy(last.code);
-    wio_text(last.whole, sizeof last.whole, "%s%s%s", what, remedy[0] != '\0' ? "; " : "", remedy);
-    return last.whole;
+    if (last == NULL)
+        return wio_error_message(last_code);
+    const char *what = last->detail[0] != '\0' ? last->detail : wio_error_message(last_code);
+    const char *remedy = wio_error_remedy(last_code);
+    wio_text(last->whole, sizeof last->whole, "%s%s%s", what, remedy[0] != '\0' ? "; " : "",
+             remedy);
+    return last->whole;
 }
 
 const char *wio_last_detail(void)
 {
-    return last.code == 0 ? "" : last.detail;
+    return last_code == 0 || last == NULL ? "" : last->detail;
 }
 
 int wio_last_code(void)
 {
-    return last.code;
+    return last_code;
 }
 
 void wio_clear_error(void)
 {
-    last.code = 0;
+    last_code = 0;
 }
