@@ -15,7 +15,7 @@ import difflib
 import os
 import sys
 
-from emit import c_files, crc, docs, fortran
+from emit import c_files, crc, docs, fortran, python
 from tables import SpecError, load_spec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -32,6 +32,7 @@ def generate(spec):
         "src/base/counters_gen.c": c_files.counters_source(spec),
         "src/base/crc32c_gen.c": crc.crc32c_source(),
         "fortran/waitio_errors.inc": fortran.errors_include(spec),
+        "python/waitio/errortable.py": python.errors_module(spec),
         "docs/reference/errors.rst": docs.errors_page(spec),
         "docs/reference/variables.rst": docs.variables_page(spec),
         "docs/reference/counters.rst": docs.counters_page(spec),

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cython: language_level=3, embedsignature=True, embedsignature.format=clinic
+# cython: binding=False, boundscheck=False, wraparound=False, initializedcheck=False
+"""Bindings of the C interface: joining, groups, buffers, requests.
+
+Every call that may block releases the interpreter's lock. The extension does not declare itself
+safe without that lock: a free-threaded interpreter enables it when it loads the extension, and says
+so.
+"""
+
+include "capi.pxi"
+
+import builtins as _builtins
+import functools
+import os
+import threading
+import time
+
+from waitio.exceptions import (
+    BufferError as _BufferError,
+    Error as _Error,
+    Peer as _Peer,
+    from_code,
+)
+
+ANY_SOURCE = WAITIO_ANY_SOURCE
+ANY_TAG = WAITIO_ANY_TAG
+
+join_lock = threading.Lock()
+
+include "state.pxi"
+include "buffers.pxi"
+include "orphans.pxi"
+include "request.pxi"
+include "group.pxi"

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# From an object of the user to the address and size of its memory.
+
+
+cdef object refuse(object obj, str why, bint writable):
+    what = "receive into" if writable else "send"
+    return _BufferError(f"cannot {what} this {type(obj).__name__}: {why}")
+
+
+cdef object cannot_take(object obj, bint writable, object cause):
+    """Why the buffer protocol refused."""
+    try:
+        view = memoryview(obj)
+    except (TypeError, ValueError, _builtins.BufferError):
+        return refuse(obj, str(cause), writable)
+    if not view.contiguous:
+        return refuse(
+            obj,
+            f"its memory is not contiguous (shape {view.shape}, strides {view.strides}, "
+            f"item size {view.itemsize}); "
+            + ("receive into a contiguous array and copy from it" if writable
+               else "send np.ascontiguousarray(array) instead"),
+            writable,
+        )
+    if writable and view.readonly:
+        return refuse(obj, "its memory is read-only; pass a bytearray or a writable array", True)
+    return refuse(obj, str(cause), writable)
+
+
+cdef object host_array(object obj, bint writable):
+    """A NumPy view of an object without the buffer protocol."""
+    if hasattr(obj, "__cuda_array_interface__"):
+        return refuse_device(obj, writable)
+    if not hasattr(obj, "__dlpack__"):
+        raise TypeError(
+            f"a buffer is needed (bytes, bytearray, memoryview, NumPy array, DLPack), not "
+            f"{type(obj).__name__}; the lower-case calls send any Python object"
+        )
+    kind = obj.__dlpack_device__()[0] if hasattr(obj, "__dlpack_device__") else 1
+    if kind not in (1, 3):  # the processor's memory, pinned or not
+        return refuse_device(obj, writable)
+    try:
+        import numpy
+    except ImportError:
+        raise refuse(obj, "objects with DLPack need NumPy: pip install numpy", writable) from None
+    try:
+        return numpy.from_dlpack(obj)
+    except (_builtins.BufferError, RuntimeError, ValueError, TypeError) as error:
+        raise refuse(obj, f"its __dlpack__ says: {error}", writable) from error
+
+
+cdef object refuse_device(object obj, bint writable):
+    raise refuse(
+        obj,
+        "it lies in the memory of a device; copy to the host first"
+        + (" (receive into a host array, then copy to the device)" if writable else ""),
+        writable,
+    )
+
+
+cdef int take_slow(object obj, Py_buffer *view, int flags) except -1:
+    cdef bint writable = (flags & PyBUF_WRITABLE) != 0
+    if not PyObject_CheckBuffer(obj):
+        obj = host_array(obj, writable)
+    try:
+        PyObject_GetBuffer(obj, view, flags)
+    except (_builtins.BufferError, ValueError, TypeError) as error:
+        raise cannot_take(obj, writable, error) from None
+    return 0
+
+
+cdef inline int take(object obj, Py_buffer *view, bint writable) except -1:
+    """Hold the memory of `obj`; PyBuffer_Release gives it back."""
+    return take_slow(obj, view, PyBUF_ANY_CONTIGUOUS | (PyBUF_WRITABLE if writable else 0))
+
+
+def _new_buffer(Py_ssize_t size):
+    """Return a bytearray whose contents are not set."""
+    return PyByteArray_FromStringAndSize(NULL, size)

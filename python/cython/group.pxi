@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Groups and the calls on buffers.
+
+
+cdef class Group:
+    """An ordered set of processes with its own message space.
+
+    Groups are made locally, without communication: `Group.world()`, `Group.block(pb)`,
+    `Group.ranks({pb: [ranks]})`, `Group.where(function)`. Processes that make the same group with
+    the same `gid` can exchange messages in it.
+
+    Upper-case calls take anything with the buffer protocol (bytes, bytearray, memoryview, NumPy
+    arrays of any contiguous order) or DLPack in the processor's memory; lower-case ones take any
+    Python object.
+    """
+
+    cdef waitio_group_t handle
+    cdef int gid_, rank_, size_
+    cdef object recipe     # how to make the same group with another gid
+    cdef object objects_   # the group in which large objects travel, made on first use
+    cdef object __weakref__
+
+    def __init__(self):
+        raise TypeError("groups are made by Group.world, Group.block, Group.ranks and Group.where")
+
+    def __dealloc__(self):
+        if self.handle != NULL and joined and not left and not forked:
+            waitio_group_free(&self.handle)
+
+    @staticmethod
+    cdef Group wrap(waitio_group_t handle, int gid, object recipe):
+        cdef Group group
+        if handle == NULL:
+            raise error_of(WAITIO_ERR_GROUP)
+        group = Group.__new__(Group)
+        group.handle = handle
+        group.gid_ = gid
+        group.recipe = recipe
+        check(waitio_group_size(handle, &group.size_))
+        check(waitio_group_rank(handle, &group.rank_))
+        return group
+
+    @classmethod
+    def world(cls, int gid=0):
+        """Make the group of all processes, in order of universe rank."""
+        cdef waitio_group_t handle = NULL
+        ready()
+        check(waitio_group_universe(gid, &handle))
+        return Group.wrap(handle, gid, (Group.world,))
+
+    @classmethod
+    def block(cls, int pb, int gid=0):
+        """Make the group of the processes of one parallel block."""
+        cdef waitio_group_t handle = NULL
+        ready()
+        check(waitio_group_pb(gid, pb, &handle))
+        return Group.wrap(handle, gid, (Group.block, pb))
+
+    @classmethod
+    def ranks(cls, members, int gid=0):
+        """Make the group of `members`: {PB id: ranks within that block}.
+
+        The blocks come in the order of the mapping, the ranks of a block in the order given.
+        """
+        ready()
+        members = {int(pb): [int(r) for r in ranks] for pb, ranks in dict(members).items()}
+        members = {pb: ranks for pb, ranks in members.items() if ranks}
+        sizes = _place()[3]
+        for pb, ranks in members.items():
+            if not 0 <= pb < len(sizes):
+                raise from_code(WAITIO_ERR_ARG, f"PB {pb} of a universe with {len(sizes)} PBs")
+            for r in ranks:
+                if not 0 <= r < sizes[pb]:
+                    raise from_code(WAITIO_ERR_ARG, f"rank {r} of PB {pb}, which has {sizes[pb]}")
+        return Group.wrap(make_by_ranks(gid, len(sizes), members), gid, (Group.ranks, members))
+
+    @classmethod
+    def where(cls, accept, order=None, int gid=0):
+        """Make the group of the processes for which `accept(pb, rank)` is true.
+
+        `order` lists the PB ids in the order of the ranks; blocks it leaves out are not in the
+        group. None: all, by id.
+        """
+        sizes = _place()[3]
+        order = range(len(sizes)) if order is None else list(order)
+        if len(set(order)) != len(order):
+            raise from_code(WAITIO_ERR_ARG, f"order {order} names a PB twice")
+        members = {}
+        for pb in order:
+            if not 0 <= pb < len(sizes):
+                raise from_code(WAITIO_ERR_ARG, f"PB {pb} of a universe with {len(sizes)} PBs")
+            members[pb] = [r for r in range(sizes[pb]) if accept(pb, r)]
+        return cls.ranks(members, gid=gid)
+
+    def free(self):
+        """Free the group now; pending operations on it complete normally."""
+        if self.handle != NULL and joined and not left and not forked:
+            check(waitio_group_free(&self.handle))
+        self.handle = NULL
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.free()
+
+    def __len__(self):
+        return self.size_
+
+    def __repr__(self):
+        if self.handle == NULL:
+            return "<Group, freed>"
+        return f"<Group of {self.size_}, rank {self.rank_}, gid {self.gid_}>"
+
+    @property
+    def rank(self):
+        """My rank in the group, -1 when I am no member."""
+        return self.rank_
+
+    @property
+    def size(self):
+        """Number of members."""
+        return self.size_
+
+    @property
+    def gid(self):
+        """Group id: part of the message space."""
+        return self.gid_
+
+    def Get_rank(self):
+        """Return `rank`."""
+        return self.rank_
+
+    def Get_size(self):
+        """Return `size`."""
+        return self.size_
+
+    cdef int valid(self) except -1:
+        if self.handle == NULL:
+            raise from_code(WAITIO_ERR_GROUP, "the group was freed")
+        if joined and not left and not forked:
+            return 0
+        return not_ready()
+
+    cdef object peer_of(self, int rank):
+        cdef int pb = -1, pb_rank = -1
+        if rank < 0 or self.handle == NULL or left or forked:
+            return None
+        if waitio_group_locate(self.handle, rank, &pb, &pb_rank) != 0:
+            return None
+        return _Peer(rank, pb, pb_rank)
+
+    cdef object failed(self, int code, int rank):
+        text_first = error_of(code)  # before another call replaces the text
+        text_first.peer = self.peer_of(rank)
+        return text_first
+
+    def locate(self, int rank):
+        """Return (PB id, rank in that PB) of a member."""
+        cdef int pb = -1, pb_rank = -1
+        self.valid()
+        check(waitio_group_locate(self.handle, rank, &pb, &pb_rank))
+        return pb, pb_rank
+
+    def find(self, int pb, int pb_rank):
+        """Return the rank of a process given by PB id and rank in that PB; -1 when no member."""
+        cdef int rank = -1
+        self.valid()
+        check(waitio_group_find(self.handle, pb, pb_rank, &rank))
+        return rank
+
+    def to_universe(self, int rank):
+        """Return the universe rank of a member."""
+        cdef int universe_rank = -1
+        self.valid()
+        check(waitio_group_to_universe(self.handle, rank, &universe_rank))
+        return universe_rank
+
+    def from_universe(self, int universe_rank):
+        """Return the rank of a process given by universe rank; -1 when no member."""
+        cdef int rank = -1
+        self.valid()
+        check(waitio_group_from_universe(self.handle, universe_rank, &rank))
+        return rank
+
+    def translate(self, ranks, Group other not None):
+        """Return the ranks in `other` of these members; -1 where one is no member there."""
+        return [other.from_universe(self.to_universe(r)) for r in ranks]
+
+    # ---- buffers ----
+
+    def Send(self, buf, int dest, int tag=0):
+        """Send `buf` and wait until it may be changed again.
+
+        Up to 64 KiB that is at once, for larger ones when the receiver has taken the data.
+        """
+        cdef Py_buffer view
+        cdef waitio_req_t req
+        cdef waitio_status_t st
+        cdef int code = 0
+        self.valid()
+        take(buf, &view, False)
+        start_send(self, &view, dest, tag, &req)
+        wait_and_release(self, &req, &view, &st, dest, False)
+
+    def Recv(self, buf, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, status=None):
+        """Receive into `buf` and return the Status (also filled into `status`).
+
+        A shorter message fills the beginning; a longer one raises `TruncateError`.
+        """
+        cdef Py_buffer view
+        cdef waitio_req_t req
+        cdef waitio_status_t st
+        self.valid()
+        take(buf, &view, True)
+        start_recv(self, &view, source, tag, &req)
+        wait_and_release(self, &req, &view, &st, source, True)
+        fill_status(status, &st)
+        return new_status(&st)
+
+    def Isend(self, buf, int dest, int tag=0):
+        """Start to send `buf`; it must not be changed until the Request is over."""
+        cdef Request request = Request.__new__(Request)
+        self.valid()
+        take(buf, &request.view, False)
+        start_send(self, &request.view, dest, tag, &request.req)
+        request.group = self
+        request.peer = dest
+        request.active = True
+        return request
+
+    def Irecv(self, buf, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG):
+        """Start to receive into `buf`; it must not be used until the Request is over."""
+        cdef Request request = Request.__new__(Request)
+        self.valid()
+        take(buf, &request.view, True)
+        start_recv(self, &request.view, source, tag, &request.req)
+        request.group = self
+        request.peer = source
+        request.receive = True
+        request.active = True
+        return request
+
+    def Sendrecv(self, sendbuf, int dest, int sendtag=0, recvbuf=None,
+                 int source=WAITIO_ANY_SOURCE, int recvtag=WAITIO_ANY_TAG, status=None):
+        """Send and receive at once, without deadlock; return the Status of the receive."""
+        receive = self.Irecv(recvbuf, source, recvtag)
+        try:
+            self.Send(sendbuf, dest, sendtag)
+        except BaseException:
+            del receive  # withdrawn
+            raise
+        receive.Wait(status)
+        return receive._result()
+
+    def Probe(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, status=None, timeout=None):
+        """Wait until a matching message can be received and return its Status.
+
+        `TimeoutError` after `timeout` seconds (None: for ever).
+        """
+        global inside
+        cdef waitio_status_t st
+        cdef int flag = 0, rc
+        cdef double slice, limit = -1 if timeout is None else max(0, timeout)
+        cdef double until = time.monotonic() + limit
+        self.valid()
+        inside += 1
+        try:
+            while True:
+                slice = SLICE
+                if limit >= 0:
+                    slice = max(0, min(slice, until - <double> time.monotonic()))
+                with nogil:
+                    rc = waitio_probe_for(self.handle, source, tag, slice, &flag, &st)
+                if rc:
+                    raise self.failed(rc, source)
+                if flag:
+                    break
+                look_around()
+                if limit >= 0 and slice <= 0:
+                    raise from_code(WAITIO_ERR_TIMEOUT, f"no matching message after {timeout} s",
+                                    self.peer_of(source))
+        finally:
+            inside -= 1
+        fill_status(status, &st)
+        return new_status(&st)
+
+    def Iprobe(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, status=None):
+        """Return the Status of a matching message that can be received now, or None."""
+        cdef waitio_status_t st
+        cdef int flag = 0, rc
+        self.valid()
+        rc = waitio_probe_for(self.handle, source, tag, 0, &flag, &st)
+        if rc:
+            raise self.failed(rc, source)
+        if not flag:
+            return None
+        fill_status(status, &st)
+        return new_status(&st)
+
+    # ---- objects ----
+
+    def _objects_group(self):
+        """Return the group in which the parts of large objects travel."""
+        if self.objects_ is None:
+            make, *words = self.recipe
+            self.objects_ = make(*words, gid=self.gid_ ^ 0x57495059)
+        return self.objects_
+
+    def send(self, obj, int dest, int tag=0):
+        """Send any Python object, for `recv` on the other side."""
+        _objects().isend(self, obj, dest, tag).wait()
+
+    def isend(self, obj, int dest, int tag=0):
+        """Start to send any Python object; large arrays in it must not be changed meanwhile."""
+        return _objects().isend(self, obj, dest, tag)
+
+    def recv(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, status=None):
+        """Receive a Python object and return it; fill `status`."""
+        request = _objects().irecv(self, source, tag)
+        obj = request.wait()
+        fill_status(status, &(<Status?> request.status).st)
+        return obj
+
+    def irecv(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG):
+        """Start to receive a Python object: the result of the request's wait."""
+        return _objects().irecv(self, source, tag)
+
+    def sendrecv(self, sendobj, int dest, int sendtag=0, int source=WAITIO_ANY_SOURCE,
+                 int recvtag=WAITIO_ANY_TAG, status=None):
+        """Send an object and receive one, without deadlock; return the one received."""
+        request = _objects().isend(self, sendobj, dest, sendtag)
+        obj = self.recv(source, recvtag, status)
+        request.wait()
+        return obj
+
+    def messages(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, count=None, timeout=None):
+        """Return an iterator over arriving messages, for `for` and `async for`.
+
+        Each is a `Message` (data: bytearray, source, tag). It ends after `count` messages or when
+        none came for `timeout` seconds; None: it does not end. `PeerError` when no process is left
+        that could send one.
+        """
+        from waitio import stream
+
+        return stream.Messages(self, source, tag, count, timeout)
+
+
+cdef int start_send(Group group, Py_buffer *view, int dest, int tag, waitio_req_t *req) except -1:
+    cdef int code
+    cdef waitio_group_t handle = group.handle
+    if <size_t> view.len <= QUICK:
+        code = waitio_isend(handle, dest, view.buf, view.len, tag, req)
+    else:
+        with nogil:
+            code = waitio_isend(handle, dest, view.buf, view.len, tag, req)
+    if code:
+        failure = group.failed(code, -1)
+        PyBuffer_Release(view)
+        raise failure
+    return 0
+
+
+cdef int start_recv(Group group, Py_buffer *view, int source, int tag, waitio_req_t *req) except -1:
+    cdef int code
+    cdef waitio_group_t handle = group.handle
+    code = waitio_irecv(handle, source, view.buf, view.len, tag, req)
+    if code:
+        failure = group.failed(code, -1)
+        PyBuffer_Release(view)
+        raise failure
+    return 0
+
+
+cdef int wait_and_release(Group group, waitio_req_t *req, Py_buffer *view, waitio_status_t *st,
+                          int rank, bint receive) except -1:
+    """The end of a blocking call."""
+    cdef int code = 0
+    try:
+        finish(req, st, -1, &code)
+    except BaseException:
+        abandon(req, view, receive)
+        raise
+    PyBuffer_Release(view)
+    if code:
+        raise group.failed(code, rank if rank >= 0 else st.source)
+    return 0
+
+
+cdef waitio_group_t make_by_ranks(int gid, int npb, dict members) except? NULL:
+    """The C call wants an array of lists, each ended by a negative number, and positions."""
+    cdef waitio_group_t handle = NULL
+    cdef int *numbers = NULL
+    cdef int **lists = NULL
+    cdef int *order = NULL
+    cdef Py_ssize_t total = npb, at = 0
+    cdef int position = 0
+    for ranks in members.values():
+        total += len(ranks) + 1
+    numbers = <int *> PyMem_Malloc(total * sizeof(int))
+    lists = <int **> PyMem_Malloc((npb + 1) * sizeof(int *))
+    order = <int *> PyMem_Malloc((npb + 1) * sizeof(int))
+    try:
+        if numbers == NULL or lists == NULL or order == NULL:
+            raise MemoryError()
+        for pb in range(npb):
+            lists[<int> pb] = NULL
+            order[<int> pb] = 0
+        for pb, ranks in members.items():
+            position += 1
+            lists[<int> pb] = &numbers[at]
+            order[<int> pb] = position
+            for rank in ranks:
+                numbers[at] = rank
+                at += 1
+            numbers[at] = -1
+            at += 1
+        handle = waitio_create_group_wranks(gid, lists, order)
+        if handle == NULL:
+            raise error_of(WAITIO_ERR_GROUP)
+        return handle
+    finally:
+        PyMem_Free(numbers)
+        PyMem_Free(lists)
+        PyMem_Free(order)
+
+
+def _objects():
+    from waitio import objects
+
+    return objects

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Status, waiting, requests.
+
+
+cdef class Status:
+    """What a completed receive or a probe found."""
+
+    cdef waitio_status_t st
+
+    def __cinit__(self):
+        self.st.source = WAITIO_ANY_SOURCE
+        self.st.tag = WAITIO_ANY_TAG
+
+    @property
+    def source(self):
+        """Rank of the sender in the group."""
+        return self.st.source
+
+    @property
+    def tag(self):
+        """Tag of the message."""
+        return self.st.tag
+
+    @property
+    def count(self):
+        """Bytes delivered; for a probe, bytes of the message."""
+        return self.st.bytes
+
+    @property
+    def error(self):
+        """0 or the code of the operation's failure."""
+        return self.st.error
+
+    @property
+    def cancelled(self):
+        """Whether the receive was withdrawn before a message came."""
+        return self.st.cancelled != 0
+
+    def Get_source(self):
+        """Return `source`."""
+        return self.st.source
+
+    def Get_tag(self):
+        """Return `tag`."""
+        return self.st.tag
+
+    def Get_count(self, Py_ssize_t itemsize=1):
+        """Return the number of items of `itemsize` bytes; ValueError when they do not divide."""
+        if itemsize < 1 or self.st.bytes % itemsize:
+            raise ValueError(f"{self.st.bytes} bytes are no whole number of items of {itemsize} bytes")
+        return self.st.bytes // itemsize
+
+    def Is_cancelled(self):
+        """Return `cancelled`."""
+        return self.st.cancelled != 0
+
+    def __repr__(self):
+        return f"<Status source={self.source} tag={self.tag} count={self.count}>"
+
+
+cdef Status new_status(const waitio_status_t *st):
+    cdef Status status = Status.__new__(Status)
+    status.st = st[0]
+    return status
+
+
+cdef int fill_status(object status, const waitio_status_t *st) except -1:
+    """Into the caller's Status, where one was given."""
+    if status is not None:
+        (<Status?> status).st = st[0]
+    return 0
+
+
+cdef int finish(waitio_req_t *req, waitio_status_t *st, double timeout, int *code) except -1:
+    """Wait for one operation in slices. Returns 1: over, `code` is its result; 0: timed out.
+
+    An exception (a signal, finalize by another thread) leaves the operation under way.
+    """
+    global inside
+    cdef int flag = 0, rc = 0
+    cdef double slice, until = 0
+    rc = waitio_test(req, &flag, st)
+    if not (rc or flag):
+        if timeout >= 0:
+            until = time.monotonic() + timeout
+        inside += 1
+        try:
+            while True:
+                slice = SLICE
+                if timeout >= 0:
+                    slice = min(slice, until - <double> time.monotonic())
+                    if slice <= 0:
+                        return 0
+                with nogil:
+                    rc = waitio_wait_for(req, slice, &flag, st)
+                if rc or flag:
+                    break
+                look_around()
+        finally:
+            inside -= 1
+    code[0] = rc
+    return 1
+
+
+cdef class Request:
+    """An operation under way; it holds its buffer until the operation is over.
+
+    Waiting or testing completes it. `await request` waits under asyncio without blocking the loop.
+    A request that is dropped goes on: a send is delivered, a receive is withdrawn unless a message
+    has matched it. One thread at a time may complete a request.
+    """
+
+    cdef waitio_req_t req
+    cdef Py_buffer view
+    cdef bint active      # C knows it
+    cdef bint receive
+    cdef int peer         # rank of the other side, -1: any
+    cdef Group group
+    cdef waitio_status_t st
+    cdef object failure   # exception, when it failed
+    cdef object __weakref__
+
+    def __init__(self):
+        raise TypeError("requests are made by Isend, Irecv, isend and irecv")
+
+    def __dealloc__(self):
+        if self.active:
+            self.active = False
+            abandon(&self.req, &self.view, self.receive)
+
+    cdef int over(self, int code) except -1:
+        """The library is done with it."""
+        self.active = False
+        PyBuffer_Release(&self.view)
+        if code:
+            self.failure = error_of(code, self.other_side())
+        return 0
+
+    cdef object other_side(self):
+        cdef int rank = self.peer if self.peer >= 0 else self.st.source
+        return self.group.peer_of(rank)
+
+    cdef int lost(self) except -1:
+        """The universe it belonged to was left, or is the parent's."""
+        if forked:
+            not_ready()
+        if gone:
+            self.active = False
+            PyBuffer_Release(&self.view)
+            self.failure = from_code(
+                WAITIO_ERR_STATE, "the universe was left (finalize) while this operation was pending"
+            )
+        return 0
+
+    cdef int look(self) except -1:
+        """Test; true when it is over."""
+        cdef int flag = 0, rc
+        if self.active and left:
+            self.lost()
+        if self.active and not left:
+            if forked:
+                not_ready()
+            rc = waitio_test(&self.req, &flag, &self.st)
+            if rc or flag:
+                self.over(rc)
+        return not self.active
+
+    cdef int complete(self, double timeout) except -1:
+        """Wait; false when the time was not enough."""
+        cdef int code = 0
+        if self.active:
+            if left or forked:
+                self.lost()
+            if self.active and left:
+                look_around()
+            if self.active:
+                if not finish(&self.req, &self.st, timeout, &code):
+                    return 0
+                self.over(code)
+        return 1
+
+    cdef object result(self):
+        if self.failure is not None:
+            raise self.failure
+        return new_status(&self.st)
+
+    # What requests of this class and of Python objects have in common, for the functions below.
+
+    def _advance(self):
+        """Move on without blocking; return whether it is over."""
+        return self.look() != 0
+
+    def _cores(self):
+        """Return what has to be over before it can move on."""
+        return (self,) if self.active else ()
+
+    def _result(self):
+        """Return the result of what is over, or raise its failure."""
+        return self.result()
+
+    @property
+    def done(self):
+        """Whether it is known to be over; does not look."""
+        return not self.active
+
+    def Wait(self, status=None):
+        """Wait until the operation is over; fill `status`. Raises the operation's failure."""
+        self.complete(-1)
+        fill_status(status, &self.st)
+        if self.failure is not None:
+            raise self.failure
+        return True
+
+    def Test(self, status=None):
+        """Return whether the operation is over, and fill `status` then."""
+        if not self.look():
+            return False
+        fill_status(status, &self.st)
+        if self.failure is not None:
+            raise self.failure
+        return True
+
+    def wait(self, timeout=None):
+        """Wait and return the Status; `TimeoutError` after `timeout` seconds (None: for ever).
+
+        After a `TimeoutError` the operation is still under way.
+        """
+        if not self.complete(-1 if timeout is None else max(0, timeout)):
+            raise from_code(WAITIO_ERR_TIMEOUT, f"the operation is not over after {timeout} s",
+                            self.other_side())
+        return self.result()
+
+    def test(self):
+        """Return (True, Status) when the operation is over, else (False, None)."""
+        return (True, self.result()) if self.look() else (False, None)
+
+    def cancel(self):
+        """Withdraw a receive that no message has matched yet; wait tells (`Status.cancelled`).
+
+        Sends cannot be cancelled: `UnsupportedError`.
+        """
+        if self.active:
+            usable()
+            check(waitio_cancel(&self.req))
+
+    def Cancel(self):
+        """The same as `cancel`."""
+        self.cancel()
+
+    def __await__(self):
+        from waitio import aio
+
+        return aio.wait(self).__await__()
+
+    def __repr__(self):
+        what = "receive" if self.receive else "send"
+        state = "pending" if self.active else "failed" if self.failure is not None else "done"
+        return f"<Request: {what}, {state}>"
+
+
+cdef int wait_for_some(list cores, double timeout) except -1:
+    """Wait until one of the requests is over. Returns 0 when the time was not enough."""
+    global inside
+    cdef int n = len(cores), index = WAITIO_UNDEFINED, flag = 0, rc = 0, i
+    cdef double slice, until = 0
+    cdef waitio_status_t st
+    cdef Request core
+    cdef waitio_req_t *reqs
+    if timeout >= 0:
+        until = time.monotonic() + timeout
+    usable()
+    reqs = <waitio_req_t *> PyMem_Malloc(n * sizeof(waitio_req_t))
+    if reqs == NULL:
+        raise MemoryError()
+    for i in range(n):
+        reqs[i] = (<Request> cores[i]).req
+    inside += 1
+    try:
+        while True:
+            slice = SLICE
+            if timeout >= 0:
+                slice = min(slice, until - <double> time.monotonic())
+                if slice <= 0:
+                    return 0
+            with nogil:
+                rc = waitio_waitany_for(n, reqs, slice, &index, &flag, &st)
+            if rc or flag:
+                break
+            look_around()
+        if index >= 0:
+            core = cores[index]
+            core.st = st
+            core.over(rc)
+        else:
+            check(rc)
+        return 1
+    finally:
+        inside -= 1
+        PyMem_Free(reqs)
+
+
+def waitany(requests, timeout=None):
+    """Wait for any one of `requests`; return (index, its result), or (None, None) for none.
+
+    None entries are skipped. Raises the failure of the one that is over first; `TimeoutError`
+    after `timeout` seconds.
+    """
+    cdef double limit = -1 if timeout is None else max(0, timeout)
+    cdef double until = time.monotonic() + limit
+    while True:
+        cores = []
+        for i, request in enumerate(requests):
+            if request is None:
+                continue
+            if request._advance():
+                return i, request._result()
+            cores.extend(request._cores())
+        if not cores:
+            return None, None
+        if not wait_for_some(cores, -1 if limit < 0 else max(0, until - <double> time.monotonic())):
+            raise from_code(WAITIO_ERR_TIMEOUT, f"none of the operations is over after {timeout} s")
+
+
+def waitall(requests, timeout=None):
+    """Wait for all of `requests` and return the list of their results.
+
+    None entries give None. When some failed, all are over before the first failure is raised.
+    `TimeoutError` after `timeout` seconds; what is over by then stays so.
+    """
+    cdef double until = 0 if timeout is None else time.monotonic() + max(0, timeout)
+    results = []
+    failure = None
+    requests = list(requests)
+    for request in requests:
+        if request is None:
+            results.append(None)
+            continue
+        try:
+            results.append(
+                request.wait(None if timeout is None else max(0, until - <double> time.monotonic()))
+            )
+        except _Error as error:
+            if not request.done:
+                raise
+            failure = failure or error
+            results.append(None)
+    if failure is not None:
+        raise failure
+    return results
+
+
+def testall(requests):
+    """Return (True, list of results) when all of `requests` are over, else (False, None)."""
+    requests = list(requests)
+    over = True
+    for request in requests:
+        if request is not None and not request._advance():
+            over = False
+    if not over:
+        return False, None
+    return True, waitall(requests)
+
+
+def testany(requests):
+    """Return (index, result) of one that is over, or (None, None) when none is."""
+    for i, request in enumerate(requests):
+        if request is not None and request._advance():
+            return i, request._result()
+    return None, None

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Has this process joined, is it leaving, was it forked; errors as exceptions; waiting in slices.
+
+# How long a thread stays in C before it looks at signals.
+
+cdef double SLICE = 0.05
+# Sends up to this size do so little that the interpreter's lock is kept.
+cdef size_t QUICK = 4096
+
+cdef bint joined = False      # calls go straight to C
+cdef bint left = False        # finalize has begun
+cdef bint gone = False        # finalize is over: nothing is under way any more
+cdef bint forked = False      # we are a child of the process that joined
+cdef int inside = 0           # threads in a call that has released the interpreter's lock
+cdef bint trusted = True      # the universe is authenticated, or objects were allowed explicitly
+cdef object allow_objects = None
+
+
+def _in_child():
+    """Called in a forked child."""
+    global forked
+    if joined:
+        forked = True
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
+cdef object error_of(int code, object peer=None):
+    """The exception for a code that a call of this thread has just returned."""
+    cdef const char *text = waitio_last_error()
+    return from_code(code, text.decode("utf-8", "replace") if text != NULL else "", peer)
+
+
+cdef int check(int code) except -1:
+    if code != 0:
+        raise error_of(code)
+    return 0
+
+
+cdef int not_ready() except -1:
+    """The slow half of ready()."""
+    if forked:
+        raise from_code(
+            WAITIO_ERR_FORK,
+            "this process was forked from a member of the universe and cannot communicate; "
+            "start the child before joining, or start it by 'spawn' (multiprocessing) or exec",
+        )
+    if left:
+        raise from_code(WAITIO_ERR_STATE, "the universe was left (finalize); a process cannot join twice")
+    join(0)
+    return 0
+
+
+cdef inline int ready() except -1:
+    """Join if that has not happened; refuse after finalize and in a forked child."""
+    if joined and not left and not forked:
+        return 0
+    return not_ready()
+
+
+cdef int usable() except -1:
+    """The same for what exists only after joining: never joins."""
+    if joined and not left and not forked:
+        return 0
+    return not_ready()
+
+
+cdef int look_around() except -1:
+    """Between two slices of a wait."""
+    PyErr_CheckSignals()
+    if left:
+        raise from_code(WAITIO_ERR_STATE, "the universe is being left while this call waits")
+    return 0
+
+
+cdef object interruptible(object call):
+    """Run a call that blocks in C for long in a thread of its own; signals end the wait for it.
+
+    It goes on by itself then. Returns (code, text of the error).
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    answer = []
+    worker = threading.Thread(target=lambda: answer.append(call()), daemon=True, name="waitio")
+    worker.start()
+    pause = 0.0005
+    while worker.is_alive():
+        worker.join(pause)
+        pause = min(pause * 2, SLICE)
+    return answer[0]
+
+
+def _c_init(int timeout):
+    cdef int rc
+    with nogil:
+        rc = waitio_init(timeout)
+    return rc, waitio_last_error().decode("utf-8", "replace") if rc else ""
+
+
+def _c_finalize():
+    cdef int rc
+    with nogil:
+        rc = waitio_finalize()
+    return rc, waitio_last_error().decode("utf-8", "replace") if rc else ""
+
+
+cdef int join(double timeout) except -1:
+    global joined, trusted
+    cdef int seconds = int(min(max(timeout, 0), 2**31 - 1))
+    if timeout > 0 and seconds == 0:
+        seconds = 1
+    with join_lock:
+        if joined:
+            return 0
+        secret = os.environ.get("WAITIO_SECRET", "").strip().lower()
+        quiet = "WAITIO_ERRORS" not in os.environ
+        if quiet:
+            os.environ["WAITIO_ERRORS"] = "return"  # exceptions say it; no line on stderr too
+        try:
+            code, text = interruptible(functools.partial(_c_init, seconds))
+        finally:
+            if quiet:
+                del os.environ["WAITIO_ERRORS"]
+        if code:
+            raise from_code(code, text)
+        trusted = secret != "none"
+        joined = True
+    return 0
+
+
+def init(timeout=None):
+    """Join the universe: learn who we are, meet all processes of all parallel blocks.
+
+    `timeout` is in seconds; None means 1000. `WAITIO_INIT_TIMEOUT` wins. A second call is
+    harmless. Calls that need the universe join it by themselves. Raises `TimeoutError` (the text
+    lists who is missing), `ConfigError`, `JoinError`, `AuthError`, `VersionError`.
+    """
+    if forked or left:
+        not_ready()
+    if not joined:
+        join(0 if timeout is None else timeout)
+
+
+def initialized():
+    """Return whether this process has joined and not left; never joins."""
+    return joined and not left and not forked
+
+
+def finalize():
+    """Leave the universe: deliver what was sent, say goodbye, free everything.
+
+    Receives that are still pending are cancelled; waits of other threads and awaits of them end
+    with `StateError`. It happens by itself at the end of the interpreter. Blocks while living
+    peers still owe acknowledgements.
+    """
+    global left, gone
+    if forked or left or not joined:
+        if not forked and not left:
+            raise from_code(WAITIO_ERR_STATE, "finalize: this process has not joined a universe")
+        not_ready()
+    left = True
+    while inside > 0:  # they leave at the end of their slice
+        time.sleep(0.002)
+    code, text = interruptible(_c_finalize)
+    gone = True
+    release_orphans()
+    if code:
+        raise from_code(code, text)
+
+
+def abort(int code=1):
+    """End this process after saying so to all peers; their operations with it fail."""
+    waitio_abort(code)
+
+
+def allow_pickle(allowed=True):
+    """Say whether Python objects may be exchanged without authentication.
+
+    They travel as pickles, and whoever can send a pickle can run any code here. With a job secret
+    (the default) only processes that hold it can. Under `WAITIO_SECRET=none` anybody can, so the
+    lower-case calls refuse unless this was called. None restores the default.
+    """
+    global allow_objects
+    allow_objects = None if allowed is None else bool(allowed)
+
+
+def _objects_allowed():
+    return trusted if allow_objects is None else allow_objects
+
+
+def counter(name):
+    """Return the counter `name` of the library (see the reference of counters)."""
+    cdef uint64_t value = 0
+    encoded = name.encode()
+    usable()
+    check(waitio_counter(encoded, &value))
+    return value
+
+
+def counters():
+    """Return all counters of the library by name."""
+    names = []
+    cdef const char *name
+    cdef int i = 0
+    usable()
+    while True:
+        name = waitio_counter_name(i)
+        if name == NULL:
+            return {n: counter(n) for n in names}
+        names.append(name.decode())
+        i += 1
+
+
+def library_version():
+    """Return (major, minor, patch) of the C library in use."""
+    cdef int major = 0, minor = 0, patch = 0
+    check(waitio_get_version(&major, &minor, &patch))
+    return major, minor, patch
+
+
+def _place():
+    """Return (universe rank, universe size, PB id, processes of each PB); joins."""
+    cdef int rank = 0, size = 0, pb = 0, npb = 0
+    cdef int *sizes = NULL
+    ready()
+    check(waitio_universe_rank(&rank))
+    check(waitio_universe_size(&size))
+    check(waitio_pb_rank(&pb))
+    check(waitio_pb_size(&npb))
+    check(waitio_get_nprocs_array(&sizes))
+    return rank, size, pb, tuple([sizes[i] for i in range(npb)])
