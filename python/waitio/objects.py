@@ -14,7 +14,8 @@ import itertools
 import pickle
 import struct
 import time
-from typing import Any, Generator
+from collections.abc import Generator
+from typing import Any
 
 from waitio import _core
 from waitio._core import Group, Request, Status

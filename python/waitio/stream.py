@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from typing import AsyncIterator, Iterator, NamedTuple
+from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
 
 from waitio import _core
 from waitio._core import Group, Status

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, Callable, Iterable, Mapping
+from typing import Any, Callable
 
 from waitio import _core
 from waitio._core import Group

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+from waitio._core import (
+    ANY_SOURCE as ANY_SOURCE,
+)
+from waitio._core import (
+    ANY_TAG as ANY_TAG,
+)
+from waitio._core import (
+    Group as Group,
+)
+from waitio._core import (
+    Request as Request,
+)
+from waitio._core import (
+    Status as Status,
+)
+from waitio._core import (
+    abort as abort,
+)
+from waitio._core import (
+    allow_pickle as allow_pickle,
+)
+from waitio._core import (
+    counter as counter,
+)
+from waitio._core import (
+    counters as counters,
+)
+from waitio._core import (
+    finalize as finalize,
+)
+from waitio._core import (
+    init as init,
+)
+from waitio._core import (
+    initialized as initialized,
+)
+from waitio._core import (
+    library_version as library_version,
+)
+from waitio._core import (
+    testall as testall,
+)
+from waitio._core import (
+    testany as testany,
+)
+from waitio._core import (
+    waitall as waitall,
+)
+from waitio._core import (
+    waitany as waitany,
+)
+from waitio.exceptions import (
+    ArgumentError as ArgumentError,
+)
+from waitio.exceptions import (
+    AuthError as AuthError,
+)
+from waitio.exceptions import (
+    BufferError as BufferError,
+)
+from waitio.exceptions import (
+    BusyError as BusyError,
+)
+from waitio.exceptions import (
+    CancelledError as CancelledError,
+)
+from waitio.exceptions import (
+    ConfigError as ConfigError,
+)
+from waitio.exceptions import (
+    Error as Error,
+)
+from waitio.exceptions import (
+    ForkError as ForkError,
+)
+from waitio.exceptions import (
+    GroupError as GroupError,
+)
+from waitio.exceptions import (
+    JoinError as JoinError,
+)
+from waitio.exceptions import (
+    LimitError as LimitError,
+)
+from waitio.exceptions import (
+    NoMemoryError as NoMemoryError,
+)
+from waitio.exceptions import (
+    Peer as Peer,
+)
+from waitio.exceptions import (
+    PeerError as PeerError,
+)
+from waitio.exceptions import (
+    PickleError as PickleError,
+)
+from waitio.exceptions import (
+    ProtocolError as ProtocolError,
+)
+from waitio.exceptions import (
+    RankError as RankError,
+)
+from waitio.exceptions import (
+    RequestError as RequestError,
+)
+from waitio.exceptions import (
+    RouteError as RouteError,
+)
+from waitio.exceptions import (
+    StateError as StateError,
+)
+from waitio.exceptions import (
+    SystemError as SystemError,
+)
+from waitio.exceptions import (
+    TagError as TagError,
+)
+from waitio.exceptions import (
+    TimeoutError as TimeoutError,
+)
+from waitio.exceptions import (
+    TruncateError as TruncateError,
+)
+from waitio.exceptions import (
+    UnsupportedError as UnsupportedError,
+)
+from waitio.exceptions import (
+    VersionError as VersionError,
+)
+from waitio.objects import ObjectRequest as ObjectRequest
+from waitio.stream import Message as Message
+from waitio.universe import Universe as Universe
+
+__version__: str
+__all__: list[str]
+
+ERR_ARG: int
+ERR_NOMEM: int
+ERR_GROUP: int
+ERR_RANK: int
+ERR_TAG: int
+ERR_REQUEST: int
+ERR_TRUNCATE: int
+ERR_PEER: int
+ERR_TIMEOUT: int
+ERR_CONFIG: int
+ERR_JOIN: int
+ERR_AUTH: int
+ERR_VERSION: int
+ERR_NOROUTE: int
+ERR_LIMIT: int
+ERR_STATE: int
+ERR_FORK: int
+ERR_SYSTEM: int
+ERR_UNSUPPORTED: int
+ERR_CANCELLED: int
+ERR_PROTOCOL: int
+ERR_BUSY: int
