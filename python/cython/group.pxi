@@ -203,7 +203,7 @@ cdef class Group:
         start_send(self, &view, dest, tag, &req)
         wait_and_release(self, &req, &view, &st, dest, False)
 
-    def Recv(self, buf, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, status=None):
+    def Recv(self, buf, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, Status status=None):
         """Receive into `buf` and return the Status (also filled into `status`).
 
         A shorter message fills the beginning; a longer one raises `TruncateError`.
@@ -242,7 +242,7 @@ cdef class Group:
         return request
 
     def Sendrecv(self, sendbuf, int dest, int sendtag=0, recvbuf=None,
-                 int source=WAITIO_ANY_SOURCE, int recvtag=WAITIO_ANY_TAG, status=None):
+                 int source=WAITIO_ANY_SOURCE, int recvtag=WAITIO_ANY_TAG, Status status=None):
         """Send and receive at once, without deadlock; return the Status of the receive."""
         receive = self.Irecv(recvbuf, source, recvtag)
         try:
@@ -253,7 +253,7 @@ cdef class Group:
         receive.Wait(status)
         return receive._result()
 
-    def Probe(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, status=None, timeout=None):
+    def Probe(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, Status status=None, timeout=None):
         """Wait until a matching message can be received and return its Status.
 
         `TimeoutError` after `timeout` seconds (None: for ever).
@@ -285,7 +285,7 @@ cdef class Group:
         fill_status(status, &st)
         return new_status(&st)
 
-    def Iprobe(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, status=None):
+    def Iprobe(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, Status status=None):
         """Return the Status of a matching message that can be received now, or None."""
         cdef waitio_status_t st
         cdef int flag = 0, rc
@@ -315,7 +315,7 @@ cdef class Group:
         """Start to send any Python object; large arrays in it must not be changed meanwhile."""
         return _objects().isend(self, obj, dest, tag)
 
-    def recv(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, status=None):
+    def recv(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, Status status=None):
         """Receive a Python object and return it; fill `status`."""
         request = _objects().irecv(self, source, tag)
         obj = request.wait()
@@ -327,7 +327,7 @@ cdef class Group:
         return _objects().irecv(self, source, tag)
 
     def sendrecv(self, sendobj, int dest, int sendtag=0, int source=WAITIO_ANY_SOURCE,
-                 int recvtag=WAITIO_ANY_TAG, status=None):
+                 int recvtag=WAITIO_ANY_TAG, Status status=None):
         """Send an object and receive one, without deadlock; return the one received."""
         request = _objects().isend(self, sendobj, dest, sendtag)
         obj = self.recv(source, recvtag, status)

@@ -64,11 +64,10 @@ cdef Status new_status(const waitio_status_t *st):
     return status
 
 
-cdef int fill_status(object status, const waitio_status_t *st) except -1:
+cdef void fill_status(Status status, const waitio_status_t *st):
     """Into the caller's Status, where one was given."""
     if status is not None:
-        (<Status?> status).st = st[0]
-    return 0
+        status.st = st[0]
 
 
 cdef int finish(waitio_req_t *req, waitio_status_t *st, double timeout, int *code) except -1:
@@ -203,7 +202,7 @@ cdef class Request:
         """Whether it is known to be over; does not look."""
         return not self.active
 
-    def Wait(self, status=None):
+    def Wait(self, Status status=None):
         """Wait until the operation is over; fill `status`. Raises the operation's failure."""
         self.complete(-1)
         fill_status(status, &self.st)
@@ -211,7 +210,7 @@ cdef class Request:
             raise self.failure
         return True
 
-    def Test(self, status=None):
+    def Test(self, Status status=None):
         """Return whether the operation is over, and fill `status` then."""
         if not self.look():
             return False

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import weakref
 from typing import Any, Protocol
 
 EAGER = 0.0003  # seconds of looking without pauses after something happened
@@ -27,56 +26,59 @@ class Awaitable(Protocol):
 
 
 class _Poller:
+    """Of one event loop; lives while something is awaited there."""
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = weakref.ref(loop)
+        self._loop = loop
         self._waiting: dict[asyncio.Future[None], Awaitable] = {}
-        self._timer: asyncio.Handle | None = None
+        self._timer: asyncio.Handle = loop.call_soon(self._look)
         self._since = 0.0
         self._pause = 0.0
 
     def watch(self, request: Awaitable) -> asyncio.Future[None]:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
+        future: asyncio.Future[None] = self._loop.create_future()
+        future.add_done_callback(self._forget)
         self._waiting[future] = request
-        self._happened()
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = loop.call_soon(self._look)
+        self._look_soon()
         return future
 
-    def _happened(self) -> None:
+    def _forget(self, future: asyncio.Future[None]) -> None:
+        """Called when the future is done: also when its task was cancelled."""
+        self._waiting.pop(future, None)
+        if not self._waiting:
+            self._timer.cancel()
+            _pollers.pop(self._loop, None)
+
+    def _look_soon(self) -> None:
         self._since = time.monotonic()
         self._pause = SHORTEST
+        self._timer.cancel()
+        self._timer = self._loop.call_soon(self._look)
 
     def _look(self) -> None:
-        self._timer = None
+        happened = False
         for future, request in list(self._waiting.items()):
-            if future.done():  # cancelled
-                del self._waiting[future]
+            if future.done():
                 continue
             try:
                 over = request._advance()
             except BaseException as error:  # forked, or signalled
                 future.set_exception(error)
-                over = True
-            if over:
-                del self._waiting[future]
-                if not future.done():
+            else:
+                if over:
                     future.set_result(None)
-                self._happened()
-        loop = self._loop()
-        if not self._waiting or loop is None:
-            return
-        if time.monotonic() - self._since < EAGER:
-            self._timer = loop.call_soon(self._look)
+            happened = happened or future.done()
+        if happened or time.monotonic() - self._since < EAGER:
+            if happened:
+                self._since = time.monotonic()
+                self._pause = SHORTEST
+            self._timer = self._loop.call_soon(self._look)
         else:
-            self._timer = loop.call_later(self._pause, self._look)
+            self._timer = self._loop.call_later(self._pause, self._look)
             self._pause = min(self._pause * 1.3, LONGEST)
 
 
-_pollers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Poller] = (
-    weakref.WeakKeyDictionary()
-)
+_pollers: dict[asyncio.AbstractEventLoop, _Poller] = {}
 
 
 async def wait(request: Awaitable) -> Any:

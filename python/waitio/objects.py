@@ -20,7 +20,14 @@ from typing import Any
 from waitio import _core
 from waitio._core import Group, Request, Status
 from waitio.errortable import ERRORS
-from waitio.exceptions import Error, PickleError, ProtocolError, TruncateError, from_code
+from waitio.exceptions import (
+    Error,
+    PickleError,
+    ProtocolError,
+    TimeoutError,
+    TruncateError,
+    from_code,
+)
 
 MAGIC = b"WIO\x05"
 HEADER = struct.Struct("<4sIiIQ")  # magic, buffers, tag of the parts, 0, bytes of table and pickle
@@ -135,9 +142,11 @@ def _finish(request: Request, left: float | None, timeout: float | None) -> None
     """Wait for one part; its failure is for the step that looks at it."""
     try:
         request.wait(left)
+    except TimeoutError:
+        raise from_code(TIMEOUT, f"the object is not complete after {timeout} s") from None
     except Error:
         if not request.done:
-            raise from_code(TIMEOUT, f"the object is not complete after {timeout} s") from None
+            raise
 
 
 def isend(group: Group, obj: Any, dest: int, tag: int) -> ObjectRequest:

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Joining and leaving, exit, fork, threads, deaths, memory."""
+
+import os
+
+import pytest
+
+SLOW = os.environ.get("WAITIO_TEST_SLOW") == "1"
+
+
+def test_implied_joining_and_finalize(universe):
+    universe.passes(
+        """
+        assert not waitio.initialized()
+        try:
+            waitio.finalize()
+        except waitio.StateError as error:
+            assert "not joined" in str(error)
+        world = waitio.Group.world()
+        assert waitio.initialized() and world.size == 3
+        universe = waitio.Universe()
+        assert (universe.npb, universe.nprocs, universe.size) == (2, (1, 2), 3)
+        assert universe.rank == world.rank and universe.world.gid == 0
+        assert (universe.pb, universe.pb_rank) == world.locate(world.rank)
+        assert "PB" in repr(universe) and waitio.library_version()[0] >= 0
+        world.Sendrecv(b"x", (world.rank + 1) % 3, 0, bytearray(1), (world.rank - 1) % 3)
+        waitio.init()
+        waitio.finalize()
+        assert not waitio.initialized()
+        universe.finalize()  # harmless
+        for call in (waitio.init, waitio.finalize, waitio.Group.world, waitio.counters,
+                     lambda: world.Send(b"", 0), lambda: world.locate(0), world.Probe):
+            try:
+                call()
+            except waitio.StateError as error:
+                assert "left" in str(error) or "finalize" in str(error), error
+            else:
+                raise SystemExit(f"{call} after finalize")
+        world.free()
+        """,
+        blocks=[1, 2],
+        joined=False,
+    )
+
+
+def test_the_with_block_finalizes(alone):
+    alone.passes(
+        """
+        with waitio.Universe(30) as universe:
+            assert waitio.initialized()
+        assert not waitio.initialized()
+        """,
+        blocks=[1],
+        joined=False,
+    )
+
+
+def test_joining_fails_with_reasons(alone):
+    path = alone.script(
+        """
+        try:
+            waitio.Universe(1)
+        except waitio.TimeoutError as error:
+            assert "PB 1" in str(error), error
+            assert "WAITIO_ERRORS" not in os.environ
+        else:
+            raise SystemExit("joined alone")
+        """,
+        joined=False,
+    )
+    process = alone.python(path, 0, 0, 1, 2, env={"WAITIO_INIT_TIMEOUT": "1", "WAITIO_ERRORS": ""})
+    process.ended(0)
+
+
+def test_exceptions_are_not_printed_too(make_universe):
+    u = make_universe(WAITIO_ERRORS=None)
+    (process,) = u.passes(
+        """
+        try:
+            world.Send(b"", 99)
+        except waitio.RankError:
+            pass
+        assert "WAITIO_ERRORS" not in os.environ
+        """,
+        blocks=[1],
+    )
+    assert process.err() == ""
+
+
+@pytest.mark.parametrize("how", ["falls off", "sys.exit()", "raise RuntimeError('a bug')"])
+def test_exit_without_finalize(universe, how):
+    """What was sent arrives, pending receives and requests in cycles do no harm."""
+    code = f"""
+        if me == 0:
+            requests = [world.Isend(np.full(n, 1.0), 1, 1) for n in (10, 1_000_000)]
+            requests += [world.Irecv(np.zeros(1000), 1, 9), world.irecv(1, 9)]
+            loop = [requests]
+            loop.append(loop)
+            {how if how != "falls off" else "pass"}
+        else:
+            for n in (10, 1_000_000):
+                into = np.zeros(n)
+                world.Recv(into, 0, 1)
+                assert (into == 1).all()
+    """
+    first, second = universe.play(code)
+    second.ended(0)
+    first.ended(1 if "raise" in how else 0)
+    assert ("a bug" in first.err()) == ("raise" in how)
+    assert "Fatal" not in first.err()
+
+
+def test_a_dead_peer_is_an_error_with_its_name(universe):
+    first, second = universe.play(
+        """
+        if me == 0:
+            world.Recv(bytearray(1), 1)
+            print("linked", flush=True)
+            pending = world.irecv(1)
+            try:
+                world.Recv(bytearray(1), 1)
+            except waitio.PeerError as error:
+                assert error.code == waitio.ERR_PEER and error.peer == (1, 1, 0), error.peer
+                assert isinstance(error, ConnectionError) and "PB 1 rank 0" in str(error)
+                assert error.remedy
+            else:
+                raise SystemExit("no error")
+            try:
+                asyncio.run(asyncio.wait_for(pending_of(pending), 30))
+            except waitio.PeerError as error:
+                assert error.peer.pb == 1
+            else:
+                raise SystemExit("no error from the await")
+            try:
+                next(world.messages(1))
+            except waitio.PeerError:
+                pass
+            else:
+                raise SystemExit("a message from the dead")
+        else:
+            world.Send(b"x", 0)
+            time.sleep(100)
+    """.replace(
+            "if me == 0:",
+            "async def pending_of(request): return await request\n        if me == 0:",
+            1,
+        )
+    )
+    universe.says(first, "linked")
+    second.kill()
+    first.ended(0)
+
+
+def test_forked_children_get_errors(universe):
+    """As in a data loader: the child computes, and may not communicate; the parent goes on."""
+    universe.passes("""
+        import multiprocessing, warnings
+        warnings.simplefilter("ignore")
+        pending = world.Irecv(bytearray(4), 1 - me, 3)
+        objects = world.irecv(1 - me, 4)
+
+        def child():
+            calls = {
+                "Send": lambda: world.Send(b"x", 1 - me),
+                "Recv": lambda: world.Recv(bytearray(1)),
+                "send": lambda: world.send({}, 1 - me),
+                "wait": pending.wait, "Test": pending.Test, "cancel": pending.cancel,
+                "wait of an object": objects.wait,
+                "waitall": lambda: waitio.waitall([pending]),
+                "waitany": lambda: waitio.waitany([pending, objects]),
+                "Probe": world.Probe, "world": waitio.Group.world, "init": waitio.init,
+                "finalize": waitio.finalize, "counters": waitio.counters,
+                "Universe": waitio.Universe,
+            }
+            for name, call in calls.items():
+                try:
+                    call()
+                except waitio.ForkError as error:
+                    assert "spawn" in str(error) or "fork" in str(error), error
+                else:
+                    raise AssertionError(f"{name} in a forked child")
+            assert not waitio.initialized()
+            return float(np.arange(10.0).sum())
+
+        pid = os.fork()
+        if pid == 0:
+            try:
+                child()
+                gc.collect()
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
+                os._exit(1)
+            sys.exit(0)  # the whole end of an interpreter
+        assert os.waitpid(pid, 0)[1] == 0
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            assert pool.apply(child) == 45.0
+        world.Send(b"rest", 1 - me, 3)
+        world.send("objects", 1 - me, 4)
+        assert pending.wait().count == 4 and objects.wait() == "objects"
+    """)
+
+
+def test_a_spawned_child_is_a_process_of_its_own(alone):
+    alone.passes(
+        """
+        import subprocess
+        code = "import waitio; assert not waitio.initialized()"
+        assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+        """,
+        blocks=[1],
+    )
+
+
+def test_waits_of_threads_do_not_stop_others(universe):
+    universe.passes("""
+        counted = 0
+        def blocked():
+            world.Recv(bytearray(1), 1 - me, 50)
+        thread = threading.Thread(target=blocked)
+        thread.start()
+        time.sleep(0.1)
+        began = time.monotonic()
+        for i in range(100):
+            world.Sendrecv(b"x", 1 - me, 1, bytearray(1), 1 - me, 1)
+            counted += 1
+        assert time.monotonic() - began < 20
+        world.Send(b"x", 1 - me, 50)
+        thread.join(20)
+        assert not thread.is_alive() and counted == 100
+    """)
+
+
+def test_finalize_while_a_thread_waits(alone):
+    """The thread gets an error, and the library is not freed under it."""
+    alone.passes(
+        """
+        found = []
+        def blocked(call):
+            try:
+                call()
+            except waitio.StateError as error:
+                found.append(str(error))
+        threads = [threading.Thread(target=blocked, args=(call,)) for call in (
+            lambda: world.Recv(bytearray(1), 0), lambda: world.recv(0, 4), world.Probe,
+            lambda: waitio.waitany([world.Irecv(bytearray(1), 0, 6)]))]
+        for t in threads: t.start()
+        time.sleep(0.2)
+        waitio.finalize()
+        for t in threads: t.join(20)
+        assert len(found) == 4, found
+        """,
+        blocks=[1],
+    )
+
+
+def test_memory_does_not_grow(universe):
+    """10^6 messages under WAITIO_TEST_SLOW=1, fewer otherwise."""
+    messages = 1_000_000 if SLOW else 60_000
+    universe.passes(
+        f"""
+        def resident():
+            with open("/proc/self/status") as lines:
+                return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+        def rounds(n):
+            out, into = np.zeros(8), np.zeros(8)
+            for i in range(n):
+                if i % 8 == 0:  # one of each kind
+                    world.sendrecv(i, 1 - me, 2, 1 - me, 2)
+                elif i % 8 == 1:
+                    requests = [world.Irecv(into, 1 - me, 3), world.Isend(out, 1 - me, 3)]
+                    waitio.waitall(requests)
+                elif i % 8 == 2:
+                    world.Isend(out, 1 - me, 4)
+                    next(world.messages(1 - me, 4))
+                else:
+                    world.Sendrecv(out, 1 - me, 1, into, 1 - me, 1)
+
+        rounds({messages} // 4)
+        gc.collect()
+        before = resident()
+        rounds({messages} * 3 // 4)
+        gc.collect()
+        grown = resident() - before
+        assert grown < 1500, f"{{grown}} KiB more"
+        """,
+        timeout=900 if SLOW else 120,
+    )
