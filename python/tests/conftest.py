@@ -82,6 +82,12 @@ def build_dir():
 
 
 @pytest.fixture(scope="session")
+def source():
+    """Folder of the package's sources."""
+    return SOURCE
+
+
+@pytest.fixture(scope="session")
 def prefix(build_dir, tmp_path_factory):
     """An installed copy of the library."""
     path = tmp_path_factory.mktemp("library") / "prefix"

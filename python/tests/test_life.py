@@ -68,7 +68,9 @@ def test_joining_fails_with_reasons(alone):
         """,
         joined=False,
     )
-    process = alone.python(path, 0, 0, 1, 2, env={"WAITIO_INIT_TIMEOUT": "1", "WAITIO_ERRORS": ""})
+    process = alone.python(
+        path, 0, 0, 1, 2, env={"WAITIO_INIT_TIMEOUT": "1", "WAITIO_ERRORS": None}
+    )
     process.ended(0)
 
 
@@ -113,6 +115,9 @@ def test_exit_without_finalize(universe, how):
 def test_a_dead_peer_is_an_error_with_its_name(universe):
     first, second = universe.play(
         """
+        async def pending_of(request):
+            return await request
+
         if me == 0:
             world.Recv(bytearray(1), 1)
             print("linked", flush=True)
@@ -140,11 +145,7 @@ def test_a_dead_peer_is_an_error_with_its_name(universe):
         else:
             world.Send(b"x", 0)
             time.sleep(100)
-    """.replace(
-            "if me == 0:",
-            "async def pending_of(request): return await request\n        if me == 0:",
-            1,
-        )
+    """
     )
     universe.says(first, "linked")
     second.kill()
