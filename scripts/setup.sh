@@ -48,6 +48,11 @@ find_python() {
     echo python3
 }
 
+have_python_headers() {
+    "$(find_python)" -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))'
+}
+
 have_cmake() { # a cmake that is new enough
     set -- $(cmake --version 2>/dev/null | head -n 1)
     [ "${3:-}" ] || return 1
@@ -81,6 +86,7 @@ check_test() {
     need iproute2 "ip (network namespaces)" have ip
     need binutils "nm" have nm
     need python3-venv "Python's venv module" have_venv_module
+    need python3-dev "Python's headers (the package waitio)" have_python_headers
 }
 
 check_interop() {
