@@ -101,6 +101,11 @@ def pip(*words, **kwargs):
     return command(sys.executable, "-m", "pip", *words[:1], *quiet, *words[1:], **kwargs)
 
 
+def settings(*texts):
+    """Settings of the build, as every pip of today takes them."""
+    return [word for text in texts for word in ("--config-settings", text)]
+
+
 @pytest.fixture(scope="session")
 def site(prefix, tmp_path_factory):
     """Folder with the installed package, built against the installed library."""
@@ -108,7 +113,7 @@ def site(prefix, tmp_path_factory):
     path = tmp_path_factory.mktemp("site")
     option = f"cmake.define.WAITIO_INSTALLED={prefix}"
     folder = f"build-dir={tmp_path_factory.mktemp('python-build')}"
-    pip("install", "--no-build-isolation", "--target", path, "-C", option, "-C", folder, SOURCE)
+    pip("install", "--no-build-isolation", "--target", path, *settings(option, folder), SOURCE)
     return path
 
 
@@ -194,4 +199,6 @@ def mpiexec(flavour):
 @pytest.fixture(scope="session")
 def helpers():
     """Functions of this file that test modules use."""
-    return types.SimpleNamespace(command=command, pip=pip, needs=needs, mpiexec=mpiexec)
+    return types.SimpleNamespace(
+        command=command, pip=pip, needs=needs, mpiexec=mpiexec, settings=settings
+    )
