@@ -24,7 +24,6 @@ struct service {
     uint64_t calls;  /* library calls at the last look */
     int64_t calls_ns;
     bool away;
-    int64_t moved_ns; /* when the thread last found something to do */
 };
 
 /* When to look again by ourselves. */
@@ -103,15 +102,25 @@ static void take_lock(struct wio_universe *u, struct service *s)
     }
 }
 
-/* WAITIO_PROGRESS=thread: is a transfer under way, or was it a moment ago? Then its next piece is
- * near, and to sleep and be woken for it would cost more than to copy it. */
-static bool moves_data(const struct wio_universe *u, struct service *s, int events, int64_t now)
+/* WAITIO_PROGRESS=thread: while a transfer is under way its next piece is near, and to sleep and be
+ * woken for it would cost more than to copy it; so would the lock for every piece. Until nothing
+ * has moved for SPIN_NS, or somebody wants to come in. @return events */
+static int move_data(struct wio_universe *u, const struct service *s)
 {
-    if (u->cfg.progress != WIO_CFG_PROGRESS_THREAD || !s->away)
-        return false;
-    if (events > 0)
-        s->moved_ns = now;
-    return now - s->moved_ns < SPIN_NS;
+    int64_t moved_ns = wio_os_now_ns();
+    int total = 0;
+    while (s->away && !u->service_stop && !u->polling && atomic_load(&u->want) == 0) {
+        int events = wio_progress(u, WIO_PROGRESS_FULL);
+        total += events;
+        int64_t now = wio_os_now_ns();
+        if (events > 0)
+            moved_ns = now;
+        else if (now - moved_ns > SPIN_NS)
+            break;
+        else
+            wio_os_yield();
+    }
+    return total;
 }
 
 static void sleep_until(struct wio_universe *u, struct service *s, int64_t wake, const int *fds,
@@ -141,13 +150,14 @@ static void *service_main(void *arg)
         int events = 0;
         if (!(s.away && u->polling))
             events = wio_progress(u, how);
+        if (u->cfg.progress == WIO_CFG_PROGRESS_THREAD)
+            events += move_data(u, &s);
         u->ctr.service_wakeups++;
         int fds[WIO_TR_COUNT + 1] = {u->service_fd}, n = 1;
-        bool spin = moves_data(u, &s, events, now);
-        bool work = !spin && arm(u, how, fds, &n);
-        if (spin || (work && u->inside == 0) || (events > 0 && s.away)) {
+        bool work = arm(u, how, fds, &n);
+        if ((work && u->inside == 0) || (events > 0 && s.away)) {
             wio_unlock_slow(&u->lock); /* let the program in between two rounds */
-            if (atomic_load(&u->want) > 0 || (spin && events == 0))
+            if (atomic_load(&u->want) > 0)
                 wio_os_yield();
             wio_lock_service(&u->lock);
             continue;
