@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The benchmark of the Python package runs and prints what it says; figures are not judged here."""
+
+import json
+import os
+import sys
+
+import pytest
+
+
+def test_comparison_with_c(site, source, helpers, build_dir, tmp_path):
+    if not (build_dir / "bench" / "bench_pt2pt").exists():
+        pytest.skip("the benchmark programs are not built (WAITIO_BENCH)")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
+    words = ["--build", build_dir, "--rounds", 1, "--scale", 500, "--max", 65536, "--type", "shm"]
+    words += ["--json", tmp_path / "out.json"]
+    script = source / "bench" / "compare.py"
+    out = helpers.command(sys.executable, script, *words, env={**env, "PYTHONPATH": str(site)})
+    assert "us more than C" in out
+    found = json.loads((tmp_path / "out.json").read_text())["shm"]
+    for way in ("C", "Python", "objects"):
+        sizes = [row["bytes"] for row in found[way] if row["metric"] == "half_rtt"]
+        assert sizes == [8, 1024, 8192, 65536], way
+        assert all(row["value"] > 0 for row in found[way])
