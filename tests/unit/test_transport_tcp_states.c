@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #include "transport/tcp/tcp.h"
@@ -103,6 +107,67 @@ static void test_near(void **state)
     assert_true(wio_tcp_near(&f, &a));
 }
 
+static void control_of(int fd, char *name)
+{
+    socklen_t len = 15;
+    memset(name, 0, 16);
+    assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), 0);
+}
+
+static int connected(const struct tcp_iface *f, int *accepted)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(f->port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    *accepted = accept(f->listener[0].fd, NULL, NULL);
+    assert_true(*accepted >= 0);
+    return fd;
+}
+
+/* What a socket began with may stay with it (BBR's pacing does), so it must begin right. */
+static void test_accepted_sockets_begin_with_the_near_control(void **state)
+{
+    (void)state;
+    struct wio_config cfg;
+    wio_config_defaults(&cfg);
+    struct wio_secret none = {0};
+    struct wio_tab_host h = {.identity = 1};
+    struct wio_tab_ep ep = {0};
+    struct wio_table t = {.size = 1, .nhosts = 1, .host = &h, .ep = &ep};
+    struct tcp_iface f = {.base.table = &t, .base.p.cfg = &cfg, .base.p.secret = &none};
+    char theirs[16], name[16];
+    int plain = socket(AF_INET, SOCK_STREAM, 0), in;
+    control_of(plain, theirs);
+    close(plain);
+
+    assert_int_equal(wio_tcp_listen(&f), 0);
+    int out = connected(&f, &in);
+    control_of(in, name);
+    assert_true(strcmp(name, "cubic") == 0 || strcmp(name, "reno") == 0);
+    union tcp_addr far = {.in4.sin_family = AF_INET}, near = far;
+    far.in4.sin_addr.s_addr = htonl(0xc0000201); /* 192.0.2.1 */
+    near.in4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    wio_tcp_sockopt(&f, in, &near, true);
+    control_of(in, name);
+    assert_true(strcmp(name, "cubic") == 0 || strcmp(name, "reno") == 0);
+    wio_tcp_sockopt(&f, in, &far, true);
+    control_of(in, name);
+    assert_string_equal(name, theirs);
+    close(in);
+    close(out);
+    wio_tcp_unlisten(&f);
+
+    wio_text(cfg.tcp_congestion, sizeof cfg.tcp_congestion, "reno");
+    assert_int_equal(wio_tcp_listen(&f), 0);
+    out = connected(&f, &in);
+    control_of(in, name);
+    assert_string_equal(name, "reno");
+    close(in);
+    close(out);
+    wio_tcp_unlisten(&f);
+}
+
 static void test_cap(void **state)
 {
     (void)state;
@@ -120,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_document_has_the_table),
         cmocka_unit_test(test_table_is_sound),
         cmocka_unit_test(test_near),
+        cmocka_unit_test(test_accepted_sockets_begin_with_the_near_control),
         cmocka_unit_test(test_cap),
     };
     return cmocka_run_group_tests_name("tcp states", tests, NULL, NULL);

@@ -152,7 +152,7 @@ static int try_addr(struct tcp_link *l, const union tcp_addr *a, int64_t allowed
     int fd = wio_os_socket(a->sa.sa_family, SOCK_STREAM);
     if (fd < 0)
         return fd;
-    wio_tcp_sockopt(f, fd, a);
+    wio_tcp_sockopt(f, fd, a, false);
     int rc = wio_os_connect(fd, &a->sa, v6 ? sizeof a->in6 : sizeof a->in4);
     if (rc < 0 && rc != -EINPROGRESS) {
         wio_os_close(fd);

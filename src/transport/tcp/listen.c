@@ -29,6 +29,7 @@ static int bind_one(struct tcp_iface *f, union tcp_addr *a, uint16_t port)
     } else {
         a->in4.sin_port = htons(port);
     }
+    wio_tcp_sockopt_listener(f, fd);
     int rc = wio_os_bind(fd, &a->sa, v6 ? sizeof a->in6 : sizeof a->in4);
     if (rc == 0)
         rc = wio_os_listen(fd, BACKLOG);
@@ -270,7 +271,7 @@ static void inbound(struct tcp_iface *f, int fd, const union tcp_addr *from)
     const struct wio_table *t = f->base.table;
     struct wio_auth_id mine = {.rank = t->me};
     memcpy(mine.universe, t->universe, WIO_UNIVERSE_ID);
-    wio_tcp_sockopt(f, fd, from);
+    wio_tcp_sockopt(f, fd, from, true);
     int rc = wio_auth_start(&c->auth, WIO_AUTH_ACCEPT, WIO_AUTH_LINK, f->base.p.secret, &mine, NULL,
                             admit, c);
     if (rc != 0 || wio_tcp_conn_watch(c) < 0) {

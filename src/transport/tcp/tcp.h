@@ -202,8 +202,9 @@ struct tcp_iface {
     bool stop;
     bool warned_fds, warned_cc;
     bool crc;
-    bool in_connect;  /* connect() is running: the end of a dial waits for progress() */
-    bool timer_asked; /* somebody slept on next_timer_ns(): look at the clock */
+    char system_cc[16]; /* the system's congestion control; "" = unknown */
+    bool in_connect;    /* connect() is running: the end of a dial waits for progress() */
+    bool timer_asked;   /* somebody slept on next_timer_ns(): look at the clock */
     uint32_t ticks;
     int64_t resume_at;       /* paused listeners */
     int64_t timer_at;        /* earliest timer; INT64_MAX = none */
@@ -396,7 +397,9 @@ void wio_tcp_evict(struct tcp_iface *f);
 
 /* ---- sockopt.c ---- */
 /** Options of every link socket; @p peer decides on congestion control. */
-void wio_tcp_sockopt(struct tcp_iface *f, int fd, const union tcp_addr *peer);
+void wio_tcp_sockopt(struct tcp_iface *f, int fd, const union tcp_addr *peer, bool accepted);
+/** Of a listener, before listen(): what accepted sockets begin with. */
+void wio_tcp_sockopt_listener(struct tcp_iface *f, int fd);
 /** Same host or a subnet of ours? */
 bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a);
 
