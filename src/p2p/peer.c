@@ -245,6 +245,14 @@ void wio_peer_end_unsaid(struct wio_universe *u, struct wio_peer *p)
         p->iface->tr->close(p->ep, WIO_BYE_ERROR); /* its CLOSED state fails the peer */
 }
 
+void wio_peer_close_given_up(struct wio_peer *p)
+{
+    struct wio_ep *ep = p->given_up;
+    p->given_up = NULL;
+    if (ep->state < WIO_EP_CLOSING)
+        ep->iface->tr->close(ep, WIO_BYE_CAP); /* no word about the peer itself */
+}
+
 static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep, int err,
                         enum wio_bye_reason reason, const char *text)
 {
@@ -253,6 +261,8 @@ static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_e
         g->ep = ep;
         wio_list_push(&u->closed_eps, &g->node);
     } /* else: freed with the interface */
+    if (p->given_up == ep)
+        p->given_up = NULL;
     if (p->ep == ep) {
         p->ep = NULL;
         p->link = WIO_EP_CLOSED;
@@ -296,7 +306,8 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
          * and comes by another. */
         if (state != WIO_EP_READY || p->link != WIO_EP_CONNECTING || p->iface == ep->iface)
             return;
-        p->ep->iface->tr->close(p->ep, WIO_BYE_CAP); /* no word about the peer itself */
+        p->given_up = p->ep; /* closed by the next pump: close() is not allowed in an upcall */
+        activate(u, p);
     }
     bool opened = state == WIO_EP_READY && p->link != WIO_EP_READY;
     if (p->ep == NULL)

@@ -111,6 +111,8 @@ static int pump_active(struct wio_universe *u)
     while ((n = wio_list_pop(&work)) != NULL) {
         struct wio_peer *p = WIO_CONTAINER(n, struct wio_peer, active_node);
         p->active = false;
+        if (WIO_UNLIKELY(p->given_up != NULL))
+            wio_peer_close_given_up(p);
         if (WIO_UNLIKELY(p->unsaid))
             wio_peer_end_unsaid(u, p);
         wio_send_pump(u, p);
@@ -119,14 +121,25 @@ static int pump_active(struct wio_universe *u)
     return events;
 }
 
+/* Shall this round leave out what costs a system call? Counted apart from the warmth, which every
+ * event winds up again: sockets have their turn however busy memory is. */
+static bool memory_alone(struct wio_universe *u, enum wio_progress_how how)
+{
+    if (u->warm == 0 || how != WIO_PROGRESS_FULL)
+        return false;
+    u->warm--;
+    return (++u->sparse & SPARSE) != 0;
+}
+
 int wio_progress(struct wio_universe *u, enum wio_progress_how how)
 {
     int events = 0;
+    bool skip = memory_alone(u, how);
     for (int t = 0; t < WIO_TR_COUNT; t++) {
         if (u->iface[t] == NULL)
             continue;
         bool memory = (u->attr[t].caps & WIO_CAP_MEMORY) != 0;
-        if (!memory && how == WIO_PROGRESS_FULL && u->warm > 0 && (--u->warm & SPARSE) != 0)
+        if (!memory && skip)
             continue;
         int n = u->iface[t]->tr->progress(u->iface[t], how);
         if (n > 0) {

@@ -116,11 +116,12 @@ struct wio_peer {
     uint32_t rank;
     uint32_t epoch; /* counts links */
     struct wio_iface *iface;
-    struct wio_ep *ep; /* NULL: no link */
-    size_t eager_max;  /* largest message sent to it without asking */
-    uint8_t link;      /* enum wio_ep_state, CLOSED when ep == NULL */
-    bool dead;         /* failed, or left */
-    bool left;         /* said goodbye */
+    struct wio_ep *ep;       /* NULL: no link */
+    struct wio_ep *given_up; /* a link the peer did not want: to be closed */
+    size_t eager_max;        /* largest message sent to it without asking */
+    uint8_t link;            /* enum wio_ep_state, CLOSED when ep == NULL */
+    bool dead;               /* failed, or left */
+    bool left;               /* said goodbye */
     bool watched, active;
     bool doomed;       /* a dial failed at once, or it is given up: to be failed */
     bool silent;       /* finalize gave it up */
@@ -197,6 +198,7 @@ struct wio_universe {
     struct wio_spin spin;
     uint32_t polls; /* of single links */
     uint32_t warm; /* rounds of progress left in which memory alone is looked at most of the time */
+    uint32_t sparse; /* such rounds so far */
 
     pthread_t service;
     bool service_runs, service_stop;
@@ -262,6 +264,8 @@ void wio_peer_doom(struct wio_universe *u, struct wio_peer *p);
 void wio_peer_unsaid(struct wio_universe *u, struct wio_peer *p);
 /** That round: not from upcalls. */
 void wio_peer_end_unsaid(struct wio_universe *u, struct wio_peer *p);
+/** Close the link that was given up: not from upcalls. */
+void wio_peer_close_given_up(struct wio_peer *p);
 /** "PB 1 rank 3" into buf. */
 const char *wio_peer_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n);
 void wio_peer_free(struct wio_universe *u, struct wio_peer *p);

@@ -114,6 +114,8 @@ static void sleep_once(struct wio_universe *u, struct poll_turn *t)
     unsigned ready = (unsigned)wio_os_poll_in(fds, n, wait);
     wio_lock_take(&u->lock, &u->want);
     u->poller_asleep = false;
+    u->polls = UINT32_MAX; /* what woke us may be any transport's: the next poll looks at all */
+    u->warm = 0;
     if ((ready & 1u) != 0)
         wio_os_eventfd_clear(u->kick_fd);
 }

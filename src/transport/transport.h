@@ -96,6 +96,14 @@ enum wio_ep_state {
     WIO_EP_CLOSED   /* no more upcalls; free_ep() may be called */
 };
 
+/** A state of a transport's links, for its table of them. */
+struct wio_state_row {
+    const char *name;
+    uint16_t next;    /* mask of legal successors */
+    uint8_t ep;       /* enum wio_ep_state shown to p2p */
+    const char *what; /* one line */
+};
+
 struct wio_upcalls {
     /**
      * A message header has arrived (payload bytes follow, maybe 0).

@@ -559,7 +559,7 @@ static inline const struct wio_transport *next_variant(const struct variant **v,
     return checked(conform_now->id);
 }
 #define EACH_OF(tr, only_tcp)                                                                      \
-    for (const struct variant *v_ = NULL; v_ == NULL; v_++)                                        \
+    for (const struct variant *v_ = NULL, *once_ = NULL; once_ == NULL; once_ = conform_variants)  \
         for (const struct wio_transport *tr = next_variant(&v_, only_tcp); tr != NULL;             \
              tr = next_variant(&v_, only_tcp))
 #define EACH_TRANSPORT(tr) EACH_OF(tr, false)

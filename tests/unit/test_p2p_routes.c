@@ -20,9 +20,11 @@ static struct better {
     bool barred;       /* found out that it does not work */
     int connect_rc;
     int dials, closes, sent;
+    int events; /* of every round of progress */
     enum wio_bye_reason reason;
 } better;
 
+static bool in_upcall;
 static struct wio_universe *u;
 static struct waitio_group *g;
 static uint8_t out[1 << 20];
@@ -66,16 +68,17 @@ static int better_send(struct wio_ep *ep, struct wio_tx *tx)
 
 static void better_close(struct wio_ep *ep, enum wio_bye_reason reason)
 {
+    assert_false(in_upcall); /* transport.h forbids it */
     better.closes++;
     better.reason = reason;
     ep->state = WIO_EP_CLOSING;
 }
 
-static int nothing(struct wio_iface *iface, enum wio_progress_how how)
+static int better_progress(struct wio_iface *iface, enum wio_progress_how how)
 {
     (void)iface;
     (void)how;
-    return 0;
+    return better.events;
 }
 
 static void free_link(struct wio_ep *ep)
@@ -116,7 +119,7 @@ static int setup(void **unused)
     better.tr.connect = better_connect;
     better.tr.send = better_send;
     better.tr.close = better_close;
-    better.tr.progress = nothing;
+    better.tr.progress = better_progress;
     better.tr.free_ep = free_link;
     better.tr.close_iface = close_better;
     better.iface.tr = &better.tr;
@@ -159,7 +162,9 @@ static void other_opens(void)
 {
     struct wio_msg m = {.op = WIO_OP_CREDIT};
     assert_non_null(fake.ep[1]);
+    in_upcall = true;
     fake_state(1, WIO_EP_READY, 0, WIO_BYE_NONE);
+    in_upcall = false;
     fake.credit[1] = 1000000;
     assert_int_equal(fake_header(1, &m, 0), 0);
     assert_int_equal(fake_payload(1, out), 0);
@@ -297,6 +302,77 @@ static void test_no_route_is_left(void **unused)
     assert_true(flag);
 }
 
+static int looks;
+
+static void count_look(struct fake *f)
+{
+    (void)f;
+    looks++;
+}
+
+/* However busy memory is, sockets have their turn: nobody there is starved. */
+static void test_busy_memory_does_not_starve_sockets(void **unused)
+{
+    (void)unused;
+    u->attr[WIO_TR_SHM].caps = WIO_CAP_MEMORY;
+    better.events = 1;
+    fake.script = count_look;
+    looks = 0;
+    for (int i = 0; i < 800; i++)
+        (void)wio_progress(u, WIO_PROGRESS_FULL);
+    assert_in_range(looks, 50, 400); /* now and then, but not in every round: that costs */
+    better.events = 0;
+    for (int i = 0; i < 100; i++)
+        (void)wio_progress(u, WIO_PROGRESS_FULL);
+    looks = 0;
+    for (int i = 0; i < 100; i++)
+        (void)wio_progress(u, WIO_PROGRESS_FULL);
+    assert_int_equal(looks, 100); /* memory is quiet */
+    fake.script = NULL;
+}
+
+static enum wio_distance far_away(struct wio_iface *iface, uint32_t peer)
+{
+    (void)iface;
+    (void)peer;
+    return WIO_AT_FAR;
+}
+
+static int first_op(size_t bytes)
+{
+    fake.nsent = 0;
+    (void)isend(bytes, 0);
+    rounds();
+    for (int i = 0; i < fake.nsent; i++)
+        if (fake.sent[i].msg.op == WIO_OP_EAGER || fake.sent[i].msg.op == WIO_OP_RTS)
+            return fake.sent[i].msg.op;
+    return -1;
+}
+
+static void open_other_at(enum wio_distance (*distance)(struct wio_iface *, uint32_t))
+{
+    better.barred = true;
+    u->cfg.eager_max_far = 600 << 10;
+    u->attr[WIO_TR_TCP].eager_max = 100 << 10;
+    fake.tr.adapt = wio_transport_get(WIO_TR_TCP)->adapt;
+    fake.tr.distance = distance;
+    (void)isend(0, 0);
+    other_opens();
+}
+
+/* A peer far away is sent more without asking (WAITIO_EAGER_MAX_FAR). */
+static void test_distance_decides_what_is_asked(void **unused)
+{
+    (void)unused;
+    open_other_at(wio_tr_same_host);
+    assert_int_equal(first_op(200 << 10), WIO_OP_RTS);
+    teardown(NULL);
+    setup(NULL);
+    open_other_at(far_away);
+    assert_int_equal(first_op(200 << 10), WIO_OP_EAGER);
+    assert_int_equal(first_op(700 << 10), WIO_OP_RTS);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -309,6 +385,8 @@ int main(void)
         CASE(test_peer_comes_and_ours_is_refused),
         CASE(test_late_link_is_not_taken),
         CASE(test_no_route_is_left),
+        CASE(test_busy_memory_does_not_starve_sockets),
+        CASE(test_distance_decides_what_is_asked),
     };
     return cmocka_run_group_tests_name("p2p_routes", tests, NULL, NULL);
 }

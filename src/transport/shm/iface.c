@@ -163,11 +163,6 @@ static int shm_connect(struct wio_iface *iface, uint32_t peer, struct wio_ep **e
     return 0;
 }
 
-static void shm_flush(struct wio_iface *iface)
-{
-    (void)iface; /* nothing is ever kept back */
-}
-
 static void shm_watch(struct wio_ep *ep, bool on)
 {
     struct shm_link *l = shm_link_of(ep);
@@ -290,7 +285,7 @@ const struct wio_transport wio_transport_shm = {
     .fetch =
         wio_tr_no_fetch, /* process_vm_readv: measured, sometimes better: docs/performance.md */
     .queued = wio_shm_queued,
-    .flush = shm_flush,
+    .flush = wio_tr_no_flush,
     .watch = shm_watch,
     .progress = wio_shm_progress,
     .progress_ep = wio_shm_progress_ep,

@@ -5,7 +5,7 @@
 
 #define TO(s) (1u << SHM_##s)
 
-const struct shm_state_row wio_shm_states[SHM_STATES] = {
+const struct wio_state_row wio_shm_states[SHM_STATES] = {
     [SHM_NEW] = {"NEW", TO(WAIT) | TO(DIAL) | TO(SETUP) | TO(OVER), WIO_EP_CONNECTING, "made"},
     [SHM_WAIT] = {"WAIT", TO(DIAL) | TO(SETUP) | TO(OVER), WIO_EP_CONNECTING,
                   "will dial after a pause, or when the older link is closed"},
@@ -52,7 +52,7 @@ static bool making(uint8_t s)
 void wio_shm_set_state(struct shm_link *l, enum shm_state to)
 {
     struct shm_iface *f = shm_of(l);
-    const struct shm_state_row *from = &wio_shm_states[l->state];
+    const struct wio_state_row *from = &wio_shm_states[l->state];
     bool legal = (from->next & (1u << to)) != 0;
     char name[64];
     wio_log(f->base.p.log, WIO_C_SHM, legal ? WIO_LOG_DEBUG : WIO_LOG_ERROR,

@@ -41,13 +41,7 @@ enum shm_state {
     SHM_OVER,  /* closed */
     SHM_STATES
 };
-struct shm_state_row {
-    const char *name;
-    uint16_t next; /* mask of legal successors */
-    uint8_t ep;    /* enum wio_ep_state shown to p2p */
-    const char *what;
-};
-extern const struct shm_state_row wio_shm_states[SHM_STATES];
+extern const struct wio_state_row wio_shm_states[SHM_STATES];
 
 /* What an event set's entry points at. */
 enum shm_what { SHM_IS_LISTENER, SHM_IS_KICK, SHM_IS_CONN, SHM_IS_LINK };

@@ -105,7 +105,7 @@ static void consider_ring(struct shm_link *l)
     if (l->asked || l->ring_done || l->w != NULL || l->state != SHM_READY ||
         f->rings_out >= (uint32_t)cfg->shm_rings)
         return;
-    if (l->tx_count < (uint64_t)cfg->shm_promote && l->tx_bytes < 4 * cfg->shm_ring / 16)
+    if (l->tx_count < (uint64_t)cfg->shm_promote && l->tx_bytes < cfg->shm_ring / 4)
         return;
     if (l->declined && wio_os_now_ns() - l->asked_ns < 1000000000LL)
         return;

@@ -10,7 +10,7 @@
 
 #define TO(s) (1u << TCP_##s)
 
-const struct tcp_state_row wio_tcp_states[TCP_STATES] = {
+const struct wio_state_row wio_tcp_states[TCP_STATES] = {
     [TCP_NEW] = {"NEW", TO(WAIT) | TO(DIAL) | TO(CONFIRM) | TO(CLOSED), WIO_EP_CONNECTING,
                  "made, nothing on the wire"},
     [TCP_WAIT] = {"WAIT", TO(DIAL) | TO(CONFIRM) | TO(CLOSED), WIO_EP_CONNECTING,
@@ -91,7 +91,7 @@ static uint8_t shown_state(const struct tcp_link *l)
 void wio_tcp_set_state(struct tcp_link *l, enum tcp_state to)
 {
     struct tcp_iface *f = tcp_of(l);
-    const struct tcp_state_row *from = &wio_tcp_states[l->state];
+    const struct wio_state_row *from = &wio_tcp_states[l->state];
     bool legal = (from->next & (1u << to)) != 0;
     char name[96];
     if (!legal)

@@ -51,13 +51,7 @@ enum tcp_state {
     TCP_STATES
 };
 
-struct tcp_state_row {
-    const char *name;
-    uint16_t next;    /* mask of legal successors */
-    uint8_t ep;       /* enum wio_ep_state shown to p2p */
-    const char *what; /* one line */
-};
-extern const struct tcp_state_row wio_tcp_states[TCP_STATES];
+extern const struct wio_state_row wio_tcp_states[TCP_STATES];
 
 /** What an epoll entry points at. */
 enum tcp_what { TCP_IS_LISTENER, TCP_IS_CONN, TCP_IS_LINK };
