@@ -10,10 +10,15 @@
 !> Collectives (barrier, bcast, reduce ...) belong to the conversion library: their errors end the
 !> program even when ierr is given, unless WAITIO_ERRORS=return.
 module waitio
-    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_int32_t, &
-        c_null_ptr, c_ptr, c_size_t
+    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_ptr, c_size_t
+    use waitio_types
+    use waitio_mpi_constants
+    use waitio_mpi_comms
+    use waitio_mpi_types
+    use waitio_mpi_messages
+    use waitio_mpi_collectives
     implicit none
-    private :: c_char, c_double, c_f_pointer, c_int, c_int32_t, c_null_ptr, c_ptr, c_size_t
+    private :: c_char, c_double, c_f_pointer, c_int, c_ptr, c_size_t
 
     include 'waitio_errors.inc'
 
@@ -31,35 +36,6 @@ module waitio
     integer, parameter :: WAITIO_BOR = 524296
     integer, parameter :: WAITIO_LXOR = 524297
     integer, parameter :: WAITIO_BXOR = 524298
-
-    !> An ordered set of processes with its own message space.
-    type, bind(c) :: waitio_group
-        private
-        type(c_ptr) :: handle = c_null_ptr
-    end type waitio_group
-
-    !> A pending operation; a fresh one is null, and waiting for null returns at once.
-    type, bind(c) :: waitio_request
-        private
-        integer(c_int32_t) :: handle(22) = 0
-    end type waitio_request
-
-    !> What a completed receive, a probe or a test found.
-    type, bind(c) :: waitio_status
-        integer(c_int) :: source = 0    !< rank of the sender in the group
-        integer(c_int) :: tag = 0       !< tag of the message
-        integer(c_int) :: error = 0     !< 0 or WAITIO_ERR_ of this operation
-        integer(c_int) :: cancelled = 0 !< non-zero: withdrawn by waitio_cancel
-        integer(c_size_t) :: bytes = 0  !< bytes delivered (probe: bytes of the message)
-    end type waitio_status
-
-    abstract interface
-        !> Membership test: non-zero makes rank n of PB pbid a member.
-        integer(c_int) function waitio_filter(pbid, n) bind(c)
-            import :: c_int
-            integer(c_int), value :: pbid, n
-        end function waitio_filter
-    end interface
 
     interface
         !> Join the universe. timeout: seconds to wait for every PB (default 1000).
@@ -360,6 +336,12 @@ module waitio
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_allgather
 
+        !> Does nothing that a compiler can see: after a call that used a variable by its address
+        !> (WAITIO_MPI_BOTTOM) or a wait, values kept in registers are read from memory again.
+        subroutine waitio_mpi_f_sync_reg(buf) bind(c, name='waitio_cfi_sync')
+            type(*), dimension(..) :: buf
+        end subroutine waitio_mpi_f_sync_reg
+
         !> Seconds since an arbitrary point in the past.
         real(c_double) function waitio_wtime() bind(c, name='WAITIO_MPI_Wtime')
             import :: c_double
@@ -367,6 +349,36 @@ module waitio
     end interface
 
 contains
+
+    !> All processes of all blocks; owned by the library.
+    type(waitio_group) function waitio_mpi_comm_world()
+        interface
+            type(c_ptr) function c_comm_world() bind(c, name='waitio_mpi_comm_world')
+                import :: c_ptr
+            end function c_comm_world
+        end interface
+        waitio_mpi_comm_world = transfer(c_comm_world(), waitio_mpi_comm_world)
+    end function waitio_mpi_comm_world
+
+    !> This process alone; owned by the library.
+    type(waitio_group) function waitio_mpi_comm_self()
+        interface
+            type(c_ptr) function c_comm_self() bind(c, name='waitio_mpi_comm_self')
+                import :: c_ptr
+            end function c_comm_self
+        end interface
+        waitio_mpi_comm_self = transfer(c_comm_self(), waitio_mpi_comm_self)
+    end function waitio_mpi_comm_self
+
+    !> The group without members; owned by the library.
+    type(waitio_group) function waitio_mpi_group_empty()
+        interface
+            type(c_ptr) function c_group_empty() bind(c, name='waitio_mpi_group_empty')
+                import :: c_ptr
+            end function c_group_empty
+        end interface
+        waitio_mpi_group_empty = transfer(c_group_empty(), waitio_mpi_group_empty)
+    end function waitio_mpi_group_empty
 
     !> Text of an error code.
     function waitio_strerror(code) result(text)

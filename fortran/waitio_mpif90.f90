@@ -1,37 +1,71 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> The conversion library as a module with MPI-like types, under the names existing programs use.
 !>
-!> Types, operators and communicators may be given as the types below or as plain integers (the
-!> constants of waitio_mpif.h, which this module passes on). ierr is optional everywhere; without
-!> it an error ends the program with a message. Buffers may have any type and rank.
-!>
-!> As with MPI's old interfaces the buffer of a non-blocking call must be contiguous: the compiler
-!> passes a copy of one that is not. Module `waitio` checks this.
+!> Datatypes, operators, communicators, groups ... may be given as the types below or as plain
+!> integers (the constants of waitio_mpif.h, which this module passes on). ierr is optional
+!> everywhere; without it an error ends the program with a message. Buffers may have any type and
+!> rank. A section with gaps is sent and received as it lies (one message or broadcast: every other
+!> row of a matrix), or refused by name (other collectives); it never becomes a temporary copy.
 module waitio_mpif90
+    use, intrinsic :: iso_c_binding, only: c_double, c_int, c_intptr_t
     implicit none
+    private :: c_double, c_int, c_intptr_t
     include 'waitio_mpif.h'
 
-    type :: WAITIO_MPI_Comm
-        integer :: MPI_VAL = WAITIO_MPI_COMM_NULL
+    type, bind(c) :: WAITIO_MPI_Comm
+        integer(c_int) :: MPI_VAL = WAITIO_MPI_COMM_NULL
     end type WAITIO_MPI_Comm
 
-    type :: WAITIO_MPI_Datatype
-        integer :: MPI_VAL = WAITIO_MPI_DATATYPE_NULL
+    type, bind(c) :: WAITIO_MPI_Group
+        integer(c_int) :: MPI_VAL = WAITIO_MPI_GROUP_NULL
+    end type WAITIO_MPI_Group
+
+    type, bind(c) :: WAITIO_MPI_Datatype
+        integer(c_int) :: MPI_VAL = WAITIO_MPI_DATATYPE_NULL
     end type WAITIO_MPI_Datatype
 
-    type :: WAITIO_MPI_Op
-        integer :: MPI_VAL = WAITIO_MPI_OP_NULL
+    type, bind(c) :: WAITIO_MPI_Op
+        integer(c_int) :: MPI_VAL = WAITIO_MPI_OP_NULL
     end type WAITIO_MPI_Op
 
-    type :: WAITIO_MPI_Request
-        integer :: MPI_VAL(WAITIO_REQUEST_SIZE) = 0
+    type, bind(c) :: WAITIO_MPI_Info
+        integer(c_int) :: MPI_VAL = WAITIO_MPI_INFO_NULL
+    end type WAITIO_MPI_Info
+
+    type, bind(c) :: WAITIO_MPI_Errhandler
+        integer(c_int) :: MPI_VAL = WAITIO_MPI_ERRORS_ARE_FATAL
+    end type WAITIO_MPI_Errhandler
+
+    type, bind(c) :: WAITIO_MPI_Request
+        integer(c_int) :: MPI_VAL(WAITIO_REQUEST_SIZE) = 0
     end type WAITIO_MPI_Request
 
-    !> So that `type(WAITIO_MPI_Datatype) :: t; t = WAITIO_MPI_DOUBLE` works.
+    !> Goes where WAITIO_STATUS_SIZE integers may go.
+    type, bind(c) :: WAITIO_MPI_Status
+        integer(c_int) :: MPI_SOURCE = 0, MPI_TAG = 0, MPI_ERROR = 0
+        integer(c_int) :: waitio_bytes = 0 !< WAITIO_MPI_Get_count reads it
+    end type WAITIO_MPI_Status
+
+    type(WAITIO_MPI_Request), parameter :: WAITIO_MPI_REQUEST_NULL = WAITIO_MPI_Request(0)
+
+    !> So that `type(WAITIO_MPI_Datatype) :: t; t = WAITIO_MPI_DOUBLE` works, and comparing.
     interface assignment(=)
-        module procedure set_datatype, set_op
+        module procedure set_comm, set_group, set_datatype, set_op, set_info, set_errhandler
     end interface
-    private :: set_datatype, set_op
+    interface operator(==)
+        module procedure same_comm, same_group, same_datatype, same_op, same_info, same_errhandler, &
+            is_comm, is_group, is_datatype, is_op, is_info, is_errhandler, same_request
+    end interface
+    interface operator(/=)
+        module procedure other_comm, other_group, other_datatype, other_op, other_info, other_errhandler, &
+            is_not_comm, is_not_group, is_not_datatype, is_not_op, is_not_info, is_not_errhandler, other_request
+    end interface
+    private :: set_comm, set_group, set_datatype, set_op, set_info, set_errhandler
+    private :: same_comm, same_group, same_datatype, same_op, same_info, same_errhandler
+    private :: is_comm, is_group, is_datatype, is_op, is_info, is_errhandler
+    private :: other_comm, other_group, other_datatype, other_op, other_info, other_errhandler
+    private :: is_not_comm, is_not_group, is_not_datatype, is_not_op, is_not_info, is_not_errhandler
+    private :: same_request, other_request
 
     ! Procedures whose names have no _f form in the include file.
     interface
@@ -45,28 +79,79 @@ module waitio_mpif90
             type(*) :: co
             integer, optional :: ie
         end subroutine waitio_create_universe_pbhead_f
-        subroutine waitio_mpi_type_size_f(ty, n, ie)
-            implicit none
-            type(*) :: ty
-            integer :: n
-            integer, optional :: ie
-        end subroutine waitio_mpi_type_size_f
     end interface
-    private :: waitio_create_universe_f, waitio_create_universe_pbhead_f, waitio_mpi_type_size_f
+    private :: waitio_create_universe_f, waitio_create_universe_pbhead_f
+
+    !> Seconds since an arbitrary point in the past, and the least that can be told apart.
+    interface
+        real(c_double) function WAITIO_MPI_Wtime() bind(c, name='WAITIO_MPI_Wtime')
+            import :: c_double
+        end function WAITIO_MPI_Wtime
+        real(c_double) function WAITIO_MPI_Wtick() bind(c, name='WAITIO_MPI_Wtick')
+            import :: c_double
+        end function WAITIO_MPI_Wtick
+
+        !> Does nothing that a compiler can see: after a call that used a variable by its address
+        !> (WAITIO_MPI_BOTTOM) or a wait, values kept in registers are read from memory again.
+        subroutine WAITIO_MPI_F_sync_reg(buf) bind(c, name='waitio_cfi_sync')
+            type(*), dimension(..) :: buf
+        end subroutine WAITIO_MPI_F_sync_reg
+    end interface
+
+    include 'gen/mpif90_comms_gen.inc'
+    include 'gen/mpif90_types_gen.inc'
+    include 'gen/mpif90_messages_gen.inc'
+    include 'gen/mpif90_collectives_gen.inc'
+
+    ! The published forms of these three are shorter than MPI's: both are here.
+    interface WAITIO_MPI_Wait
+        subroutine waitio_mpi_wait_alone(request, ierr) bind(c, name='waitio_wait_')
+            import
+            type(WAITIO_MPI_Request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_wait_alone
+        subroutine waitio_mpi_wait_integers(request, status, ierr) bind(c, name='waitio_mpi_wait_')
+            import
+            type(WAITIO_MPI_Request), intent(inout) :: request
+            integer(c_int), intent(inout) :: status(*)
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_wait_integers
+        subroutine waitio_mpi_wait_status(request, status, ierr) bind(c, name='waitio_mpi_wait_')
+            import
+            type(WAITIO_MPI_Request), intent(inout) :: request
+            type(WAITIO_MPI_Status), intent(inout) :: status
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_wait_status
+    end interface WAITIO_MPI_Wait
+
+    interface WAITIO_MPI_Gather
+        !> One count and type, unlike MPI.
+        subroutine waitio_mpi_gather_short(sendbuf, recvbuf, count, datatype, root, comm, ierr) &
+            bind(c, name='waitio_cfi_f_gather')
+            import
+            type(*), dimension(..), intent(in) :: sendbuf
+            type(*), dimension(..) :: recvbuf
+            integer(c_int), intent(in) :: count, root
+            type(*), intent(in) :: datatype, comm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_gather_short
+        procedure :: waitio_mpi_gather_full
+    end interface WAITIO_MPI_Gather
+    interface WAITIO_MPI_Allgather
+        !> One count and type, unlike MPI.
+        subroutine waitio_mpi_allgather_short(sendbuf, recvbuf, count, datatype, comm, ierr) &
+            bind(c, name='waitio_cfi_f_allgather')
+            import
+            type(*), dimension(..), intent(in) :: sendbuf
+            type(*), dimension(..) :: recvbuf
+            integer(c_int), intent(in) :: count
+            type(*), intent(in) :: datatype, comm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_allgather_short
+        procedure :: waitio_mpi_allgather_full
+    end interface WAITIO_MPI_Allgather
 
 contains
-
-    subroutine set_datatype(t, number)
-        type(WAITIO_MPI_Datatype), intent(out) :: t
-        integer, intent(in) :: number
-        t%MPI_VAL = number
-    end subroutine set_datatype
-
-    subroutine set_op(op, number)
-        type(WAITIO_MPI_Op), intent(out) :: op
-        integer, intent(in) :: number
-        op%MPI_VAL = number
-    end subroutine set_op
 
     !> Joining is implied by what follows; here for programs that say so. Waits for every PB.
     subroutine WMPI_Init(ierr)
@@ -108,178 +193,182 @@ contains
         call waitio_create_pbgroup_f(comm, pbid, ierr)
     end subroutine WMPI_Create_pbgroup
 
-    !> My rank, from 0; -1 when I am no member.
-    subroutine WAITIO_MPI_Comm_rank(comm, rank, ierr)
-        type(*), intent(in) :: comm
-        integer, intent(out) :: rank
-        integer, optional, intent(out) :: ierr
-        call waitio_group_rank_f(comm, rank, ierr)
-    end subroutine WAITIO_MPI_Comm_rank
+    elemental subroutine set_comm(a, number)
+        type(WAITIO_MPI_Comm), intent(out) :: a
+        integer, intent(in) :: number
+        a%MPI_VAL = number
+    end subroutine set_comm
 
-    subroutine WAITIO_MPI_Comm_size(comm, size, ierr)
-        type(*), intent(in) :: comm
-        integer, intent(out) :: size
-        integer, optional, intent(out) :: ierr
-        call waitio_group_size_f(comm, size, ierr)
-    end subroutine WAITIO_MPI_Comm_size
+    elemental subroutine set_group(a, number)
+        type(WAITIO_MPI_Group), intent(out) :: a
+        integer, intent(in) :: number
+        a%MPI_VAL = number
+    end subroutine set_group
 
-    !> Bytes of one element.
-    subroutine WAITIO_MPI_Type_size(datatype, size, ierr)
-        type(*), intent(in) :: datatype
-        integer, intent(out) :: size
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_type_size_f(datatype, size, ierr)
-    end subroutine WAITIO_MPI_Type_size
+    elemental subroutine set_datatype(a, number)
+        type(WAITIO_MPI_Datatype), intent(out) :: a
+        integer, intent(in) :: number
+        a%MPI_VAL = number
+    end subroutine set_datatype
 
-    subroutine WAITIO_MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: buf
-        !DIR$ IGNORE_TKR buf
-        !NVF$ IGNORE_TKR buf
-        type(*), dimension(*), intent(in) :: buf
-        integer, intent(in) :: count, dest, tag
-        type(*), intent(in) :: datatype, comm
-        type(WAITIO_MPI_Request), intent(out) :: request
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_isend_f(buf, count, datatype, dest, tag, comm, request, ierr)
-    end subroutine WAITIO_MPI_Isend
+    elemental subroutine set_op(a, number)
+        type(WAITIO_MPI_Op), intent(out) :: a
+        integer, intent(in) :: number
+        a%MPI_VAL = number
+    end subroutine set_op
 
-    subroutine WAITIO_MPI_Irecv(buf, count, datatype, source, tag, comm, request, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: buf
-        !DIR$ IGNORE_TKR buf
-        !NVF$ IGNORE_TKR buf
-        type(*), dimension(*) :: buf
-        integer, intent(in) :: count, source, tag
-        type(*), intent(in) :: datatype, comm
-        type(WAITIO_MPI_Request), intent(out) :: request
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_irecv_f(buf, count, datatype, source, tag, comm, request, ierr)
-    end subroutine WAITIO_MPI_Irecv
+    elemental subroutine set_info(a, number)
+        type(WAITIO_MPI_Info), intent(out) :: a
+        integer, intent(in) :: number
+        a%MPI_VAL = number
+    end subroutine set_info
 
-    subroutine WAITIO_MPI_Wait(request, ierr)
-        type(WAITIO_MPI_Request), intent(inout) :: request
-        integer, optional, intent(out) :: ierr
-        call waitio_wait_f(request, ierr)
-    end subroutine WAITIO_MPI_Wait
+    elemental subroutine set_errhandler(a, number)
+        type(WAITIO_MPI_Errhandler), intent(out) :: a
+        integer, intent(in) :: number
+        a%MPI_VAL = number
+    end subroutine set_errhandler
 
-    !> statuses: WAITIO_STATUS_SIZE integers for each request.
-    subroutine WAITIO_MPI_Waitall(count, requests, statuses, ierr)
-        integer, intent(in) :: count
-        type(WAITIO_MPI_Request), intent(inout) :: requests(count)
-        integer, intent(out) :: statuses(WAITIO_STATUS_SIZE, count)
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_waitall_f(count, requests, statuses, ierr)
-    end subroutine WAITIO_MPI_Waitall
+    elemental logical function same_comm(a, b)
+        type(WAITIO_MPI_Comm), intent(in) :: a, b
+        same_comm = a%MPI_VAL == b%MPI_VAL
+    end function same_comm
 
-    subroutine WAITIO_MPI_Barrier(comm, ierr)
-        type(*), intent(in) :: comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_barrier_f(comm, ierr)
-    end subroutine WAITIO_MPI_Barrier
+    elemental logical function other_comm(a, b)
+        type(WAITIO_MPI_Comm), intent(in) :: a, b
+        other_comm = a%MPI_VAL /= b%MPI_VAL
+    end function other_comm
 
-    subroutine WAITIO_MPI_Bcast(buf, count, datatype, root, comm, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: buf
-        !DIR$ IGNORE_TKR buf
-        !NVF$ IGNORE_TKR buf
-        type(*), dimension(*) :: buf
-        integer, intent(in) :: count, root
-        type(*), intent(in) :: datatype, comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_bcast_f(buf, count, datatype, root, comm, ierr)
-    end subroutine WAITIO_MPI_Bcast
+    elemental logical function is_comm(a, number)
+        type(WAITIO_MPI_Comm), intent(in) :: a
+        integer, intent(in) :: number
+        is_comm = a%MPI_VAL == number
+    end function is_comm
 
-    subroutine WAITIO_MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DIR$ IGNORE_TKR sendbuf, recvbuf
-        !NVF$ IGNORE_TKR sendbuf, recvbuf
-        type(*), dimension(*) :: sendbuf, recvbuf
-        integer, intent(in) :: count, root
-        type(*), intent(in) :: datatype, op, comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_reduce_f(sendbuf, recvbuf, count, datatype, op, root, comm, ierr)
-    end subroutine WAITIO_MPI_Reduce
+    elemental logical function is_not_comm(a, number)
+        type(WAITIO_MPI_Comm), intent(in) :: a
+        integer, intent(in) :: number
+        is_not_comm = a%MPI_VAL /= number
+    end function is_not_comm
 
-    subroutine WAITIO_MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DIR$ IGNORE_TKR sendbuf, recvbuf
-        !NVF$ IGNORE_TKR sendbuf, recvbuf
-        type(*), dimension(*) :: sendbuf, recvbuf
-        integer, intent(in) :: count
-        type(*), intent(in) :: datatype, op, comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_allreduce_f(sendbuf, recvbuf, count, datatype, op, comm, ierr)
-    end subroutine WAITIO_MPI_Allreduce
+    elemental logical function same_group(a, b)
+        type(WAITIO_MPI_Group), intent(in) :: a, b
+        same_group = a%MPI_VAL == b%MPI_VAL
+    end function same_group
 
-    !> One count and type, unlike MPI.
-    subroutine WAITIO_MPI_Gather(sendbuf, recvbuf, count, datatype, root, comm, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DIR$ IGNORE_TKR sendbuf, recvbuf
-        !NVF$ IGNORE_TKR sendbuf, recvbuf
-        type(*), dimension(*) :: sendbuf, recvbuf
-        integer, intent(in) :: count, root
-        type(*), intent(in) :: datatype, comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_gather_f(sendbuf, recvbuf, count, datatype, root, comm, ierr)
-    end subroutine WAITIO_MPI_Gather
+    elemental logical function other_group(a, b)
+        type(WAITIO_MPI_Group), intent(in) :: a, b
+        other_group = a%MPI_VAL /= b%MPI_VAL
+    end function other_group
 
-    !> One count and type, unlike MPI.
-    subroutine WAITIO_MPI_Allgather(sendbuf, recvbuf, count, datatype, comm, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DIR$ IGNORE_TKR sendbuf, recvbuf
-        !NVF$ IGNORE_TKR sendbuf, recvbuf
-        type(*), dimension(*) :: sendbuf, recvbuf
-        integer, intent(in) :: count
-        type(*), intent(in) :: datatype, comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_allgather_f(sendbuf, recvbuf, count, datatype, comm, ierr)
-    end subroutine WAITIO_MPI_Allgather
+    elemental logical function is_group(a, number)
+        type(WAITIO_MPI_Group), intent(in) :: a
+        integer, intent(in) :: number
+        is_group = a%MPI_VAL == number
+    end function is_group
 
-    subroutine WAITIO_MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-                                  root, comm, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DIR$ IGNORE_TKR sendbuf, recvbuf
-        !NVF$ IGNORE_TKR sendbuf, recvbuf
-        type(*), dimension(*) :: sendbuf, recvbuf
-        integer, intent(in) :: sendcount, recvcount, root
-        type(*), intent(in) :: sendtype, recvtype, comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_scatter_f(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
-                                  root, comm, ierr)
-    end subroutine WAITIO_MPI_Scatter
+    elemental logical function is_not_group(a, number)
+        type(WAITIO_MPI_Group), intent(in) :: a
+        integer, intent(in) :: number
+        is_not_group = a%MPI_VAL /= number
+    end function is_not_group
 
-    subroutine WAITIO_MPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
-                                   recvtype, root, comm, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DIR$ IGNORE_TKR sendbuf, recvbuf
-        !NVF$ IGNORE_TKR sendbuf, recvbuf
-        type(*), dimension(*) :: sendbuf, recvbuf
-        integer, intent(in) :: sendcounts(*), displs(*), recvcount, root
-        type(*), intent(in) :: sendtype, recvtype, comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_scatterv_f(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
-                                   recvtype, root, comm, ierr)
-    end subroutine WAITIO_MPI_Scatterv
+    elemental logical function same_datatype(a, b)
+        type(WAITIO_MPI_Datatype), intent(in) :: a, b
+        same_datatype = a%MPI_VAL == b%MPI_VAL
+    end function same_datatype
 
-    subroutine WAITIO_MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-                                  recvtype, root, comm, ierr)
-        !GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
-        !DIR$ IGNORE_TKR sendbuf, recvbuf
-        !NVF$ IGNORE_TKR sendbuf, recvbuf
-        type(*), dimension(*) :: sendbuf, recvbuf
-        integer, intent(in) :: sendcount, recvcounts(*), displs(*), root
-        type(*), intent(in) :: sendtype, recvtype, comm
-        integer, optional, intent(out) :: ierr
-        call waitio_mpi_gatherv_f(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
-                                  recvtype, root, comm, ierr)
-    end subroutine WAITIO_MPI_Gatherv
+    elemental logical function other_datatype(a, b)
+        type(WAITIO_MPI_Datatype), intent(in) :: a, b
+        other_datatype = a%MPI_VAL /= b%MPI_VAL
+    end function other_datatype
+
+    elemental logical function is_datatype(a, number)
+        type(WAITIO_MPI_Datatype), intent(in) :: a
+        integer, intent(in) :: number
+        is_datatype = a%MPI_VAL == number
+    end function is_datatype
+
+    elemental logical function is_not_datatype(a, number)
+        type(WAITIO_MPI_Datatype), intent(in) :: a
+        integer, intent(in) :: number
+        is_not_datatype = a%MPI_VAL /= number
+    end function is_not_datatype
+
+    elemental logical function same_op(a, b)
+        type(WAITIO_MPI_Op), intent(in) :: a, b
+        same_op = a%MPI_VAL == b%MPI_VAL
+    end function same_op
+
+    elemental logical function other_op(a, b)
+        type(WAITIO_MPI_Op), intent(in) :: a, b
+        other_op = a%MPI_VAL /= b%MPI_VAL
+    end function other_op
+
+    elemental logical function is_op(a, number)
+        type(WAITIO_MPI_Op), intent(in) :: a
+        integer, intent(in) :: number
+        is_op = a%MPI_VAL == number
+    end function is_op
+
+    elemental logical function is_not_op(a, number)
+        type(WAITIO_MPI_Op), intent(in) :: a
+        integer, intent(in) :: number
+        is_not_op = a%MPI_VAL /= number
+    end function is_not_op
+
+    elemental logical function same_info(a, b)
+        type(WAITIO_MPI_Info), intent(in) :: a, b
+        same_info = a%MPI_VAL == b%MPI_VAL
+    end function same_info
+
+    elemental logical function other_info(a, b)
+        type(WAITIO_MPI_Info), intent(in) :: a, b
+        other_info = a%MPI_VAL /= b%MPI_VAL
+    end function other_info
+
+    elemental logical function is_info(a, number)
+        type(WAITIO_MPI_Info), intent(in) :: a
+        integer, intent(in) :: number
+        is_info = a%MPI_VAL == number
+    end function is_info
+
+    elemental logical function is_not_info(a, number)
+        type(WAITIO_MPI_Info), intent(in) :: a
+        integer, intent(in) :: number
+        is_not_info = a%MPI_VAL /= number
+    end function is_not_info
+
+    elemental logical function same_errhandler(a, b)
+        type(WAITIO_MPI_Errhandler), intent(in) :: a, b
+        same_errhandler = a%MPI_VAL == b%MPI_VAL
+    end function same_errhandler
+
+    elemental logical function other_errhandler(a, b)
+        type(WAITIO_MPI_Errhandler), intent(in) :: a, b
+        other_errhandler = a%MPI_VAL /= b%MPI_VAL
+    end function other_errhandler
+
+    elemental logical function is_errhandler(a, number)
+        type(WAITIO_MPI_Errhandler), intent(in) :: a
+        integer, intent(in) :: number
+        is_errhandler = a%MPI_VAL == number
+    end function is_errhandler
+
+    elemental logical function is_not_errhandler(a, number)
+        type(WAITIO_MPI_Errhandler), intent(in) :: a
+        integer, intent(in) :: number
+        is_not_errhandler = a%MPI_VAL /= number
+    end function is_not_errhandler
+
+    elemental logical function same_request(a, b)
+        type(WAITIO_MPI_Request), intent(in) :: a, b
+        same_request = all(a%MPI_VAL == b%MPI_VAL)
+    end function same_request
+
+    elemental logical function other_request(a, b)
+        type(WAITIO_MPI_Request), intent(in) :: a, b
+        other_request = any(a%MPI_VAL /= b%MPI_VAL)
+    end function other_request
 
 end module waitio_mpif90

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generate code and reference pages from the tables in spec/.
+"""Generate code and reference pages from the tables in spec/, and Fortran's side of waitio_mpi.h.
 
 gen_spec.py            write every generated file
 gen_spec.py --check    compare with what is there; print a diff and exit with 1 when any differs
@@ -15,7 +15,7 @@ import difflib
 import os
 import sys
 
-from emit import c_files, crc, docs, fortran, python
+from emit import c_files, crc, docs, faces, fortran, header, python
 from tables import SpecError, load_spec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -36,7 +36,15 @@ def generate(spec):
         "docs/reference/errors.rst": docs.errors_page(spec),
         "docs/reference/variables.rst": docs.variables_page(spec),
         "docs/reference/counters.rst": docs.counters_page(spec),
+        **fortran_faces(),
     }
+
+
+def fortran_faces():
+    """Modules and the C behind them, from the prototypes of the C header."""
+    text = read("include/waitio_mpi.h")
+    constants = header.read_constants(text, read("include/waitio.h"))
+    return faces.files(header.read_calls(text)[0], constants)
 
 
 def read(path):

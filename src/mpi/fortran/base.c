@@ -240,6 +240,34 @@ WIO_FORTRAN(waitio_mpi_comm_set_errhandler_, (const void *comm, const fint *hand
 WIO_FORTRAN_ALSO(waitio_mpi_errhandler_set_, waitio_mpi_comm_set_errhandler_,
                  (const void *comm, const fint *handler, fint *ierr))
 
+WIO_FORTRAN(waitio_mpi_comm_get_errhandler_, (const void *comm, fint *handler, fint *ierr))
+{
+    (void)comm;
+    wio_fortran_result("WAITIO_MPI_COMM_GET_ERRHANDLER",
+                       WAITIO_MPI_Comm_get_errhandler(NULL, handler), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_error_class_, (const fint *code, fint *class_, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_ERROR_CLASS", WAITIO_MPI_Error_class(*code, class_), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_query_thread_, (fint * provided, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_QUERY_THREAD", WAITIO_MPI_Query_thread(provided), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_get_version_, (fint * version, fint *subversion, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_GET_VERSION", WAITIO_MPI_Get_version(version, subversion), ierr);
+}
+
+/* The compiler must believe that this call looks at and changes the buffer. */
+WIO_FORTRAN(waitio_mpi_f_sync_reg_, (void *buf))
+{
+    (void)buf;
+}
+
 /* A C text into a character variable of @p room, blank-padded. */
 static void put_text(char *out, size_t room, const char *text)
 {

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every call of waitio_mpi.h has its Fortran faces: an external procedure in libwaitio, a procedure
+of module waitio_mpif90 and one of module waitio; and whatever these bind to exists.
+
+check_faces.py ROOT. Reads the header with expressions of its own, not with the generator's.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(sys.argv[1])
+
+# C calls without a face of the same name, and what a Fortran program does.
+ELSEWHERE = {
+    "waitio_create_universe": "WMPI_Create_universe; waitio_group_universe",
+    "waitio_create_pbgroup": "WMPI_Create_pbgroup; waitio_group_pb",
+    "waitio_create_universe_pbhead": "WMPI_Create_universe_pbhead; waitio_group_pbheads",
+    "waitio_mpi_comm_world": "constant; function waitio_mpi_comm_world",
+    "waitio_mpi_comm_self": "constant; function waitio_mpi_comm_self",
+    "waitio_mpi_group_empty": "constant; function waitio_mpi_group_empty",
+    "waitio_mpi_request_null": "a fresh request is null",
+    "waitio_mpi_recv_status": "WAITIO_MPI_Recv",
+    "waitio_mpi_wtime": "waitio_wtime in module waitio",
+    "waitio_mpi_wtick": "a constant of the machine",
+}
+# Turn handles of C into those of Fortran and back: for C.
+FOR_C = re.compile(r"_(c2f|f2c)$")
+
+
+def header_calls():
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "include" / "waitio_mpi.h").read_text(), flags=re.S)
+    text = re.sub(r"^typedef .*?;", "", text, flags=re.M | re.S)
+    names = re.findall(r"^\w[\w ]*?\**\b(waitio_\w+|WAITIO_MPI_\w+)\(", text, flags=re.M)
+    return {n.lower() for n in names if not FOR_C.search(n)}
+
+
+def procedures(*patterns):
+    """Lower-case names of procedures and generic interfaces, and the names they bind to."""
+    paths = [path for pattern in patterns for path in (ROOT / "fortran").glob(pattern)]
+    raw = "".join(path.read_text() for path in paths)
+    text = re.sub(r" +", " ", raw.replace("&\n", " ")).lower()
+    names = re.findall(r"^ *(?:[\w()]+ )?(?:subroutine|function) (\w+)", text, flags=re.M)
+    names += re.findall(r"^ *interface (\w+)", text, flags=re.M)
+    return set(names), set(re.findall(r"name='(\w+)'", raw))
+
+
+def defined_in_c():
+    names = set()
+    begins = re.compile(r"^(?:\w[\w ]*\**|FACE\(|FORTRAN\()(waitio_cfi\w+)", re.M)
+    for path in (ROOT / "fortran").rglob("*.c"):
+        names |= set(begins.findall(path.read_text()))
+    return names
+
+
+def symbols():
+    lines = (ROOT / "spec" / "symbols.txt").read_text().splitlines()
+    return {line.split()[0] for line in lines if line.strip() and not line.startswith("#")}
+
+
+def main():
+    calls, exported = header_calls(), symbols()
+    modern, modern_links = procedures("waitio.f90", "gen/*.f90")
+    loose, loose_links = procedures("waitio_mpif90.f90", "gen/*.inc")
+    problems = [] if len(calls) > 140 else ["too few calls found: this check has gone blind"]
+    for name in sorted(calls - set(ELSEWHERE)):
+        for where, there in (
+            ("libwaitio (src/mpi/fortran)", name + "_" in exported),
+            ("module waitio", name in modern),
+            ("module waitio_mpif90", name in loose),
+        ):
+            if not there:
+                problems.append(f"{name} is missing in {where}")
+    problems += [f"{n} is not a call of the header" for n in sorted(set(ELSEWHERE) - calls)]
+    bodies = defined_in_c() | exported | {"strlen", "waitio_cfi_in_place", "waitio_cfi_bottom"}
+    for link in sorted((modern_links | loose_links) - bodies):
+        problems.append(f"an interface binds to {link}, which is not defined")
+    print("\n".join(problems) or f"{len(calls)} calls have their faces")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
