@@ -3,7 +3,7 @@
 # Makes a machine able to build, test, document and lint WaitIO. Installs only what is missing, asks
 # nothing, is silent and quick when all is there, and then touches no network.
 #
-#   scripts/setup.sh build|test|docs|lint|interop ...
+#   scripts/setup.sh build|demo|test|docs|lint|interop|fuzz ...
 #
 # As root (or with password-less sudo) on Debian and Ubuntu it installs packages. Elsewhere it names
 # what is missing and the command that installs it, and exits with status 1. Python tools go into
@@ -109,6 +109,16 @@ check_lint() {
     need python3-venv "Python's venv module" have_venv_module
 }
 
+have_fuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n){(void)d;(void)n;return 0;}' |
+        clang -x c -fsanitize=fuzzer,address -o /dev/null -
+}
+
+check_fuzz() {
+    need clang "clang" have clang
+    need libclang-rt-14-dev "clang's libFuzzer and sanitizers" have_fuzzer
+}
+
 install_packages() {
     if ! command -v apt-get >/dev/null 2>&1; then
         cat >&2 <<END
@@ -181,9 +191,9 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for part; do
     case $part in
-    build | demo | test | docs | lint | interop) check_"$part" ;;
+    build | demo | test | docs | lint | interop | fuzz) check_"$part" ;;
     *)
-        echo "setup: unknown part '$part'; parts are build, demo, test, docs, lint, interop" >&2
+        echo "setup: unknown part '$part'; parts are build, demo, test, docs, lint, interop, fuzz" >&2
         exit 2
         ;;
     esac

@@ -20,8 +20,13 @@ int wio_join_timeout(struct wio_joiner *j)
                             ? " (WAITIO_MASTER_HOST is not set: it was looked for on this host)"
                             : "";
     if (!j->have_progress)
-        return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s%s", s,
-                        j->note[0] != '\0' ? j->note : "no answer from the rendezvous", unset);
+        return j->note[0] != '\0'
+                   ? wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s%s", s,
+                              j->note, unset)
+                   : wio_fail(WAITIO_ERR_TIMEOUT,
+                              "joining timed out after %.1f s: no answer from the rendezvous at %s "
+                              "port %u%s",
+                              s, j->master, (unsigned)j->port, unset);
     return wio_fail(
         WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %u process%s came; missing: %s%s%s", s,
         j->progress.joined, j->progress.joined == 1 ? "" : "es",

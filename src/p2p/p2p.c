@@ -547,13 +547,18 @@ void wio_group_register(struct wio_universe *u, struct waitio_group *g)
     wio_leave(u);
 }
 
+static _Atomic uintptr_t *known_at(struct wio_universe *u, const struct waitio_group *g)
+{
+    return &u->known_group[((uintptr_t)g >> 6) % WIO_KNOWN_GROUPS];
+}
+
 static bool known_group(struct wio_universe *u, const struct waitio_group *g)
 {
     WIO_LIST_FOR(it, &u->groups)
     {
         if (WIO_CONTAINER(it, struct waitio_group, node) != g)
             continue;
-        atomic_store_explicit(&u->last_group, (uintptr_t)g, memory_order_release);
+        atomic_store_explicit(known_at(u, g), (uintptr_t)g, memory_order_release);
         return true;
     }
     return false;
@@ -563,7 +568,7 @@ int wio_group_check(struct wio_universe *u, const struct waitio_group *g)
 {
     if (g == NULL)
         return wio_fail(WAITIO_ERR_GROUP, "the group is NULL");
-    if (WIO_LIKELY((uintptr_t)g == atomic_load_explicit(&u->last_group, memory_order_acquire)))
+    if (WIO_LIKELY((uintptr_t)g == atomic_load_explicit(known_at(u, g), memory_order_acquire)))
         return 0;
     wio_enter(u);
     bool known = known_group(u, g);
@@ -580,7 +585,7 @@ int wio_group_drop(struct wio_universe *u, struct waitio_group *g)
         return rc;
     wio_enter(u);
     wio_list_remove(&g->node);
-    atomic_store(&u->last_group, 0);
+    atomic_store(known_at(u, g), 0); /* at worst another group is looked up once more */
     if (--g->refs == 0)
         wio_group_destroy(g);
     wio_leave(u);

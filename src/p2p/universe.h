@@ -143,6 +143,7 @@ struct wio_peer {
 };
 
 enum { WIO_SLAB = 128 };
+enum { WIO_KNOWN_GROUPS = 16 };
 
 /** What waiting has learnt about this machine. */
 struct wio_spin {
@@ -187,7 +188,8 @@ struct wio_universe {
     struct wio_pool ctl_pool;   /* control messages in flight */
     struct wio_pool small_pool; /* unexpected messages up to WIO_SMALL_HELD bytes */
     struct wio_list groups;
-    _Atomic uintptr_t last_group; /* the group checked last: most calls use the same one */
+    /* groups checked lately, each at the place its address gives: most calls use a few */
+    _Atomic uintptr_t known_group[WIO_KNOWN_GROUPS];
     uint64_t credit_left;         /* unexpected budget not promised to anyone, in units */
     uint64_t credit_debt; /* units that closed links hold beyond what was taken from the budget */
     uint32_t burst;       /* sends since the last arrival or wait */

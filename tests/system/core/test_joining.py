@@ -340,7 +340,7 @@ def test_port_taken_by_a_stranger(universe):
         a.begin("init 4")
         b.begin("init 4")
         a.failed("JOIN", f"port {u.port}", "stranger", timeout=20)
-        b.failed("TIMEOUT", "no answer from the rendezvous", timeout=20)
+        b.failed("TIMEOUT", f"no answer from the rendezvous at 127.0.0.1 port {u.port}", timeout=20)
 
 
 def test_port_taken_by_another_universe(universe):
