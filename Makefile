@@ -6,9 +6,10 @@ BUILD := build/$(PRESET)
 CMAKE ?= cmake
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 TESTS ?=
+DEMO ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo test bench docs install lint format interop check-asan check-tsan fuzz-smoke coverage clean
+.PHONY: all help setup demo demo-heat test bench docs install lint format interop check-asan check-tsan fuzz-smoke coverage clean
 
 all: ## build the library and programs into build/release
 	@scripts/setup.sh build
@@ -20,8 +21,11 @@ help: ## list these commands
 setup: ## install everything the other commands need
 	@scripts/setup.sh test docs lint
 
-demo: ## three programs under Open MPI, MPICH and a plain shell exchange fields
-	@scripts/demo.sh
+demo: ## tsunami forecast: simulation, gauges, assimilation and learning in three programs; a report
+	@scripts/demo.sh $(DEMO)
+
+demo-heat: ## three small C programs under Open MPI, MPICH and a plain shell exchange fields
+	@scripts/demo_heat.sh
 
 test: ## build and run all tests; TESTS='-k NAME' narrows the Python ones
 	@scripts/setup.sh test

@@ -3,7 +3,7 @@
 # Makes a machine able to build, test, document and lint WaitIO. Installs only what is missing, asks
 # nothing, is silent and quick when all is there, and then touches no network.
 #
-#   scripts/setup.sh build|demo|test|docs|lint|interop|fuzz ...
+#   scripts/setup.sh build|demo|demo-heat|test|docs|lint|interop|fuzz ...
 #
 # As root (or with password-less sudo) on Debian and Ubuntu it installs packages. Elsewhere it names
 # what is missing and the command that installs it, and exits with status 1. Python tools go into
@@ -69,7 +69,7 @@ check_build() {
     need python3 "Python 3.9 or later" "$(find_python)" -c 'import sys; sys.exit(sys.version_info < (3, 9))'
 }
 
-check_demo() {
+check_demo_heat() {
     check_build
     need openmpi-bin "Open MPI's mpiexec" have mpiexec.openmpi
     need libopenmpi-dev "Open MPI's compiler wrapper" have mpicc.openmpi
@@ -77,16 +77,20 @@ check_demo() {
     need libmpich-dev "MPICH's compiler wrapper" have mpicc.mpich
 }
 
+check_demo() {
+    check_demo_heat
+    need gfortran "gfortran" have gfortran
+    need python3-venv "Python's venv module" have_venv_module
+    need python3-dev "Python's headers (the package waitio)" have_python_headers
+}
+
 check_test() {
     check_demo
     need libcmocka-dev "cmocka (unit tests)" have_header cmocka.h
     need g++ "a C++ compiler (the headers are tested with it)" have c++
-    need gfortran "gfortran" have gfortran
     need pkg-config "pkg-config" have pkg-config
     need iproute2 "ip (network namespaces)" have ip
     need binutils "nm" have nm
-    need python3-venv "Python's venv module" have_venv_module
-    need python3-dev "Python's headers (the package waitio)" have_python_headers
 }
 
 check_interop() {
@@ -192,8 +196,9 @@ trap 'rm -f "$log"' EXIT
 for part; do
     case $part in
     build | demo | test | docs | lint | interop | fuzz) check_"$part" ;;
+    demo-heat) check_demo_heat ;;
     *)
-        echo "setup: unknown part '$part'; parts are build, demo, test, docs, lint, interop, fuzz" >&2
+        echo "setup: unknown part '$part'; parts are build, demo, demo-heat, test, docs, lint, interop, fuzz" >&2
         exit 2
         ;;
     esac
@@ -201,6 +206,6 @@ done
 [ -z "$missing_packages" ] || install_packages
 for part; do
     case $part in
-    test | docs | lint) venv "$part" ;;
+    demo | test | docs | lint) venv "$part" ;;
     esac
 done

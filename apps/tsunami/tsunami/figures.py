@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The pictures of the report. Colours are Okabe and Ito's, which the colour-blind tell apart; the
+sea is red (high) to blue (low) with white at rest."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.patheffects  # noqa: E402
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+from matplotlib.colors import LightSource, LinearSegmentedColormap  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
+
+from tsunami import files, world  # noqa: E402
+
+BLACK, GREY, BLUE, ORANGE = "#000000", "#8a8a8a", "#0072B2", "#D55E00"
+GREEN, SKY, YELLOW = "#009E73", "#56B4E9", "#E69F00"
+BLOCK = {"ocean": BLUE, "gauges": YELLOW, "assim": GREEN}
+LAND = LinearSegmentedColormap.from_list("land", ["#c9c5b6", "#a59c86", "#d9d5cc"])
+LIMIT = 1.0  # m, ends of the colour map
+SOUTH_PART = (-126.0, -122.25, 48.0, 49.3)  # where waves go within three hours
+
+plt.rcParams.update(
+    {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "figure.dpi": 100}
+)
+
+
+class Land:
+    """Topography with the light from the north-west, to lie behind the sea."""
+
+    def __init__(self):
+        lon, lat, topo = world.sample_data()
+        dlon, dlat = lon[1] - lon[0], lat[1] - lat[0]
+        rows = np.linspace(0, len(lat) - 1, 4 * len(lat))
+        columns = np.linspace(0, len(lon) - 1, 4 * len(lon))
+        fine = world.bilinear(np.maximum(topo, 0), rows, columns)
+        light = LightSource(azdeg=315, altdeg=40)
+        self.picture = light.shade(
+            fine[::-1],
+            cmap=LAND,
+            blend_mode="soft",
+            vmin=0,
+            vmax=2200,
+            vert_exag=1.0,
+            dx=600,
+            dy=600,
+        )
+        self.extent = (
+            lon[0] - dlon / 2, lon[-1] + dlon / 2, lat[0] - dlat / 2, lat[-1] + dlat / 2,
+        )  # fmt: skip
+
+    def draw(self, axes, window=SOUTH_PART):
+        axes.imshow(self.picture, extent=self.extent, interpolation="bilinear", zorder=0)
+        axes.set_xlim(window[:2])
+        axes.set_ylim(window[2:])
+        axes.set_aspect(1 / np.cos(np.radians(sum(window[2:]) / 2)))
+
+
+def draw_sea(axes, grid, height, limit):
+    edges_x = grid.west + grid.dlon * np.arange(grid.shape[1] + 1)
+    edges_y = grid.south + grid.dlat * np.arange(grid.shape[0] + 1)
+    return axes.pcolormesh(
+        edges_x, edges_y, np.where(grid.wet, height, np.nan), cmap="RdBu_r",
+        vmin=-limit, vmax=limit, zorder=1, rasterized=True,
+    )  # fmt: skip
+
+
+def degrees(axes, left, bottom):
+    axes.set_xticks([-126, -125, -124, -123], ["126°W", "125°W", "124°W", "123°W"])
+    axes.set_yticks([48, 48.5, 49], ["48°N", "48.5°N", "49°N"])
+    axes.tick_params(labelleft=left, labelbottom=bottom, labelsize=8, length=2)
+
+
+def name_towns(axes, size=7.5):
+    where = {  # points beside the dot, and the side of the text that is there
+        "Tofino": (5, 3, "left"),
+        "Bamfield": (5, 3, "left"),
+        "Port Renfrew": (2, 5, "left"),
+        "Neah Bay": (-3, -10, "right"),
+        "Sooke": (-4, 4, "right"),
+        "Port Angeles": (5, -9, "center"),
+        "Victoria": (2, 5, "left"),
+        "Port Townsend": (0, 5, "center"),
+    }
+    halo = [matplotlib.patheffects.withStroke(linewidth=2.2, foreground="white")]
+    for town, (lon, lat) in world.TOWNS.items():
+        axes.plot(lon, lat, "o", color=BLACK, ms=3.2, mec="white", mew=0.6, zorder=4)
+        x, y, side = where[town]
+        axes.annotate(
+            town,
+            (lon, lat),
+            (x, y),
+            textcoords="offset points",
+            fontsize=size,
+            ha=side,
+            zorder=5,
+            path_effects=halo,
+        )
+
+
+def show_sensors(axes, grid, outcome):
+    cells = outcome.config["cells"][: outcome.sensors]
+    axes.plot(
+        [grid.lon[i] for j, i in cells], [grid.lat[j] for j, i in cells],
+        "^", color="none", mec=BLACK, ms=3.5, mew=0.7, zorder=3,
+    )  # fmt: skip
+
+
+def runs(outcome):
+    """(title, maps, grid) of what is compared."""
+    here = outcome.folder
+    return [
+        ("what really happened", outcome.recording / "truth", outcome.recording / "grid.bin"),
+        ("free run,\nfrom the first report", here / "free", here / "grid.bin"),
+        ("the same simulation\nwith the gauges", here / "event", here / "grid.bin"),
+    ]
+
+
+def map_at(axes, land, run, minute):
+    """Draw a run's sea at a moment; returns the picture and the moment (min) that there is."""
+    _, path, grid_path = run
+    grid = files.Grid.load(grid_path)
+    times, heights = files.load_maps(path)
+    k = int(np.argmin(abs(times - 60 * minute)))
+    land.draw(axes)
+    return draw_sea(axes, grid, heights[k], LIMIT), times[k] / 60
+
+
+def color_bar(figure, picture, axes, **options):
+    bar = figure.colorbar(picture, ax=axes, pad=0.01, extend="both", **options)
+    bar.set_label("height of the sea above rest (m)")
+
+
+def maps(outcome, minutes=(5, 20, 40, 70)):
+    """Rows: what happened, the free run, the assimilated run. Columns: moments."""
+    land = Land()
+    figure, axes = plt.subplots(
+        3, len(minutes), figsize=(3.15 * len(minutes) + 1.0, 5.3), layout="constrained"
+    )
+    figure.get_layout_engine().set(h_pad=0.02, hspace=0.02)
+    grid = files.Grid.load(outcome.folder / "grid.bin")
+    for row, run in enumerate(runs(outcome)):
+        for column, minute in enumerate(minutes):
+            at = axes[row, column]
+            sea, moment = map_at(at, land, run, minute)
+            degrees(at, column == 0, row == 2)
+            if row == 0:
+                at.set_title(f"after {moment:.0f} min", fontsize=10)
+            if column == 0:
+                at.set_ylabel(run[0], fontsize=9)
+    for at in axes[2]:
+        show_sensors(at, grid, outcome)
+    name_towns(axes[0, -1])
+    color_bar(figure, sea, axes, shrink=0.8)
+    return figure
+
+
+def summary(outcome, minute=20, towns=("Bamfield", "Victoria")):
+    """The picture of the README: three maps of one moment, and two towns."""
+    figure = plt.figure(figsize=(11, 5.4), layout="constrained")
+    grid = files.Grid.load(outcome.folder / "grid.bin")
+    land = Land()
+    top, bottom = figure.subfigures(2, 1, height_ratios=(1.15, 1))
+    axes = top.subplots(1, 3)
+    for k, (at, run) in enumerate(zip(axes, runs(outcome))):
+        sea, moment = map_at(at, land, run, minute)
+        degrees(at, k == 0, True)
+        at.set_title(run[0].replace("\n", " "), fontsize=10)
+    show_sensors(axes[2], grid, outcome)
+    name_towns(axes[0], 7)
+    color_bar(top, sea, axes, shrink=0.85)
+    top.suptitle(f"The sea {moment:.0f} minutes after the earthquake", fontsize=11)
+    curves = bottom.subplots(1, 2, sharex=True)
+    for at, town in zip(curves, towns):
+        draw_town(at, outcome, town)
+        at.set_xlabel("minutes after the earthquake")
+    handles, labels = curves[0].get_legend_handles_labels()
+    bottom.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, fontsize=9)
+    return figure
+
+
+def draw_town(axes, outcome, town):
+    minutes = outcome.times / 60
+    lead = outcome.plan.lead * outcome.plan.cycle / 60
+    k = list(world.TOWNS).index(town)
+    s = outcome.sensors + k
+    axes.axhline(0, color="#dddddd", lw=0.8, zorder=0)
+    axes.plot(minutes, outcome.truth[:, s], color=BLACK, lw=2.8, label="what really happened")
+    axes.plot(minutes, outcome.free[:, s], color=GREY, lw=1.4, ls="--", label="free run")
+    axes.plot(minutes, outcome.event[:, s], color=SKY, lw=1.7, label="simulation with the gauges")
+    label = f"learned forecast, made {lead:.0f} min before"
+    due = minutes + lead
+    axes.plot(due, outcome.forecasts[:, k], color=ORANGE, lw=1.5, ls=(0, (4, 1)), label=label)
+    axes.set_title(town, loc="left", fontsize=10, fontweight="bold")
+    axes.set_xlim(0, minutes[-1])
+    axes.set_ylabel("height (m)")
+
+
+def town_curves(outcome):
+    figure, axes = plt.subplots(4, 2, figsize=(11.5, 9), sharex=True, layout="constrained")
+    for town, at in zip(world.TOWNS, axes.T.flat):
+        draw_town(at, outcome, town)
+    for at in axes[-1]:
+        at.set_xlabel("minutes after the earthquake")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+    return figure
+
+
+def errors(outcome):
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 3.6), layout="constrained")
+    minutes = outcome.times / 60
+    for heights, color, style, label in (
+        (outcome.free, GREY, "--", "free run"),
+        (outcome.event, BLUE, "-", "assimilated"),
+    ):
+        for part, width, where in (
+            (slice(None, outcome.sensors), 1.2, "sensors"),
+            (slice(outcome.sensors, None), 2.4, "towns (not assimilated)"),
+        ):
+            error = np.sqrt(np.mean((heights - outcome.truth)[:, part] ** 2, axis=1))
+            left.plot(minutes, error, color=color, ls=style, lw=width, label=f"{label}, {where}")
+    left.set(
+        xlabel="minutes after the earthquake", ylabel="root mean square error (m)", ylim=(0, None)
+    )
+    left.set_xlim(0, minutes[-1])
+    left.legend(frameon=False, fontsize=8.5)
+    truth, learned, stays, nothing = outcome.ahead()
+    place = np.arange(len(world.TOWNS))
+    lead = outcome.plan.lead * outcome.plan.cycle / 60
+    for shift, forecast, color, label in (
+        (-0.27, learned, ORANGE, "learned"),
+        (0.0, stays, GREY, "persistence: it stays as it is"),
+        (0.27, nothing, "#d0d0d0", "no forecast: the sea at rest"),
+    ):
+        error = np.sqrt(np.mean((forecast - truth) ** 2, axis=0))
+        right.bar(place + shift, error, 0.27, color=color, label=label)
+    right.set_xticks(place, list(world.TOWNS), rotation=30, ha="right", fontsize=9)
+    right.set_ylabel(f"error of a forecast\n{lead:.0f} min ahead (m)")
+    right.legend(frameon=False, fontsize=8.5)
+    return figure
+
+
+ACTIVITIES = {  # what a process does: (label, colour, opacity)
+    "ocean": ("ocean computes", BLOCK["ocean"], 1.0),
+    "assim": ("assim analyses, learns", BLOCK["assim"], 1.0),
+    "send": ("sends", BLACK, 1.0),
+    "wait ocean": ("waits for ocean", BLOCK["ocean"], 0.3),
+    "wait gauges": ("waits for gauges", BLOCK["gauges"], 0.35),
+    "wait assim": ("waits for assim", BLOCK["assim"], 0.3),
+    "sleep": ("gauges: until the next sample", "#ececec", 1.0),
+}
+
+
+def activity(interval):
+    """Key in ACTIVITIES of what a process did."""
+    if interval.what == "wait":
+        return f"wait {interval.block}"
+    if interval.what == "sleep":
+        return "sleep"
+    return {"compute": "ocean", "learn": "assim", "analyse": "assim"}.get(interval.what, "send")
+
+
+def shares(intervals, edges):
+    """Part of each piece of time that went into each activity."""
+    width = edges[1] - edges[0]
+    found = {name: np.zeros(len(edges) - 1) for name in ACTIVITIES}
+    for i in intervals:
+        first = max(0, int((i.start - edges[0]) / width))
+        last = min(len(edges) - 2, int((i.end - edges[0]) / width))
+        for k in range(first, last + 1):
+            inside = min(i.end, edges[k + 1]) - max(i.start, edges[k])
+            found[activity(i)][k] += max(0.0, inside) / width
+    return found
+
+
+def draw_lanes(axes, traces, begin, end, pieces):
+    """A lane for each process; where a piece of time holds several activities they are stacked."""
+    edges = np.linspace(begin, end, pieces + 1)
+    for lane, who in enumerate(traces):
+        base = np.full(pieces, lane + 0.4)
+        for name, part in shares(traces[who], edges).items():
+            top = base - 0.8 * part
+            _, color, opacity = ACTIVITIES[name]
+            axes.stairs(top, edges, baseline=base, fill=True, color=color, alpha=opacity, lw=0)
+            base = top
+    axes.set_yticks(range(len(traces)), [f"{block} {rank}" for block, rank in traces])
+    axes.set_ylim(len(traces) - 0.5, -0.5)
+    axes.set_xlim(begin, end)
+    axes.set_xlabel("seconds since the start")
+
+
+def timeline(traces):
+    end = max(i[-1].end for i in traces.values() if i)
+    gauges = next(i for (block, _), i in traces.items() if block == "gauges")
+    moments = [i.start for i in gauges if i.what == "stream"]
+    middle = moments[len(moments) // 2]
+    width = max(0.02, 10 * (moments[-1] - moments[0]) / len(moments))
+    figure, (whole, zoom) = plt.subplots(2, 1, figsize=(11.5, 5.8), layout="constrained")
+    draw_lanes(whole, traces, 0, end, 300)
+    whole.set_title("the whole run", loc="left", fontsize=10)
+    whole.axvline(moments[0], color=ORANGE, lw=1.5)
+    whole.annotate(
+        "earthquake",
+        (moments[0], -0.5),
+        (4, 3),
+        textcoords="offset points",
+        color=ORANGE,
+        annotation_clip=False,
+        fontsize=9,
+    )
+    draw_lanes(zoom, traces, middle, middle + width, 1000)
+    zoom.set_title("a few cycles of the event", loc="left", fontsize=10)
+    zoom.ticklabel_format(axis="x", useOffset=False)
+    handles = [
+        Patch(color=color, alpha=a, lw=0, label=label) for label, color, a in ACTIVITIES.values()
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, fontsize=9)
+    return figure
