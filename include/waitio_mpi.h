@@ -456,6 +456,10 @@ int WAITIO_MPI_Startall(int count, WAITIO_MPI_Request reqs[]);
 int WAITIO_MPI_Wait(WAITIO_MPI_Request *req, WAITIO_MPI_Status *status);
 int WAITIO_MPI_Waitall(int count, WAITIO_MPI_Request reqs[], WAITIO_MPI_Status statuses[]);
 int WAITIO_MPI_Waitany(int count, WAITIO_MPI_Request reqs[], int *index, WAITIO_MPI_Status *status);
+/** WAITIO_MPI_Waitany() for at most @p seconds (<= 0: look once). For bindings of languages whose
+ * threads must come back now and then. @param[out] flag 0: none was done in time. */
+int waitio_mpi_waitany_for(int count, WAITIO_MPI_Request reqs[], double seconds, int *index,
+                           int *flag, waitio_status_t *status);
 int WAITIO_MPI_Test(WAITIO_MPI_Request *req, int *flag, WAITIO_MPI_Status *status);
 int WAITIO_MPI_Testall(int count, WAITIO_MPI_Request reqs[], int *flag,
                        WAITIO_MPI_Status statuses[]);
@@ -517,6 +521,12 @@ int WAITIO_MPI_Alltoallw(const void *sbuf, const int scounts[], const int sdispl
 
 /* The same, started: to be completed by wait or test, which also move them on. They may overlap,
  * but all members start them in the same order. */
+/**
+ * Let the next collective that this thread starts (WAITIO_MPI_I...) match the blocking calls of the
+ * other members: for bindings of languages that wait in slices. It must be complete before this
+ * process calls or starts another collective of the communicator.
+ */
+void waitio_mpi_blocking_next(void);
 int WAITIO_MPI_Ibarrier(WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_MPI_Ibcast(void *buf, int count, WAITIO_MPI_Datatype type, int root,
                       WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);

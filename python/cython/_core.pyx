@@ -12,7 +12,9 @@ include "capi.pxi"
 
 import builtins as _builtins
 import functools
+import operator
 import os
+import sys
 import threading
 import time
 
@@ -30,6 +32,9 @@ join_lock = threading.Lock()
 
 include "state.pxi"
 include "buffers.pxi"
+include "datatypes.pxi"
 include "orphans.pxi"
 include "request.pxi"
+include "blocks.pxi"
+include "collectives.pxi"
 include "group.pxi"

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is used of the C interface.
 
-from libc.stdint cimport int32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, intptr_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 from cpython.buffer cimport (
     PyBUF_ANY_CONTIGUOUS,
+    PyBUF_FORMAT,
     PyBUF_SIMPLE,
     PyBUF_WRITABLE,
     PyBuffer_Release,
@@ -14,6 +15,7 @@ from cpython.buffer cimport (
 )
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 
 
@@ -30,6 +32,11 @@ cdef extern from "waitio.h" nogil:
         WAITIO_ERR_TIMEOUT
         WAITIO_ERR_TRUNCATE
         WAITIO_ERR_PEER
+        WAITIO_ERR_LIMIT
+        WAITIO_ERR_RANK
+        WAITIO_ERR_REQUEST
+        WAITIO_ERR_UNSUPPORTED
+        WAITIO_ERR_BUSY
 
     struct waitio_group
     ctypedef waitio_group *waitio_group_t
@@ -73,6 +80,12 @@ cdef extern from "waitio.h" nogil:
     int waitio_waitany_for(int n, waitio_req_t *reqs, double seconds, int *index, int *flag,
                            waitio_status_t *status)
     int waitio_cancel(waitio_req_t *req)
+    int waitio_send_init(waitio_group_t group, int dst, const void *buf, size_t bytes,
+                         waitio_tag_t tag, waitio_req_t *req)
+    int waitio_recv_init(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
+                         waitio_req_t *req)
+    int waitio_start(waitio_req_t *req)
+    int waitio_request_free(waitio_req_t *req)
     int waitio_probe_for(waitio_group_t group, int src, waitio_tag_t tag, double seconds, int *flag,
                          waitio_status_t *status)
     const char *waitio_strerror(int code)
@@ -80,3 +93,91 @@ cdef extern from "waitio.h" nogil:
     int waitio_get_version(int *major, int *minor, int *patch)
     int waitio_counter(const char *name, uint64_t *value)
     const char *waitio_counter_name(int i)
+
+
+cdef extern from "waitio_mpi.h" nogil:
+    enum:
+        WAITIO_MPI_BYTE
+        WAITIO_MPI_CHAR
+        WAITIO_MPI_C_BOOL
+        WAITIO_MPI_SHORT
+        WAITIO_MPI_INT
+        WAITIO_MPI_LONG
+        WAITIO_MPI_INT8_T
+        WAITIO_MPI_INT16_T
+        WAITIO_MPI_INT32_T
+        WAITIO_MPI_INT64_T
+        WAITIO_MPI_UINT8_T
+        WAITIO_MPI_UINT16_T
+        WAITIO_MPI_UINT32_T
+        WAITIO_MPI_UINT64_T
+        WAITIO_MPI_FLOAT
+        WAITIO_MPI_DOUBLE
+        WAITIO_MPI_LONG_DOUBLE
+        WAITIO_MPI_C_COMPLEX
+        WAITIO_MPI_C_DOUBLE_COMPLEX
+        WAITIO_MPI_FLOAT_INT
+        WAITIO_MPI_DOUBLE_INT
+        WAITIO_MPI_LONG_INT
+        WAITIO_MPI_2INT
+        WAITIO_MPI_SUM
+        WAITIO_MPI_PROD
+        WAITIO_MPI_MAX
+        WAITIO_MPI_MIN
+        WAITIO_MPI_LAND
+        WAITIO_MPI_LOR
+        WAITIO_MPI_LXOR
+        WAITIO_MPI_BAND
+        WAITIO_MPI_BOR
+        WAITIO_MPI_BXOR
+        WAITIO_MPI_MINLOC
+        WAITIO_MPI_MAXLOC
+        WAITIO_MPI_UNDEFINED
+        WAITIO_MPI_ERRORS_RETURN
+
+    void *WAITIO_MPI_IN_PLACE
+
+    void waitio_mpi_blocking_next()
+    int waitio_mpi_waitany_for(int n, waitio_req_t *reqs, double seconds, int *index, int *flag,
+                               waitio_status_t *status)
+    int WAITIO_MPI_Comm_set_errhandler(waitio_group_t comm, int handler)
+    int WAITIO_MPI_Type_get_extent(int type, intptr_t *lb, intptr_t *extent)
+    int WAITIO_MPI_Issend(const void *buf, int count, int type, int dest, int tag,
+                          waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Ssend_init(const void *buf, int count, int type, int dest, int tag,
+                              waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Comm_dup(waitio_group_t comm, waitio_group_t *out)
+    int WAITIO_MPI_Comm_split(waitio_group_t comm, int color, int key, waitio_group_t *out)
+    int WAITIO_MPI_Ibarrier(waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Ibcast(void *buf, int count, int type, int root, waitio_group_t comm,
+                          waitio_req_t *req)
+    int WAITIO_MPI_Ireduce(const void *sbuf, void *rbuf, int count, int type, int op, int root,
+                           waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Iallreduce(const void *sbuf, void *rbuf, int count, int type, int op,
+                              waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Iscan(const void *sbuf, void *rbuf, int count, int type, int op,
+                         waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Iexscan(const void *sbuf, void *rbuf, int count, int type, int op,
+                           waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Ireduce_scatter(const void *sbuf, void *rbuf, const int *rcounts, int type,
+                                   int op, waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Igather(const void *sbuf, int scount, int stype, void *rbuf, int rcount,
+                           int rtype, int root, waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Igatherv(const void *sbuf, int scount, int stype, void *rbuf,
+                            const int *rcounts, const int *displs, int rtype, int root,
+                            waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Iscatter(const void *sbuf, int scount, int stype, void *rbuf, int rcount,
+                            int rtype, int root, waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Iscatterv(const void *sbuf, const int *scounts, const int *displs, int stype,
+                             void *rbuf, int rcount, int rtype, int root, waitio_group_t comm,
+                             waitio_req_t *req)
+    int WAITIO_MPI_Iallgather(const void *sbuf, int scount, int stype, void *rbuf, int rcount,
+                              int rtype, waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Iallgatherv(const void *sbuf, int scount, int stype, void *rbuf,
+                               const int *rcounts, const int *displs, int rtype,
+                               waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Ialltoall(const void *sbuf, int scount, int stype, void *rbuf, int rcount,
+                             int rtype, waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Ialltoallv(const void *sbuf, const int *scounts, const int *sdispls, int stype,
+                              void *rbuf, const int *rcounts, const int *rdispls, int rtype,
+                              waitio_group_t comm, waitio_req_t *req)

@@ -2,7 +2,7 @@
 # Groups and the calls on buffers.
 
 
-cdef class Group:
+cdef class Group(Collectives):
     """An ordered set of processes with its own message space.
 
     Groups are made locally, without communication: `Group.world()`, `Group.block(pb)`,
@@ -14,12 +14,6 @@ cdef class Group:
     Python object.
     """
 
-    cdef waitio_group_t handle
-    cdef int gid_, rank_, size_
-    cdef object recipe     # how to make the same group with another gid
-    cdef object objects_   # the group in which large objects travel, made on first use
-    cdef object __weakref__
-
     def __init__(self):
         raise TypeError("groups are made by Group.world, Group.block, Group.ranks and Group.where")
 
@@ -28,14 +22,13 @@ cdef class Group:
             waitio_group_free(&self.handle)
 
     @staticmethod
-    cdef Group wrap(waitio_group_t handle, int gid, object recipe):
+    cdef Group wrap(waitio_group_t handle, int gid):
         cdef Group group
         if handle == NULL:
             raise error_of(WAITIO_ERR_GROUP)
         group = Group.__new__(Group)
         group.handle = handle
         group.gid_ = gid
-        group.recipe = recipe
         check(waitio_group_size(handle, &group.size_))
         check(waitio_group_rank(handle, &group.rank_))
         return group
@@ -46,7 +39,7 @@ cdef class Group:
         cdef waitio_group_t handle = NULL
         ready()
         check(waitio_group_universe(gid, &handle))
-        return Group.wrap(handle, gid, (Group.world,))
+        return Group.wrap(handle, gid)
 
     @classmethod
     def block(cls, int pb, int gid=0):
@@ -54,7 +47,7 @@ cdef class Group:
         cdef waitio_group_t handle = NULL
         ready()
         check(waitio_group_pb(gid, pb, &handle))
-        return Group.wrap(handle, gid, (Group.block, pb))
+        return Group.wrap(handle, gid)
 
     @classmethod
     def ranks(cls, members, int gid=0):
@@ -72,7 +65,7 @@ cdef class Group:
             for r in ranks:
                 if not 0 <= r < sizes[pb]:
                     raise from_code(WAITIO_ERR_ARG, f"rank {r} of PB {pb}, which has {sizes[pb]}")
-        return Group.wrap(make_by_ranks(gid, len(sizes), members), gid, (Group.ranks, members))
+        return Group.wrap(make_by_ranks(gid, len(sizes), members), gid)
 
     @classmethod
     def where(cls, accept, order=None, int gid=0):
@@ -134,13 +127,6 @@ cdef class Group:
     def Get_size(self):
         """Return `size`."""
         return self.size_
-
-    cdef int valid(self) except -1:
-        if self.handle == NULL:
-            raise from_code(WAITIO_ERR_GROUP, "the group was freed")
-        if joined and not left and not forked:
-            return 0
-        return not_ready()
 
     cdef object peer_of(self, int rank):
         cdef int pb = -1, pb_rank = -1
@@ -241,6 +227,35 @@ cdef class Group:
         request.active = True
         return request
 
+    def Ssend(self, buf, int dest, int tag=0):
+        """Send `buf` and wait until a receive has taken the message, whatever its size."""
+        self.Issend(buf, dest, tag).Wait()
+
+    def Issend(self, buf, int dest, int tag=0):
+        """Start a send that is over when a receive has taken the message."""
+        return synchronous(self, buf, dest, tag, False)
+
+    def Send_init(self, buf, int dest, int tag=0):
+        """Make a persistent send: `Request.Start` starts a round, waiting ends it."""
+        cdef Request request = Request.__new__(Request)
+        self.valid()
+        take(buf, &request.view, False)
+        return persist(self, request, dest, waitio_send_init(
+            self.handle, dest, request.view.buf, request.view.len, tag, &request.req))
+
+    def Ssend_init(self, buf, int dest, int tag=0):
+        """Make a persistent `Ssend`."""
+        return synchronous(self, buf, dest, tag, True)
+
+    def Recv_init(self, buf, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG):
+        """Make a persistent receive: `Request.Start` starts a round, waiting ends it."""
+        cdef Request request = Request.__new__(Request)
+        self.valid()
+        take(buf, &request.view, True)
+        request.receive = True
+        return persist(self, request, source, waitio_recv_init(
+            self.handle, source, request.view.buf, request.view.len, tag, &request.req))
+
     def Sendrecv(self, sendbuf, int dest, int sendtag=0, recvbuf=None,
                  int source=WAITIO_ANY_SOURCE, int recvtag=WAITIO_ANY_TAG, Status status=None):
         """Send and receive at once, without deadlock; return the Status of the receive."""
@@ -300,13 +315,6 @@ cdef class Group:
 
     # ---- objects ----
 
-    def _objects_group(self):
-        """Return the group in which the parts of large objects travel."""
-        if self.objects_ is None:
-            make, *words = self.recipe
-            self.objects_ = make(*words, gid=self.gid_ ^ 0x57495059)
-        return self.objects_
-
     def send(self, obj, int dest, int tag=0):
         """Send any Python object, for `recv` on the other side."""
         _objects().isend(self, obj, dest, tag).wait()
@@ -346,6 +354,58 @@ cdef class Group:
         return stream.Messages(self, source, tag, count, timeout)
 
 
+cdef Request persist(Group group, Request request, int peer, int code):
+    """The persistent request that C has made with `code`."""
+    if code:
+        failure = group.failed(code, -1)
+        PyBuffer_Release(&request.view)
+        raise failure
+    request.group = group
+    request.peer = peer
+    request.persistent = True
+    return request
+
+
+cdef Request synchronous(Group group, object buf, int dest, int tag, bint persistent):
+    """MPI's synchronous mode, which the conversion library has."""
+    cdef Request request = Request.__new__(Request)
+    cdef int code, n
+    cdef waitio_group_t handle = group.handle
+    group.valid()
+    take(buf, &request.view, False)
+    if request.view.len > 0x7fffffff:
+        failure = from_code(
+            WAITIO_ERR_LIMIT,
+            f"a synchronous send of {request.view.len} bytes; the limit is {0x7fffffff}: "
+            "use Isend, which has none, or send parts",
+        )
+        PyBuffer_Release(&request.view)
+        raise failure
+    n = <int> request.view.len
+    if persistent:
+        code = WAITIO_MPI_Ssend_init(request.view.buf, n, WAITIO_MPI_BYTE, dest, tag, handle,
+                                     &request.req)
+        return persist(group, request, dest, code)
+    with nogil:
+        code = WAITIO_MPI_Issend(request.view.buf, n, WAITIO_MPI_BYTE, dest, tag, handle,
+                                 &request.req)
+    persist(group, request, dest, code)
+    request.persistent = False
+    request.active = True
+    return request
+
+
+cdef Group side_space = None
+
+
+def _side_group():
+    """Return the group of everybody in which the parts of large objects travel."""
+    global side_space
+    if side_space is None:
+        side_space = Group.world(gid=0x57495059)
+    return side_space
+
+
 cdef int start_send(Group group, Py_buffer *view, int dest, int tag, waitio_req_t *req) except -1:
     cdef int code
     cdef waitio_group_t handle = group.handle
@@ -379,7 +439,7 @@ cdef int wait_and_release(Group group, waitio_req_t *req, Py_buffer *view, waiti
     try:
         finish(req, st, -1, &code)
     except BaseException:
-        abandon(req, view, receive)
+        abandon(req, view, receive, None, False)
         raise
     PyBuffer_Release(view)
     if code:

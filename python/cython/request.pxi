@@ -76,9 +76,9 @@ cdef int finish(waitio_req_t *req, waitio_status_t *st, double timeout, int *cod
     An exception (a signal, finalize by another thread) leaves the operation under way.
     """
     global inside
-    cdef int flag = 0, rc = 0
+    cdef int flag = 0, rc = 0, index = 0
     cdef double slice, until = 0
-    rc = waitio_test(req, &flag, st)
+    rc = test_one(req, &flag, st)
     if not (rc or flag):
         if timeout >= 0:
             until = time.monotonic() + timeout
@@ -90,8 +90,12 @@ cdef int finish(waitio_req_t *req, waitio_status_t *st, double timeout, int *cod
                     slice = min(slice, until - <double> time.monotonic())
                     if slice <= 0:
                         return 0
-                with nogil:
-                    rc = waitio_wait_for(req, slice, &flag, st)
+                if colls > 0:
+                    with nogil:
+                        rc = waitio_mpi_waitany_for(1, req, slice, &index, &flag, st)
+                else:
+                    with nogil:
+                        rc = waitio_wait_for(req, slice, &flag, st)
                 if rc or flag:
                     break
                 look_around()
@@ -113,6 +117,9 @@ cdef class Request:
     cdef Py_buffer view
     cdef bint active      # C knows it
     cdef bint receive
+    cdef bint collective
+    cdef bint persistent
+    cdef object keep      # memory of a collective
     cdef int peer         # rank of the other side, -1: any
     cdef Group group
     cdef waitio_status_t st
@@ -120,23 +127,32 @@ cdef class Request:
     cdef object __weakref__
 
     def __init__(self):
-        raise TypeError("requests are made by Isend, Irecv, isend and irecv")
+        raise TypeError("requests are made by Isend, Irecv, isend, irecv and the collectives")
 
     def __dealloc__(self):
         if self.active:
             self.active = False
-            abandon(&self.req, &self.view, self.receive)
+            abandon(&self.req, &self.view, self.receive, self.keep, self.persistent)
+        elif self.persistent:
+            end_persistent(self)
 
     cdef int over(self, int code) except -1:
         """The library is done with it."""
+        global colls
         self.active = False
-        PyBuffer_Release(&self.view)
         if code:
             self.failure = error_of(code, self.other_side())
+        if self.collective:
+            colls -= 1
+            self.keep = None
+        elif not self.persistent:
+            PyBuffer_Release(&self.view)
         return 0
 
     cdef object other_side(self):
         cdef int rank = self.peer if self.peer >= 0 else self.st.source
+        if self.collective:
+            return None
         return self.group.peer_of(rank)
 
     cdef int lost(self) except -1:
@@ -145,7 +161,9 @@ cdef class Request:
             not_ready()
         if gone:
             self.active = False
-            PyBuffer_Release(&self.view)
+            self.keep = None
+            if not self.persistent:
+                PyBuffer_Release(&self.view)
             self.failure = from_code(
                 WAITIO_ERR_STATE, "the universe was left (finalize) while this operation was pending"
             )
@@ -159,7 +177,7 @@ cdef class Request:
         if self.active and not left:
             if forked:
                 not_ready()
-            rc = waitio_test(&self.req, &flag, &self.st)
+            rc = test_one(&self.req, &flag, &self.st)
             if rc or flag:
                 self.over(rc)
         return not self.active
@@ -240,11 +258,37 @@ cdef class Request:
         """
         if self.active:
             usable()
+            if self.collective:
+                raise from_code(WAITIO_ERR_UNSUPPORTED, "collectives cannot be cancelled")
             check(waitio_cancel(&self.req))
 
     def Cancel(self):
         """The same as `cancel`."""
         self.cancel()
+
+    def Start(self):
+        """Start a persistent operation: one round, to be completed by wait or test.
+
+        `BusyError` while a round is under way; `RequestError` for requests of other kinds.
+        """
+        usable()
+        if not self.persistent:
+            raise from_code(
+                WAITIO_ERR_REQUEST,
+                "only requests made by Send_init, Ssend_init and Recv_init can be started",
+            )
+        if self.active:
+            raise from_code(WAITIO_ERR_BUSY, "a round of this persistent request is under way")
+        check(waitio_start(&self.req))
+        self.failure = None
+        self.active = True
+
+    def Free(self):
+        """Free a persistent request that is not under way: it holds its buffer no longer."""
+        if self.active:
+            raise from_code(WAITIO_ERR_BUSY, "the operation is under way: wait for it, then free it")
+        if self.persistent:
+            end_persistent(self)
 
     def __await__(self):
         from waitio import aio
@@ -252,9 +296,28 @@ cdef class Request:
         return aio.wait(self).__await__()
 
     def __repr__(self):
-        what = "receive" if self.receive else "send"
+        what = "collective" if self.collective else "receive" if self.receive else "send"
         state = "pending" if self.active else "failed" if self.failure is not None else "done"
+        if self.persistent:
+            what = "persistent " + what
+            state = state if self.active or self.failure is not None else "inactive"
         return f"<Request: {what}, {state}>"
+
+
+cdef void end_persistent(Request request):
+    """Give up handle and buffer of a persistent request at rest."""
+    request.persistent = False
+    if forked:
+        return
+    if joined and not left:
+        waitio_request_free(&request.req)
+    PyBuffer_Release(&request.view)
+
+
+def startall(requests):
+    """Start all of these persistent requests."""
+    for request in requests:
+        request.Start()
 
 
 cdef int wait_for_some(list cores, double timeout) except -1:
@@ -281,8 +344,12 @@ cdef int wait_for_some(list cores, double timeout) except -1:
                 slice = min(slice, until - <double> time.monotonic())
                 if slice <= 0:
                     return 0
-            with nogil:
-                rc = waitio_waitany_for(n, reqs, slice, &index, &flag, &st)
+            if colls > 0:
+                with nogil:
+                    rc = waitio_mpi_waitany_for(n, reqs, slice, &index, &flag, &st)
+            else:
+                with nogil:
+                    rc = waitio_waitany_for(n, reqs, slice, &index, &flag, &st)
             if rc or flag:
                 break
             look_around()
@@ -358,6 +425,32 @@ def testall(requests):
     if not over:
         return False, None
     return True, waitall(requests)
+
+
+def waitsome(requests, timeout=None):
+    """Wait until some of `requests` are over; return (indices, results), or (None, None) for none.
+
+    None entries and requests that were over before are skipped, so that calling it again gives the
+    others. Raises the first failure among them; `TimeoutError` after `timeout` seconds.
+    """
+    requests = list(requests)
+    pending = [i for i, r in enumerate(requests) if r is not None and not r.done]
+    if not pending:
+        return None, None
+    waitany([requests[i] for i in pending], timeout)
+    return some_of(requests, pending)
+
+
+def testsome(requests):
+    """The same as `waitsome` without waiting: the lists may be empty."""
+    requests = list(requests)
+    pending = [i for i, r in enumerate(requests) if r is not None and not r.done]
+    return some_of(requests, pending) if pending else (None, None)
+
+
+cdef tuple some_of(list requests, list pending):
+    over = [i for i in pending if requests[i]._advance()]
+    return over, [requests[i]._result() for i in over]
 
 
 def testany(requests):

@@ -11,6 +11,8 @@ cdef bint joined = False      # calls go straight to C
 cdef bint left = False        # finalize has begun
 cdef bint gone = False        # finalize is over: nothing is under way any more
 cdef bint forked = False      # we are a child of the process that joined
+cdef int colls = 0            # collectives under way
+cdef int splitting = 0        # threads in a Split, which has no time-limited form
 cdef int inside = 0           # threads in a call that has released the interpreter's lock
 cdef bint trusted = True      # the universe is authenticated, or objects were allowed explicitly
 cdef object allow_objects = None
@@ -125,6 +127,7 @@ cdef int join(double timeout) except -1:
         if code:
             raise from_code(code, text)
         trusted = secret != "none"
+        WAITIO_MPI_Comm_set_errhandler(NULL, WAITIO_MPI_ERRORS_RETURN)  # exceptions say it
         joined = True
     return 0
 
@@ -159,6 +162,12 @@ def finalize():
         if not forked and not left:
             raise from_code(WAITIO_ERR_STATE, "finalize: this process has not joined a universe")
         not_ready()
+    if splitting > 0:
+        raise from_code(
+            WAITIO_ERR_STATE,
+            "finalize while a Split of another thread, or one that a signal interrupted, goes on: "
+            "all members of its group have to call it first",
+        )
     left = True
     while inside > 0:  # they leave at the end of their slice
         time.sleep(0.002)

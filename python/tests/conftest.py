@@ -17,6 +17,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "python"
+SITE = os.environ.get("WAITIO_PYTHON_SITE")  # an installed package, instead of building one
 SLOW = os.environ.get("WAITIO_TEST_SLOW") == "1"
 LIMIT_S = int(os.environ.get("WT_TEST_LIMIT", "180"))
 
@@ -107,9 +108,12 @@ def settings(*texts):
 
 
 @pytest.fixture(scope="session")
-def site(prefix, tmp_path_factory):
+def site(request, tmp_path_factory):
     """Folder with the installed package, built against the installed library."""
     needs("Cython", "scikit_build_core", "numpy", "pip")
+    if SITE:
+        return pathlib.Path(SITE)
+    prefix = request.getfixturevalue("prefix")
     path = tmp_path_factory.mktemp("site")
     option = f"cmake.define.WAITIO_INSTALLED={prefix}"
     folder = f"build-dir={tmp_path_factory.mktemp('python-build')}"

@@ -108,7 +108,8 @@ def test_stubs_agree_with_the_extension(site, helpers, tmp_path):
     helpers.needs("mypy")
     allow = tmp_path / "allow"
     allow.write_text(
-        "waitio\\._core\\.(Group|Request|Status)(\\.__init__)?\n"  # what Cython's classes look like
+        # What Cython's classes look like.
+        "waitio\\._core\\.(Collectives|Datatype|Group|Op|Request|Status)(\\.__init__)?\n"
         "waitio\\._core\\.__test__\n"
     )
     env = clean(PYTHONPATH=str(site), MYPYPATH=str(site))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Python with C: tests/system/progs/actor.c does what it is told and checks contents by a seed."""
+"""Python with C and Fortran: tests/system/progs/actor.c does what it is told and checks contents by
+a seed; the programs of tests/lang follow a script that is here in Python, too."""
+
+import pathlib
 
 import pytest
 
@@ -52,3 +55,38 @@ def test_c_and_python(universe, first):
     actor.ok("wait 1 0")
     universe.leave(actor)
     python.ended(0)
+
+
+FOREIGN = ["api_c", "api_upper", "api_modern", "api_fixed", "api_existing"]
+SCRIPT = pathlib.Path(__file__).with_name("script.py")
+
+
+def lang(build_dir, program):
+    path = build_dir / "tests" / "lang" / program
+    if not path.exists():
+        pytest.skip(f"{path} is not built (no Fortran compiler here?)")
+    return path
+
+
+@pytest.mark.parametrize("program", FOREIGN)
+@pytest.mark.parametrize("first", [True, False], ids=["Python first", "Python last"])
+def test_the_script_of_all_languages(universe, build_dir, program, first):
+    """Messages, collectives and groups with a C or Fortran block (tests/lang/script.md)."""
+    path = lang(build_dir, program)
+    me, other = (0, 1) if first else (1, 0)
+    cast = [universe.python(SCRIPT, me, rank, 2, 2) for rank in range(2)]
+    place = dict(WAITIO_PBID=other, WAITIO_NPB=2, WAITIO_RANK=0, WAITIO_NPROCS=1)
+    cast.append(universe.run([path], program, place))
+    universe.all_end(cast, 60)
+    for process in cast:
+        assert "ok" in process.lines, process.story()
+
+
+def test_three_languages_at_once(universe, build_dir):
+    paths = [lang(build_dir, program) for program in ("api_c", "api_modern")]
+    cast = [universe.python(SCRIPT, 1, rank, 2, 3) for rank in range(2)]
+    for pb, path in zip((0, 2), paths):
+        place = dict(WAITIO_PBID=pb, WAITIO_NPB=3, WAITIO_RANK=0, WAITIO_NPROCS=1)
+        cast.append(universe.run([path], path.name, place))
+    universe.all_end(cast, 60)
+    assert all("ok" in process.lines for process in cast)

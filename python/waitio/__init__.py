@@ -20,9 +20,16 @@ __version__ = "0.1.0"
 
 # Where each public name comes from.
 _CORE = (
-    "ANY_SOURCE ANY_TAG Group Request Status abort allow_pickle counter counters finalize init"
-    " initialized library_version testall testany waitall waitany"
+    "ANY_SOURCE ANY_TAG Collectives Group IN_PLACE Request Status abort allow_pickle"
+    " counter counters finalize init initialized library_version startall testall testany"
+    " testsome waitall waitany waitsome"
 )
+_TYPES = (
+    "Datatype BYTE CHAR BOOL SHORT INT LONG INT8_T INT16_T INT32_T INT64_T UINT8_T"
+    " UINT16_T UINT32_T UINT64_T FLOAT DOUBLE LONG_DOUBLE COMPLEX DOUBLE_COMPLEX FLOAT_INT"
+    " DOUBLE_INT LONG_INT TWOINT"
+)
+_OPERATORS = "Op SUM PROD MAX MIN LAND LOR LXOR BAND BOR BXOR MINLOC MAXLOC"
 _EXCEPTIONS = (
     "ArgumentError AuthError BufferError BusyError CancelledError ConfigError Error ForkError"
     " GroupError JoinError LimitError NoMemoryError Peer PeerError PickleError ProtocolError"
@@ -30,7 +37,7 @@ _EXCEPTIONS = (
     " UnsupportedError VersionError"
 )
 _HOME = {
-    **dict.fromkeys(_CORE.split(), "waitio._core"),
+    **dict.fromkeys(f"{_CORE} {_TYPES} {_OPERATORS}".split(), "waitio._core"),
     **dict.fromkeys(_EXCEPTIONS.split(), "waitio.exceptions"),
     "Message": "waitio.stream",
     "ObjectRequest": "waitio.objects",

@@ -3,8 +3,8 @@
 
 An object travels as one message of at most INLINE bytes with its envelope: a header, and the pickle
 when it fits. What does not fit (a long pickle, the memory of large arrays) follows in a second
-message space, that of the group's sister with another gid, under a tag that the header names and
-that the sender uses once. So receives posted in any order by any thread get whole objects in the
+message space, that of everybody with another gid, under a tag that the header names and that the
+sender uses once. So receives posted in any order by any thread get whole objects in the
 order sent, and arrays are neither copied into the pickle nor out of it.
 """
 
@@ -39,7 +39,8 @@ TIMEOUT = next(code for code, words in ERRORS.items() if words[0] == "TIMEOUT")
 _tags = itertools.count()
 
 
-def _check_allowed() -> None:
+def check_allowed() -> None:
+    """Raise when objects may not travel."""
     if not _core._objects_allowed():
         raise PickleError(
             "Python objects are not exchanged under WAITIO_SECRET=none: whoever reaches this"
@@ -151,7 +152,7 @@ def _finish(request: Request, left: float | None, timeout: float | None) -> None
 
 def isend(group: Group, obj: Any, dest: int, tag: int) -> ObjectRequest:
     """Start to send an object."""
-    _check_allowed()
+    check_allowed()
     return ObjectRequest(group, _send_steps(group, obj, dest, tag))
 
 
@@ -178,10 +179,10 @@ def _send_steps(
     head = HEADER.pack(MAGIC, len(parts), part_tag, 0, size)
     requests = [group.Isend(head + table + text if within else head, dest, tag)]
     if parts or not within:
-        side = group._objects_group()
+        side, there = _core._side_group(), group.to_universe(dest)
         if not within:
-            requests.append(side.Isend(table + text, dest, part_tag))
-        requests += [side.Isend(part, dest, part_tag) for part in parts]
+            requests.append(side.Isend(table + text, there, part_tag))
+        requests += [side.Isend(part, there, part_tag) for part in parts]
     yield requests
     for request in requests:
         request._result()
@@ -189,7 +190,7 @@ def _send_steps(
 
 def irecv(group: Group, source: int, tag: int) -> ObjectRequest:
     """Start to receive an object."""
-    _check_allowed()
+    check_allowed()
     room = _core._new_buffer(INLINE)
     first = group.Irecv(room, source, tag)
     return _Receive(group, room, first)
@@ -216,19 +217,19 @@ class _Receive(ObjectRequest):
         within = HEADER.size + size == status.count
         if magic != MAGIC or not (within or status.count == HEADER.size) or size < 8 * buffers:
             raise _no_object(f"{status.count} bytes from rank {status.source}, tag {status.tag}")
-        source = status.source
         if within:
             text = memoryview(room)[HEADER.size : status.count]
         else:
             text = memoryview(_core._new_buffer(size))
-            more = [group._objects_group().Irecv(text, source, part_tag)]
+            side, there = _core._side_group(), group.to_universe(status.source)
+            more = [side.Irecv(text, there, part_tag)]
             yield more
             _expect(more[0], size)
         sizes = struct.unpack_from(f"<{buffers}Q", text)
         parts = [_core._new_buffer(n) for n in sizes]
         if parts:
-            side = group._objects_group()
-            requests = [side.Irecv(part, source, part_tag) for part in parts]
+            side, there = _core._side_group(), group.to_universe(status.source)
+            requests = [side.Irecv(part, there, part_tag) for part in parts]
             yield requests
             for request, part in zip(requests, parts):
                 _expect(request, len(part))

@@ -34,6 +34,14 @@ static int asked(const struct wio_config *cfg, enum wio_collective_kind kind)
     }
 }
 
+/* The next started collective of this thread stands for a blocking one. */
+static _Thread_local bool as_blocking;
+
+void waitio_mpi_blocking_next(void)
+{
+    as_blocking = true;
+}
+
 /*
  * Blocking collectives of a communicator follow each other, so that one tag does for all: messages
  * between two processes arrive in order. Non-blocking ones overlap and need a tag each.
@@ -48,7 +56,7 @@ static int tag_of(struct wio_comm *c, WAITIO_MPI_Comm comm, int *tag)
 }
 
 static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call *call,
-                 const struct wio_caller *who, WAITIO_MPI_Request *req)
+                 const struct wio_caller *who, bool blocking, WAITIO_MPI_Request *req)
 {
     struct wio_running *run = wio_os_alloc(sizeof *run);
     int tag = 0, rc;
@@ -56,7 +64,7 @@ static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call
     if (run == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a collective");
     rc = wio_coll_write(&run->s, call, who);
-    if (rc == 0)
+    if (rc == 0 && !blocking)
         rc = tag_of(c, comm, &tag);
     if (rc != 0) {
         wio_schedule_free(&run->s);
@@ -71,7 +79,10 @@ int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
 {
     struct wio_comm *c;
     struct wio_running run;
+    bool blocking = req != NULL && as_blocking; /* of this call, also when it fails */
     int rc = wio_comm_get(comm, &c);
+    if (req != NULL)
+        as_blocking = false;
 
     if (rc == 0) {
         struct wio_caller who = {.rank = c->rank,
@@ -82,7 +93,7 @@ int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
                                  .asked =
                                      asked(wio_universe_config(wio_api_universe()), call->kind)};
         if (req != NULL)
-            return start(c, comm, call, &who, req);
+            return start(c, comm, call, &who, blocking, req);
         rc = wio_coll_write(&run.s, call, &who);
         if (rc == 0) {
             wio_run_init(&run, c, 0);

@@ -118,6 +118,21 @@ int WAITIO_MPI_Testany(int count, WAITIO_MPI_Request reqs[], int *index, int *fl
     return wio_mpi_result("WAITIO_MPI_Testany", rc);
 }
 
+int waitio_mpi_waitany_for(int count, WAITIO_MPI_Request reqs[], double seconds, int *index,
+                           int *flag, waitio_status_t *status)
+{
+    static const char call[] = "waitio_mpi_waitany_for";
+    int64_t timeout_ns = seconds >= 3.2e7 ? INT64_MAX : seconds > 0 ? (int64_t)(seconds * 1e9) : 0;
+
+    if (index == NULL || flag == NULL)
+        return wio_mpi_result(
+            call, wio_fail(WAITIO_ERR_ARG, "%s is NULL", index == NULL ? "index" : "flag"));
+    *index = WAITIO_UNDEFINED;
+    *flag = 0;
+    return wio_mpi_result(call,
+                          wio_request_waitany_for(count, reqs, timeout_ns, index, flag, status));
+}
+
 static int some(const char *call, bool wait, int count, WAITIO_MPI_Request reqs[], int *done,
                 int indices[], WAITIO_MPI_Status statuses[])
 {

@@ -269,7 +269,7 @@ static int peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
 }
 
 /* Sleep until one of the requests, or something that they may depend on, has moved. */
-static int sleep_on(int n, const waitio_req_t reqs[])
+static int sleep_on(int n, const waitio_req_t reqs[], int64_t timeout_ns)
 {
     struct wio_handle few[8] = {{0}}, *h = few;
     int rc = 0;
@@ -287,7 +287,7 @@ static int sleep_on(int n, const waitio_req_t reqs[])
         if (!is_own(req))
             memcpy(&h[i], req->opaque, sizeof h[i]);
     }
-    rc = wio_runs_wait(h, sizeof *h, n);
+    rc = wio_runs_wait_for(h, sizeof *h, n, timeout_ns);
     if (h != few)
         wio_os_free(h);
     return rc;
@@ -303,7 +303,7 @@ static int wait_plain(waitio_req_t *req, waitio_status_t *st)
         rc = peek(req, true, &done, &idle);
         if (rc != 0 || done)
             break;
-        rc = sleep_on(1, req);
+        rc = sleep_on(1, req, INT64_MAX);
         if (rc != 0)
             return rc;
     }
@@ -464,8 +464,28 @@ int wio_request_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t 
     for (;;) {
         rc = wio_request_testany(n, reqs, index, &flag, st);
         if (rc == 0 && !flag)
-            rc = sleep_on(n, reqs);
+            rc = sleep_on(n, reqs, INT64_MAX);
         if (rc != 0 || flag)
+            return rc;
+    }
+}
+
+int wio_request_waitany_for(int n, waitio_req_t reqs[], int64_t timeout_ns, int *index, int *flag,
+                            waitio_status_t *st)
+{
+    int64_t now = wio_os_now_ns();
+    int64_t until = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
+    int rc;
+
+    for (;;) {
+        rc = wio_request_testany(n, reqs, index, flag, st);
+        if (rc != 0 || *flag)
+            return rc;
+        now = wio_os_now_ns();
+        if (now >= until)
+            return 0;
+        rc = sleep_on(n, reqs, until == INT64_MAX ? INT64_MAX : until - now);
+        if (rc != 0)
             return rc;
     }
 }
@@ -506,7 +526,7 @@ int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indi
         rc = sweep(n, reqs, count, indices, st);
         if (rc != 0 || !wait || *count != 0)
             return rc;
-        rc = sleep_on(n, reqs);
+        rc = sleep_on(n, reqs, INT64_MAX);
     }
     return rc;
 }

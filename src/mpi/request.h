@@ -43,6 +43,9 @@ int wio_request_waitall(int n, waitio_req_t reqs[], waitio_status_t st[]);
 int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t st[]);
 int wio_request_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *st);
 int wio_request_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_status_t *st);
+/** Wait for so long; *flag 0: none was done in time. */
+int wio_request_waitany_for(int n, waitio_req_t reqs[], int64_t timeout_ns, int *index, int *flag,
+                            waitio_status_t *st);
 /** Complete all that are done; wait for the first when @p wait. *count: how many, or UNDEFINED when
  * all are null. @param indices,st @p n entries, filled from the beginning; st may be NULL */
 int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indices[],

@@ -302,10 +302,16 @@ bool wio_run_poll(struct wio_running *run)
 
 int wio_runs_wait(const void *handles, size_t stride, int n)
 {
+    return wio_runs_wait_for(handles, stride, n, INT64_MAX);
+}
+
+int wio_runs_wait_for(const void *handles, size_t stride, int n, int64_t timeout_ns)
+{
     enum { FEW = 64 };
     struct wio_universe *u = wio_api_universe();
     struct wio_handle few[FEW], *all = few;
     size_t total = (size_t)n, at = 0;
+    bool timed_out;
     int which, rc = 0;
 
     if (u == NULL)
@@ -332,7 +338,7 @@ int wio_runs_wait(const void *handles, size_t stride, int n)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory to wait for %zu messages", total);
     /* A stale handle means that another thread was faster: there is something to look at. */
     if (at > 0)
-        (void)wio_wait_any(u, all, sizeof *all, (int)at, &which);
+        (void)wio_wait_any_for(u, all, sizeof *all, (int)at, timeout_ns, &timed_out, &which);
     if (all != few)
         wio_os_free(all);
     return rc;

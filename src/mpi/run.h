@@ -50,5 +50,7 @@ void wio_runs_move(void);
 /** Sleep until one of @p n handles (@p stride bytes apart) or a message of a listed run is done, or
  *  a handle has become stale because another thread completed it. @return 0; NOMEM */
 int wio_runs_wait(const void *handles, size_t stride, int n);
+/** The same for so long (INT64_MAX: for ever); returns 0 when the time is over, too. */
+int wio_runs_wait_for(const void *handles, size_t stride, int n, int64_t timeout_ns);
 
 #endif /* WIO_MPI_RUN_H */

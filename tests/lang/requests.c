@@ -305,6 +305,37 @@ static void synchronous(int count, int to)
     WAITIO_MPI_Request_free(&persistent);
 }
 
+/* As bindings wait: in slices, and still matching the blocking calls of the others. */
+static void slices(void)
+{
+    WAITIO_MPI_Request reqs[2];
+    waitio_status_t st;
+    int in[2] = {0}, one = me, sum[3] = {0}, index = 7, flag = 7, rounds = 0;
+
+    WAITIO_MPI_Irecv(&in[0], 1, WAITIO_MPI_INT, left, 60, world, &reqs[0]);
+    reqs[1] = WAITIO_MPI_REQUEST_NULL;
+    waitio_mpi_waitany_for(2, reqs, 0.01, &index, &flag, &st);
+    expect(!flag && index == WAITIO_MPI_UNDEFINED, "a wait for nothing is over");
+    for (int i = 0; i < 3; i++) {
+        if ((me + i) % 2 == 0) {
+            WAITIO_MPI_Allreduce(&one, &sum[i], 1, WAITIO_MPI_INT, WAITIO_MPI_SUM, world);
+            continue;
+        }
+        waitio_mpi_blocking_next();
+        WAITIO_MPI_Iallreduce(&one, &sum[i], 1, WAITIO_MPI_INT, WAITIO_MPI_SUM, world, &reqs[1]);
+        for (flag = 0; !flag && rounds < 10000; rounds++)
+            waitio_mpi_waitany_for(1, &reqs[1], 0.005, &index, &flag, &st);
+        expect(flag && index == 0, "a started collective beside blocking ones");
+    }
+    for (int i = 0; i < 3; i++)
+        expect(sum[i] == n * (n - 1) / 2, "a sum of started and blocking calls");
+    WAITIO_MPI_Send(&one, 1, WAITIO_MPI_INT, right, 60, world);
+    waitio_mpi_waitany_for(2, reqs, 60.0, &index, &flag, &st);
+    expect(flag && index == 0 && st.source == left && in[0] == left, "waitany_for");
+    waitio_mpi_waitany_for(2, reqs, 60.0, &index, &flag, &st);
+    expect(flag && index == WAITIO_MPI_UNDEFINED, "waitany_for of null requests");
+}
+
 int main(void)
 {
     WAITIO_MPI_Datatype strided;
@@ -325,6 +356,7 @@ int main(void)
     persistent();
     ended_early();
     buffered();
+    slices();
     if (n > 1) {
         progress();
         progress_of_a_barrier();
