@@ -522,9 +522,9 @@ int WAITIO_MPI_Alltoallw(const void *sbuf, const int scounts[], const int sdispl
 /* The same, started: to be completed by wait or test, which also move them on. They may overlap,
  * but all members start them in the same order. */
 /**
- * Let the next collective that this thread starts (WAITIO_MPI_I...) match the blocking calls of the
- * other members: for bindings of languages that wait in slices. It must be complete before this
- * process calls or starts another collective of the communicator.
+ * Let the next collective that this thread starts (WAITIO_MPI_Ibcast and its like) match the
+ * blocking calls of the other members: for bindings of languages that wait in slices. It must be
+ * complete before this process calls or starts another collective of the communicator.
  */
 void waitio_mpi_blocking_next(void);
 int WAITIO_MPI_Ibarrier(WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);

@@ -24,6 +24,8 @@ ELSEWHERE = {
     "waitio_mpi_recv_status": "WAITIO_MPI_Recv",
     "waitio_mpi_wtime": "waitio_wtime in module waitio",
     "waitio_mpi_wtick": "a constant of the machine",
+    "waitio_mpi_waitany_for": "for bindings of interpreted languages: WAITIO_MPI_Waitany",
+    "waitio_mpi_blocking_next": "for bindings of interpreted languages: the blocking calls",
 }
 # Turn handles of C into those of Fortran and back: for C.
 FOR_C = re.compile(r"_(c2f|f2c)$")
