@@ -10,7 +10,8 @@
 !> Collectives (barrier, bcast, reduce ...) belong to the conversion library: their errors end the
 !> program even when ierr is given, unless WAITIO_ERRORS=return.
 module waitio
-    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_ptr, c_size_t
+    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_intptr_t, &
+        c_ptr, c_size_t
     use waitio_types
     use waitio_mpi_constants
     use waitio_mpi_comms
@@ -18,7 +19,7 @@ module waitio
     use waitio_mpi_messages
     use waitio_mpi_collectives
     implicit none
-    private :: c_char, c_double, c_f_pointer, c_int, c_ptr, c_size_t
+    private :: c_char, c_double, c_f_pointer, c_int, c_intptr_t, c_ptr, c_size_t
 
     include 'waitio_errors.inc'
 
@@ -335,6 +336,27 @@ module waitio
             type(waitio_group), intent(in) :: group
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_allgather
+
+        !> For keys of attributes: not copied, copied, nothing to do at the end.
+        subroutine waitio_mpi_comm_null_copy_fn(oldcomm, keyval, extra_state, attribute_in, &
+                                        attribute_out, flag, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: oldcomm, keyval, ierr
+            integer(c_intptr_t) :: extra_state, attribute_in, attribute_out
+            logical :: flag
+        end subroutine waitio_mpi_comm_null_copy_fn
+        subroutine waitio_mpi_comm_dup_fn(oldcomm, keyval, extra_state, attribute_in, attribute_out, &
+                                  flag, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: oldcomm, keyval, ierr
+            integer(c_intptr_t) :: extra_state, attribute_in, attribute_out
+            logical :: flag
+        end subroutine waitio_mpi_comm_dup_fn
+        subroutine waitio_mpi_comm_null_delete_fn(comm, keyval, attribute, extra_state, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: comm, keyval, ierr
+            integer(c_intptr_t) :: attribute, extra_state
+        end subroutine waitio_mpi_comm_null_delete_fn
 
         !> Does nothing that a compiler can see: after a call that used a variable by its address
         !> (WAITIO_MPI_BOTTOM) or a wait, values kept in registers are read from memory again.

@@ -7,9 +7,9 @@
 !> rank. A section with gaps is sent and received as it lies (one message or broadcast: every other
 !> row of a matrix), or refused by name (other collectives); it never becomes a temporary copy.
 module waitio_mpif90
-    use, intrinsic :: iso_c_binding, only: c_double, c_int, c_intptr_t
+    use, intrinsic :: iso_c_binding, only: c_double, c_int, c_int64_t, c_intptr_t
     implicit none
-    private :: c_double, c_int, c_intptr_t
+    private :: c_double, c_int, c_int64_t, c_intptr_t
     include 'waitio_mpif.h'
 
     type, bind(c) :: WAITIO_MPI_Comm
@@ -46,26 +46,25 @@ module waitio_mpif90
         integer(c_int) :: waitio_bytes = 0 !< WAITIO_MPI_Get_count reads it
     end type WAITIO_MPI_Status
 
-    type(WAITIO_MPI_Request), parameter :: WAITIO_MPI_REQUEST_NULL = WAITIO_MPI_Request(0)
-
     !> So that `type(WAITIO_MPI_Datatype) :: t; t = WAITIO_MPI_DOUBLE` works, and comparing.
     interface assignment(=)
-        module procedure set_comm, set_group, set_datatype, set_op, set_info, set_errhandler
+        module procedure set_comm, set_group, set_datatype, set_op, set_info, set_errhandler, &
+            set_request
     end interface
     interface operator(==)
         module procedure same_comm, same_group, same_datatype, same_op, same_info, same_errhandler, &
-            is_comm, is_group, is_datatype, is_op, is_info, is_errhandler, same_request
+            is_comm, is_group, is_datatype, is_op, is_info, is_errhandler, same_request, is_request
     end interface
     interface operator(/=)
         module procedure other_comm, other_group, other_datatype, other_op, other_info, other_errhandler, &
-            is_not_comm, is_not_group, is_not_datatype, is_not_op, is_not_info, is_not_errhandler, other_request
+            is_not_comm, is_not_group, is_not_datatype, is_not_op, is_not_info, is_not_errhandler, other_request, is_not_request
     end interface
     private :: set_comm, set_group, set_datatype, set_op, set_info, set_errhandler
     private :: same_comm, same_group, same_datatype, same_op, same_info, same_errhandler
     private :: is_comm, is_group, is_datatype, is_op, is_info, is_errhandler
     private :: other_comm, other_group, other_datatype, other_op, other_info, other_errhandler
     private :: is_not_comm, is_not_group, is_not_datatype, is_not_op, is_not_info, is_not_errhandler
-    private :: same_request, other_request
+    private :: same_request, other_request, is_request, is_not_request, set_request
 
     ! Procedures whose names have no _f form in the include file.
     interface
@@ -90,6 +89,27 @@ module waitio_mpif90
         real(c_double) function WAITIO_MPI_Wtick() bind(c, name='WAITIO_MPI_Wtick')
             import :: c_double
         end function WAITIO_MPI_Wtick
+
+        !> For keys of attributes: not copied, copied, nothing to do at the end.
+        subroutine WAITIO_MPI_comm_null_copy_fn(oldcomm, keyval, extra_state, attribute_in, &
+                                        attribute_out, flag, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: oldcomm, keyval, ierr
+            integer(c_intptr_t) :: extra_state, attribute_in, attribute_out
+            logical :: flag
+        end subroutine WAITIO_MPI_comm_null_copy_fn
+        subroutine WAITIO_MPI_comm_dup_fn(oldcomm, keyval, extra_state, attribute_in, attribute_out, &
+                                  flag, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: oldcomm, keyval, ierr
+            integer(c_intptr_t) :: extra_state, attribute_in, attribute_out
+            logical :: flag
+        end subroutine WAITIO_MPI_comm_dup_fn
+        subroutine WAITIO_MPI_comm_null_delete_fn(comm, keyval, attribute, extra_state, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: comm, keyval, ierr
+            integer(c_intptr_t) :: attribute, extra_state
+        end subroutine WAITIO_MPI_comm_null_delete_fn
 
         !> Does nothing that a compiler can see: after a call that used a variable by its address
         !> (WAITIO_MPI_BOTTOM) or a wait, values kept in registers are read from memory again.
@@ -370,5 +390,24 @@ contains
         type(WAITIO_MPI_Request), intent(in) :: a, b
         other_request = any(a%MPI_VAL /= b%MPI_VAL)
     end function other_request
+
+    !> With WAITIO_MPI_REQUEST_NULL, the only number that a request may be compared with or set to.
+    elemental logical function is_request(a, number)
+        type(WAITIO_MPI_Request), intent(in) :: a
+        integer, intent(in) :: number
+        is_request = all(a%MPI_VAL == number)
+    end function is_request
+
+    elemental logical function is_not_request(a, number)
+        type(WAITIO_MPI_Request), intent(in) :: a
+        integer, intent(in) :: number
+        is_not_request = any(a%MPI_VAL /= number)
+    end function is_not_request
+
+    elemental subroutine set_request(a, number)
+        type(WAITIO_MPI_Request), intent(out) :: a
+        integer, intent(in) :: number
+        a%MPI_VAL = number
+    end subroutine set_request
 
 end module waitio_mpif90

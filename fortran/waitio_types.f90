@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> Types of module `waitio`, for itself and for the calls of MPI in it.
 module waitio_types
-    use, intrinsic :: iso_c_binding, only: c_int, c_int32_t, c_null_ptr, c_ptr, c_size_t
+    use, intrinsic :: iso_c_binding, only: c_int, c_int32_t, c_intptr_t, c_null_ptr, &
+        c_ptr, c_size_t
     implicit none
     private
 
@@ -35,6 +36,11 @@ module waitio_types
     type, bind(c), public :: waitio_op
         integer(c_int) :: MPI_VAL = 0
     end type waitio_op
+
+    !> A message that a matched probe has taken.
+    type, bind(c), public :: waitio_message
+        integer(c_int) :: MPI_VAL = 0
+    end type waitio_message
 
     !> Hints.
     type, bind(c), public :: waitio_info
@@ -78,8 +84,32 @@ module waitio_types
             integer(c_int) :: length
             type(waitio_datatype) :: datatype
         end subroutine waitio_user_function
+
+        !> Asked when a communicator with an attribute is duplicated. oldcomm is its number, as
+        !> waitio_mpif.h has them; flag: the duplicate gets attribute_out.
+        subroutine waitio_copy_function(oldcomm, keyval, extra_state, attribute_in, attribute_out, &
+                                        flag, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: oldcomm, keyval, ierr
+            integer(c_intptr_t) :: extra_state, attribute_in, attribute_out
+            logical :: flag
+        end subroutine waitio_copy_function
+
+        !> Asked when an attribute goes.
+        subroutine waitio_delete_function(comm, keyval, attribute, extra_state, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: comm, keyval, ierr
+            integer(c_intptr_t) :: attribute, extra_state
+        end subroutine waitio_delete_function
+
+        !> Called on errors.
+        subroutine waitio_error_function(comm, code)
+            import :: c_int
+            integer(c_int) :: comm, code
+        end subroutine waitio_error_function
     end interface
     public :: waitio_filter, waitio_user_function
+    public :: waitio_copy_function, waitio_delete_function, waitio_error_function
 
 contains
 

@@ -33,14 +33,28 @@ typedef int WAITIO_MPI_Op;
 typedef waitio_req_t WAITIO_MPI_Request;
 /** An ordered set of processes; like a communicator a group of waitio.h. */
 typedef waitio_group_t WAITIO_MPI_Group;
-/** Hints; none is read. */
+/** Hints: kept for the program, none is read. */
 typedef int WAITIO_MPI_Info;
-/** What happens on errors; one of the two constants. */
+/** What happens on errors: a constant, or made from a function. */
 typedef int WAITIO_MPI_Errhandler;
 /** Addresses and distances in memory. */
 typedef intptr_t WAITIO_MPI_Aint;
 typedef int64_t WAITIO_MPI_Offset;
 typedef int64_t WAITIO_MPI_Count;
+/** A message that a matched probe has taken off the queue. */
+typedef int WAITIO_MPI_Message;
+/** Called when an attribute's communicator is duplicated: *flag non-zero puts *out on the new one.
+ * @return 0, or what the duplicating call fails with */
+typedef int WAITIO_MPI_Comm_copy_attr_function(WAITIO_MPI_Comm from, int keyval, void *extra_state,
+                                               void *in, void *out, int *flag);
+/** Called when a value is replaced, deleted, or its communicator freed. */
+typedef int WAITIO_MPI_Comm_delete_attr_function(WAITIO_MPI_Comm comm, int keyval, void *value,
+                                                 void *extra_state);
+typedef WAITIO_MPI_Comm_copy_attr_function WAITIO_MPI_Copy_function;
+typedef WAITIO_MPI_Comm_delete_attr_function WAITIO_MPI_Delete_function;
+/** Called on errors, before the failing call returns its code. */
+typedef void WAITIO_MPI_Comm_errhandler_function(WAITIO_MPI_Comm *comm, int *code, ...);
+typedef WAITIO_MPI_Comm_errhandler_function WAITIO_MPI_Handler_function;
 /** An operator of the program: inout[i] = in[i] op inout[i] for *length elements of *type. */
 typedef void WAITIO_MPI_User_function(void *in, void *inout, int *length,
                                       WAITIO_MPI_Datatype *type);
@@ -178,6 +192,28 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_COMM_TYPE_SHARED 1
 #define WAITIO_MPI_COMM_TYPE_PB 2
 #define WAITIO_MPI_CART 1
+/** How arrays are spread over processes (WAITIO_MPI_Type_create_darray). */
+#define WAITIO_MPI_DISTRIBUTE_BLOCK 1
+#define WAITIO_MPI_DISTRIBUTE_CYCLIC 2
+#define WAITIO_MPI_DISTRIBUTE_NONE 3
+#define WAITIO_MPI_DISTRIBUTE_DFLT_DARG (-1005)
+#define WAITIO_MPI_TYPECLASS_INTEGER 1
+#define WAITIO_MPI_TYPECLASS_REAL 2
+#define WAITIO_MPI_TYPECLASS_COMPLEX 3
+/** Attributes that every communicator has; values are of the universe, APPNUM is the PB's id. */
+#define WAITIO_MPI_KEYVAL_INVALID 0
+#define WAITIO_MPI_TAG_UB 1
+#define WAITIO_MPI_HOST 2
+#define WAITIO_MPI_IO 3
+#define WAITIO_MPI_WTIME_IS_GLOBAL 4
+#define WAITIO_MPI_UNIVERSE_SIZE 5
+#define WAITIO_MPI_APPNUM 6
+#define WAITIO_MPI_LASTUSEDCODE 7
+/** Messages of nobody, and of PROC_NULL. */
+#define WAITIO_MPI_MESSAGE_NULL 0
+#define WAITIO_MPI_MESSAGE_NO_PROC 1
+/** Bytes that a buffered send needs beside its data: the library has buffers of its own. */
+#define WAITIO_MPI_BSEND_OVERHEAD 0
 #define WAITIO_MPI_THREAD_SINGLE 0
 #define WAITIO_MPI_THREAD_FUNNELED 1
 #define WAITIO_MPI_THREAD_SERIALIZED 2
@@ -191,6 +227,35 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_REQUEST_NULL (waitio_mpi_request_null())
 #define WAITIO_MPI_MAX_PROCESSOR_NAME 256
 #define WAITIO_MPI_MAX_ERROR_STRING 1024
+#define WAITIO_MPI_MAX_OBJECT_NAME 128
+#define WAITIO_MPI_MAX_LIBRARY_VERSION_STRING 256
+#define WAITIO_MPI_MAX_INFO_KEY 256
+#define WAITIO_MPI_MAX_INFO_VAL 1024
+/** Functions of attributes that do nothing, and that copy. */
+#define WAITIO_MPI_COMM_NULL_COPY_FN ((WAITIO_MPI_Comm_copy_attr_function *)0)
+#define WAITIO_MPI_COMM_NULL_DELETE_FN ((WAITIO_MPI_Comm_delete_attr_function *)0)
+#define WAITIO_MPI_COMM_DUP_FN waitio_mpi_dup_fn
+#define WAITIO_MPI_NULL_COPY_FN ((WAITIO_MPI_Comm_copy_attr_function *)0)
+#define WAITIO_MPI_NULL_DELETE_FN ((WAITIO_MPI_Comm_delete_attr_function *)0)
+#define WAITIO_MPI_DUP_FN waitio_mpi_dup_fn
+/* Classes of errors that programs ask for; every code is its own class. */
+#define WAITIO_MPI_ERR_BUFFER WAITIO_ERR_ARG
+#define WAITIO_MPI_ERR_COUNT WAITIO_ERR_ARG
+#define WAITIO_MPI_ERR_TYPE WAITIO_ERR_ARG
+#define WAITIO_MPI_ERR_OP WAITIO_ERR_ARG
+#define WAITIO_MPI_ERR_ARG WAITIO_ERR_ARG
+#define WAITIO_MPI_ERR_KEYVAL WAITIO_ERR_ARG
+#define WAITIO_MPI_ERR_TAG WAITIO_ERR_TAG
+#define WAITIO_MPI_ERR_COMM WAITIO_ERR_GROUP
+#define WAITIO_MPI_ERR_GROUP WAITIO_ERR_GROUP
+#define WAITIO_MPI_ERR_RANK WAITIO_ERR_RANK
+#define WAITIO_MPI_ERR_ROOT WAITIO_ERR_RANK
+#define WAITIO_MPI_ERR_REQUEST WAITIO_ERR_REQUEST
+#define WAITIO_MPI_ERR_TRUNCATE WAITIO_ERR_TRUNCATE
+#define WAITIO_MPI_ERR_NO_MEM WAITIO_ERR_NOMEM
+#define WAITIO_MPI_ERR_INTERN WAITIO_ERR_PROTOCOL
+#define WAITIO_MPI_ERR_OTHER WAITIO_ERR_SYSTEM
+#define WAITIO_MPI_ERR_LASTCODE WAITIO_ERR_LAST
 
 /* ---- communicators ------------------------------------------------------------------------- */
 
@@ -211,6 +276,9 @@ WAITIO_MPI_Comm waitio_mpi_comm_self(void);
 WAITIO_MPI_Group waitio_mpi_group_empty(void);
 /** A null request. */
 WAITIO_MPI_Request waitio_mpi_request_null(void);
+/** Copies an attribute's value: for WAITIO_MPI_COMM_DUP_FN. */
+int waitio_mpi_dup_fn(WAITIO_MPI_Comm comm, int keyval, void *extra_state, void *in, void *out,
+                      int *flag);
 int waitio_mpi_comm_rank(WAITIO_MPI_Comm comm, int *rank);
 int waitio_mpi_comm_size(WAITIO_MPI_Comm comm, int *size);
 /** Bytes of one element of @p type. */
@@ -271,6 +339,8 @@ int waitio_mpi_gatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, 
 int WAITIO_MPI_Init(int *argc, char ***argv);
 int WAITIO_MPI_Init_thread(int *argc, char ***argv, int required, int *provided);
 int WAITIO_MPI_Query_thread(int *provided);
+/** Is this the thread that called WAITIO_MPI_Init() first? */
+int WAITIO_MPI_Is_thread_main(int *flag);
 int WAITIO_MPI_Initialized(int *flag);
 int WAITIO_MPI_Finalized(int *flag);
 int WAITIO_MPI_Finalize(void);
@@ -280,6 +350,8 @@ int WAITIO_MPI_Abort(WAITIO_MPI_Comm comm, int code);
 double WAITIO_MPI_Wtime(void);
 double WAITIO_MPI_Wtick(void);
 int WAITIO_MPI_Get_version(int *version, int *subversion);
+/** @param[out] text at least WAITIO_MPI_MAX_LIBRARY_VERSION_STRING characters. */
+int WAITIO_MPI_Get_library_version(char *text, int *length);
 /** @param[out] name at least WAITIO_MPI_MAX_PROCESSOR_NAME characters. */
 int WAITIO_MPI_Get_processor_name(char *name, int *length);
 /** @param[out] text at least WAITIO_MPI_MAX_ERROR_STRING characters. */
@@ -290,13 +362,72 @@ int WAITIO_MPI_Comm_set_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler h
 int WAITIO_MPI_Comm_get_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler *handler);
 /** MPI-1's name of WAITIO_MPI_Comm_set_errhandler(). */
 int WAITIO_MPI_Errhandler_set(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handler);
+/** MPI-1's name of WAITIO_MPI_Comm_get_errhandler(). */
+int WAITIO_MPI_Errhandler_get(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler *handler);
+/** A function that is called on every error, with COMM_WORLD and the code; when it returns, so does
+ * the failing call, with its code. */
+int WAITIO_MPI_Comm_create_errhandler(WAITIO_MPI_Comm_errhandler_function *error_function,
+                                      WAITIO_MPI_Errhandler *handler);
+/** MPI-1's name of the same. */
+int WAITIO_MPI_Errhandler_create(WAITIO_MPI_Comm_errhandler_function *error_function,
+                                 WAITIO_MPI_Errhandler *handler);
+/** Where it was set it stays in force. */
+int WAITIO_MPI_Errhandler_free(WAITIO_MPI_Errhandler *handler);
+/** As if a call had failed with @p code. */
+int WAITIO_MPI_Comm_call_errhandler(WAITIO_MPI_Comm comm, int code);
 /** Every code is its own class. */
 int WAITIO_MPI_Error_class(int code, int *class_);
 
 int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank);
 int WAITIO_MPI_Comm_size(WAITIO_MPI_Comm comm, int *size);
 int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm);
+/** Attributes go along if their keys' functions say so. */
 int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out);
+/** Complete at once. */
+int WAITIO_MPI_Comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Comm_dup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Comm *out);
+int WAITIO_MPI_Comm_set_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info);
+/** A new, empty one. */
+int WAITIO_MPI_Comm_get_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info *out);
+/** Never: there are no intercommunicators. */
+int WAITIO_MPI_Comm_test_inter(WAITIO_MPI_Comm comm, int *flag);
+/** Names are for people. The world and the process alone have theirs; others none. @param[out] name
+ * at least WAITIO_MPI_MAX_OBJECT_NAME characters */
+int WAITIO_MPI_Comm_set_name(WAITIO_MPI_Comm comm, const char *name);
+int WAITIO_MPI_Comm_get_name(WAITIO_MPI_Comm comm, char *name, int *length);
+
+/* Attributes: what a program hangs on a communicator under keys that it makes. One thread at a time
+ * for each communicator. Functions hung on COMM_SELF are called by WAITIO_MPI_Finalize(). */
+int WAITIO_MPI_Comm_create_keyval(WAITIO_MPI_Comm_copy_attr_function *copy_function,
+                                  WAITIO_MPI_Comm_delete_attr_function *delete_function,
+                                  int *keyval, void *extra_state);
+/** Values that hang somewhere keep the key's functions. */
+int WAITIO_MPI_Comm_free_keyval(int *keyval);
+int WAITIO_MPI_Comm_set_attr(WAITIO_MPI_Comm comm, int keyval, void *value);
+/** @param[out] value the pointer that was set; of the library's attributes one to an int */
+int WAITIO_MPI_Comm_get_attr(WAITIO_MPI_Comm comm, int keyval, void *value, int *flag);
+int WAITIO_MPI_Comm_delete_attr(WAITIO_MPI_Comm comm, int keyval);
+/* MPI-1's names of the same. */
+int WAITIO_MPI_Keyval_create(WAITIO_MPI_Comm_copy_attr_function *copy_function,
+                             WAITIO_MPI_Comm_delete_attr_function *delete_function, int *keyval,
+                             void *extra_state);
+int WAITIO_MPI_Keyval_free(int *keyval);
+int WAITIO_MPI_Attr_put(WAITIO_MPI_Comm comm, int keyval, void *value);
+int WAITIO_MPI_Attr_get(WAITIO_MPI_Comm comm, int keyval, void *value, int *flag);
+int WAITIO_MPI_Attr_delete(WAITIO_MPI_Comm comm, int keyval);
+
+/* Hints. Keys have less than WAITIO_MPI_MAX_INFO_KEY characters, values less than _INFO_VAL. */
+int WAITIO_MPI_Info_create(WAITIO_MPI_Info *info);
+int WAITIO_MPI_Info_dup(WAITIO_MPI_Info info, WAITIO_MPI_Info *out);
+int WAITIO_MPI_Info_free(WAITIO_MPI_Info *info);
+int WAITIO_MPI_Info_set(WAITIO_MPI_Info info, const char *key, const char *value);
+int WAITIO_MPI_Info_delete(WAITIO_MPI_Info info, const char *key);
+/** @param[out] value at least @p room + 1 characters */
+int WAITIO_MPI_Info_get(WAITIO_MPI_Info info, const char *key, int room, char *value, int *flag);
+int WAITIO_MPI_Info_get_valuelen(WAITIO_MPI_Info info, const char *key, int *length, int *flag);
+int WAITIO_MPI_Info_get_nkeys(WAITIO_MPI_Info info, int *n);
+int WAITIO_MPI_Info_get_nthkey(WAITIO_MPI_Info info, int n, char *key);
+
 /** @param color >= 0, or WAITIO_MPI_UNDEFINED: no new communicator. @param key order among equals
  */
 int WAITIO_MPI_Comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out);
@@ -314,6 +445,9 @@ int WAITIO_MPI_Comm_compare(WAITIO_MPI_Comm a, WAITIO_MPI_Comm b, int *result);
 /** Grids: ranks in row order, nothing is reordered. Processes beyond the grid get COMM_NULL. */
 int WAITIO_MPI_Cart_create(WAITIO_MPI_Comm comm, int n, const int dims[], const int periods[],
                            int reorder, WAITIO_MPI_Comm *out);
+/** The rank that this process would have in such a grid. */
+int WAITIO_MPI_Cart_map(WAITIO_MPI_Comm comm, int n, const int dims[], const int periods[],
+                        int *rank);
 int WAITIO_MPI_Cart_sub(WAITIO_MPI_Comm comm, const int remain[], WAITIO_MPI_Comm *out);
 int WAITIO_MPI_Cartdim_get(WAITIO_MPI_Comm comm, int *n);
 int WAITIO_MPI_Cart_get(WAITIO_MPI_Comm comm, int n, int dims[], int periods[], int coords[]);
@@ -347,6 +481,27 @@ int WAITIO_MPI_Group_free(WAITIO_MPI_Group *group);
 int WAITIO_MPI_Comm_c2f(WAITIO_MPI_Comm comm);
 /** Communicator of a Fortran handle, NULL when there is none. */
 WAITIO_MPI_Comm WAITIO_MPI_Comm_f2c(int handle);
+int WAITIO_MPI_Group_c2f(WAITIO_MPI_Group group);
+WAITIO_MPI_Group WAITIO_MPI_Group_f2c(int handle);
+/* Of all else but requests (which are larger than an integer: copy them) the number is the same. */
+int WAITIO_MPI_Type_c2f(WAITIO_MPI_Datatype type);
+WAITIO_MPI_Datatype WAITIO_MPI_Type_f2c(int handle);
+int WAITIO_MPI_Op_c2f(WAITIO_MPI_Op op);
+WAITIO_MPI_Op WAITIO_MPI_Op_f2c(int handle);
+int WAITIO_MPI_Info_c2f(WAITIO_MPI_Info info);
+WAITIO_MPI_Info WAITIO_MPI_Info_f2c(int handle);
+int WAITIO_MPI_Errhandler_c2f(WAITIO_MPI_Errhandler handler);
+WAITIO_MPI_Errhandler WAITIO_MPI_Errhandler_f2c(int handle);
+int WAITIO_MPI_Message_c2f(WAITIO_MPI_Message message);
+WAITIO_MPI_Message WAITIO_MPI_Message_f2c(int handle);
+/** @param[out] fortran WAITIO_STATUS_SIZE integers */
+int WAITIO_MPI_Status_c2f(const WAITIO_MPI_Status *c, int *fortran);
+int WAITIO_MPI_Status_f2c(const int *fortran, WAITIO_MPI_Status *c);
+/** Memory for buffers: any will do. @param[out] base_address where the pointer is put */
+int WAITIO_MPI_Alloc_mem(WAITIO_MPI_Aint size, WAITIO_MPI_Info info, void *base_address);
+int WAITIO_MPI_Free_mem(void *base);
+/** For profilers; does nothing. */
+int WAITIO_MPI_Pcontrol(int level, ...);
 /* Datatypes. A derived type is committed before messages use it; freeing it leaves operations that
  * are under way alone. */
 int WAITIO_MPI_Type_contiguous(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
@@ -368,6 +523,11 @@ int WAITIO_MPI_Type_create_struct(int count, const int lengths[], const WAITIO_M
 int WAITIO_MPI_Type_create_subarray(int dims, const int sizes[], const int parts[],
                                     const int starts[], int order, WAITIO_MPI_Datatype type,
                                     WAITIO_MPI_Datatype *out);
+/** The part of an array that process @p rank of a grid has; the grid is in row order.
+ * @param distribs WAITIO_MPI_DISTRIBUTE_BLOCK, _CYCLIC, _NONE @param dargs sizes of blocks */
+int WAITIO_MPI_Type_create_darray(int processes, int rank, int dims, const int sizes[],
+                                  const int distribs[], const int dargs[], const int psizes[],
+                                  int order, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
 int WAITIO_MPI_Type_create_resized(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint lb,
                                    WAITIO_MPI_Aint extent, WAITIO_MPI_Datatype *out);
 int WAITIO_MPI_Type_dup(WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
@@ -379,7 +539,27 @@ int WAITIO_MPI_Type_get_extent(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb,
                                WAITIO_MPI_Aint *extent);
 int WAITIO_MPI_Type_get_true_extent(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb,
                                     WAITIO_MPI_Aint *extent);
+/* The same in wide integers. */
+int WAITIO_MPI_Type_size_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *size);
+int WAITIO_MPI_Type_get_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
+                                 WAITIO_MPI_Count *extent);
+int WAITIO_MPI_Type_get_true_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
+                                      WAITIO_MPI_Count *extent);
+/** Basic types have names; others when they are given one. */
+int WAITIO_MPI_Type_get_name(WAITIO_MPI_Datatype type, char *name, int *length);
+int WAITIO_MPI_Type_set_name(WAITIO_MPI_Datatype type, const char *name);
+/** The Fortran type of so many bytes. @param typeclass WAITIO_MPI_TYPECLASS_INTEGER, _REAL,
+ * _COMPLEX
+ */
+int WAITIO_MPI_Type_match_size(int typeclass, int size, WAITIO_MPI_Datatype *out);
+/** The type that Fortran's selected_int_kind(range), selected_real_kind(precision, range) give;
+ * WAITIO_MPI_UNDEFINED where it does not matter. Not to be freed. */
+int WAITIO_MPI_Type_create_f90_integer(int range, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_create_f90_real(int precision, int range, WAITIO_MPI_Datatype *out);
+int WAITIO_MPI_Type_create_f90_complex(int precision, int range, WAITIO_MPI_Datatype *out);
 int WAITIO_MPI_Get_address(const void *at, WAITIO_MPI_Aint *address);
+WAITIO_MPI_Aint WAITIO_MPI_Aint_add(WAITIO_MPI_Aint base, WAITIO_MPI_Aint distance);
+WAITIO_MPI_Aint WAITIO_MPI_Aint_diff(WAITIO_MPI_Aint a, WAITIO_MPI_Aint b);
 /* MPI-1's names of the same. */
 int WAITIO_MPI_Type_hvector(int count, int length, WAITIO_MPI_Aint stride, WAITIO_MPI_Datatype type,
                             WAITIO_MPI_Datatype *out);
@@ -395,6 +575,8 @@ int WAITIO_MPI_Address(const void *at, WAITIO_MPI_Aint *address);
 int WAITIO_MPI_Get_count(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int *count);
 /** Basic elements received, also of a last element of @p type that is not complete. */
 int WAITIO_MPI_Get_elements(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int *count);
+int WAITIO_MPI_Get_elements_x(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type,
+                              WAITIO_MPI_Count *count);
 /** Append elements to a buffer of @p room bytes at *position, which moves on. @p comm tells whether
  * numbers need the common form of unlike machines: it is the one that the buffer is sent in. */
 int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *out, int room,
@@ -472,6 +654,18 @@ int WAITIO_MPI_Testsome(int count, WAITIO_MPI_Request reqs[], int *done, int ind
 int WAITIO_MPI_Probe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
 int WAITIO_MPI_Iprobe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
                       WAITIO_MPI_Status *status);
+/** Probes that take the message: only its handle receives it, so other threads cannot. It is kept
+ * in memory of the library until then. */
+int WAITIO_MPI_Mprobe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Message *message,
+                      WAITIO_MPI_Status *status);
+int WAITIO_MPI_Improbe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
+                       WAITIO_MPI_Message *message, WAITIO_MPI_Status *status);
+int WAITIO_MPI_Mrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
+                     WAITIO_MPI_Status *status);
+int WAITIO_MPI_Imrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
+                      WAITIO_MPI_Request *req);
+/** As WAITIO_MPI_Test(), but the request stays what it is. */
+int WAITIO_MPI_Request_get_status(WAITIO_MPI_Request req, int *flag, WAITIO_MPI_Status *status);
 int WAITIO_MPI_Cancel(WAITIO_MPI_Request *req);
 int WAITIO_MPI_Test_cancelled(const WAITIO_MPI_Status *status, int *flag);
 int WAITIO_MPI_Request_free(WAITIO_MPI_Request *req);

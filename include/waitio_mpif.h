@@ -58,13 +58,59 @@
       integer, parameter :: WAITIO_MPI_THREAD_FUNNELED=1
       integer, parameter :: WAITIO_MPI_THREAD_SERIALIZED=2
       integer, parameter :: WAITIO_MPI_THREAD_MULTIPLE=3
+      integer, parameter :: WAITIO_MPI_REQUEST_NULL=0
       integer, parameter :: WAITIO_MPI_INFO_NULL=0
       integer, parameter :: WAITIO_MPI_ERRORS_ARE_FATAL=1
       integer, parameter :: WAITIO_MPI_ERRORS_RETURN=2
+      integer, parameter :: WAITIO_MPI_ERRHANDLER_NULL=0
       integer, parameter :: WAITIO_MPI_ADDRESS_KIND=8
       integer, parameter :: WAITIO_MPI_OFFSET_KIND=8
       integer, parameter :: WAITIO_MPI_MAX_PROCESSOR_NAME=256
       integer, parameter :: WAITIO_MPI_MAX_ERROR_STRING=1024
+      integer, parameter :: WAITIO_MPI_MAX_OBJECT_NAME=128
+      integer, parameter :: WAITIO_MPI_MAX_LIBRARY_VERSION_STRING=256
+      integer, parameter :: WAITIO_MPI_MAX_INFO_KEY=256
+      integer, parameter :: WAITIO_MPI_MAX_INFO_VAL=1024
+      integer, parameter :: WAITIO_MPI_COUNT_KIND=8
+      integer, parameter :: WAITIO_MPI_DISTRIBUTE_BLOCK=1
+      integer, parameter :: WAITIO_MPI_DISTRIBUTE_CYCLIC=2
+      integer, parameter :: WAITIO_MPI_DISTRIBUTE_NONE=3
+      integer, parameter :: WAITIO_MPI_DISTRIBUTE_DFLT_DARG=-1005
+      integer, parameter :: WAITIO_MPI_TYPECLASS_INTEGER=1
+      integer, parameter :: WAITIO_MPI_TYPECLASS_REAL=2
+      integer, parameter :: WAITIO_MPI_TYPECLASS_COMPLEX=3
+      integer, parameter :: WAITIO_MPI_MESSAGE_NULL=0
+      integer, parameter :: WAITIO_MPI_MESSAGE_NO_PROC=1
+      integer, parameter :: WAITIO_MPI_BSEND_OVERHEAD=0
+
+! Attributes that every communicator has.
+      integer, parameter :: WAITIO_MPI_KEYVAL_INVALID=0
+      integer, parameter :: WAITIO_MPI_TAG_UB=1
+      integer, parameter :: WAITIO_MPI_HOST=2
+      integer, parameter :: WAITIO_MPI_IO=3
+      integer, parameter :: WAITIO_MPI_WTIME_IS_GLOBAL=4
+      integer, parameter :: WAITIO_MPI_UNIVERSE_SIZE=5
+      integer, parameter :: WAITIO_MPI_APPNUM=6
+      integer, parameter :: WAITIO_MPI_LASTUSEDCODE=7
+
+! Classes of errors that programs ask for.
+      integer, parameter :: WAITIO_MPI_ERR_BUFFER=-1
+      integer, parameter :: WAITIO_MPI_ERR_COUNT=-1
+      integer, parameter :: WAITIO_MPI_ERR_TYPE=-1
+      integer, parameter :: WAITIO_MPI_ERR_OP=-1
+      integer, parameter :: WAITIO_MPI_ERR_ARG=-1
+      integer, parameter :: WAITIO_MPI_ERR_KEYVAL=-1
+      integer, parameter :: WAITIO_MPI_ERR_NO_MEM=-2
+      integer, parameter :: WAITIO_MPI_ERR_COMM=-3
+      integer, parameter :: WAITIO_MPI_ERR_GROUP=-3
+      integer, parameter :: WAITIO_MPI_ERR_RANK=-4
+      integer, parameter :: WAITIO_MPI_ERR_ROOT=-4
+      integer, parameter :: WAITIO_MPI_ERR_TAG=-5
+      integer, parameter :: WAITIO_MPI_ERR_REQUEST=-6
+      integer, parameter :: WAITIO_MPI_ERR_TRUNCATE=-7
+      integer, parameter :: WAITIO_MPI_ERR_OTHER=-18
+      integer, parameter :: WAITIO_MPI_ERR_INTERN=-21
+      integer, parameter :: WAITIO_MPI_ERR_LASTCODE=-22
 
 ! Types.
       integer, parameter :: WAITIO_MPI_INT=524289

@@ -23,6 +23,15 @@ FACE(waitio_cfi_mpi_query_thread, (int *provided, int *ierr))
     waitio_cfi_finish("waitio_mpi_query_thread", WAITIO_MPI_Query_thread(provided), ierr);
 }
 
+FACE(waitio_cfi_mpi_is_thread_main_, (int *flag, int *ierr))
+{
+    int rc = 0;
+
+    rc = WAITIO_MPI_Is_thread_main(flag);
+    *flag = *flag != 0;
+    waitio_cfi_finish("waitio_mpi_is_thread_main", rc, ierr);
+}
+
 FACE(waitio_cfi_mpi_initialized_, (int *flag, int *ierr))
 {
     int rc = 0;
@@ -55,6 +64,17 @@ FACE(waitio_cfi_mpi_get_version, (int *version, int *subversion, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_get_version", WAITIO_MPI_Get_version(version, subversion),
         ierr);
+}
+
+FACE(waitio_cfi_mpi_get_library_version_, (char *text, int *length, int *ierr, size_t
+    text_length))
+{
+    char text_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    rc = WAITIO_MPI_Get_library_version(text_text, length);
+    waitio_cfi_text_out(text, text_length, text_text);
+    waitio_cfi_finish("waitio_mpi_get_library_version", rc, ierr);
 }
 
 FACE(waitio_cfi_mpi_get_processor_name_, (char *name, int *length, int *ierr, size_t
@@ -98,6 +118,38 @@ FACE(waitio_cfi_mpi_errhandler_set, (const waitio_group_t *comm, const int *hand
         ierr);
 }
 
+FACE(waitio_cfi_mpi_errhandler_get, (const waitio_group_t *comm, int *handler, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_errhandler_get", WAITIO_MPI_Errhandler_get(*comm, handler),
+        ierr);
+}
+
+void waitio_mpi_comm_create_errhandler_(void (*error_function)(void), void *handler, int *ierr);
+FACE(waitio_cfi_mpi_comm_create_errhandler_, (void (*error_function)(void), void *handler, int
+    *ierr))
+{
+    waitio_mpi_comm_create_errhandler_(error_function, handler, ierr);
+}
+
+void waitio_mpi_errhandler_create_(void (*error_function)(void), void *handler, int *ierr);
+FACE(waitio_cfi_mpi_errhandler_create_, (void (*error_function)(void), void *handler, int
+    *ierr))
+{
+    waitio_mpi_errhandler_create_(error_function, handler, ierr);
+}
+
+FACE(waitio_cfi_mpi_errhandler_free, (int *handler, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_errhandler_free", WAITIO_MPI_Errhandler_free(handler), ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_call_errhandler, (const waitio_group_t *comm, const int *code, int
+    *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_call_errhandler", WAITIO_MPI_Comm_call_errhandler(*comm,
+        *code), ierr);
+}
+
 FACE(waitio_cfi_mpi_error_class, (const int *code, int *errorclass, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_error_class", WAITIO_MPI_Error_class(*code, errorclass),
@@ -122,6 +174,202 @@ FACE(waitio_cfi_mpi_comm_free, (waitio_group_t *comm, int *ierr))
 FACE(waitio_cfi_mpi_comm_dup, (const waitio_group_t *comm, waitio_group_t *newcomm, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_comm_dup", WAITIO_MPI_Comm_dup(*comm, newcomm), ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_idup, (const waitio_group_t *comm, waitio_group_t *newcomm,
+    waitio_req_t *request, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_idup", WAITIO_MPI_Comm_idup(*comm, newcomm, request),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_dup_with_info, (const waitio_group_t *comm, const int *info,
+    waitio_group_t *newcomm, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_dup_with_info", WAITIO_MPI_Comm_dup_with_info(*comm,
+        *info, newcomm), ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_set_info, (const waitio_group_t *comm, const int *info, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_set_info", WAITIO_MPI_Comm_set_info(*comm, *info), ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_get_info, (const waitio_group_t *comm, int *newinfo, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_get_info", WAITIO_MPI_Comm_get_info(*comm, newinfo),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_test_inter_, (const waitio_group_t *comm, int *flag, int *ierr))
+{
+    int rc = 0;
+
+    rc = WAITIO_MPI_Comm_test_inter(*comm, flag);
+    *flag = *flag != 0;
+    waitio_cfi_finish("waitio_mpi_comm_test_inter", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_set_name_, (const waitio_group_t *comm, const char *name, int *ierr,
+    size_t name_length))
+{
+    char name_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_comm_set_name", name, name_length, name_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Comm_set_name(*comm, name_text);
+    waitio_cfi_finish("waitio_mpi_comm_set_name", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_get_name_, (const waitio_group_t *comm, char *name, int *length, int
+    *ierr, size_t name_length))
+{
+    char name_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    rc = WAITIO_MPI_Comm_get_name(*comm, name_text, length);
+    waitio_cfi_text_out(name, name_length, name_text);
+    waitio_cfi_finish("waitio_mpi_comm_get_name", rc, ierr);
+}
+
+void waitio_mpi_comm_create_keyval_(void (*copy_function)(void), void (*delete_function)(void),
+    void *keyval, const void *extra_state, int *ierr);
+FACE(waitio_cfi_mpi_comm_create_keyval_, (void (*copy_function)(void), void
+    (*delete_function)(void), void *keyval, const void *extra_state, int *ierr))
+{
+    waitio_mpi_comm_create_keyval_(copy_function, delete_function, keyval, extra_state, ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_free_keyval, (int *keyval, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_free_keyval", WAITIO_MPI_Comm_free_keyval(keyval), ierr);
+}
+
+void waitio_mpi_comm_set_attr_(const void *comm, const void *keyval, const void *value, int
+    *ierr);
+FACE(waitio_cfi_mpi_comm_set_attr, (const waitio_group_t *comm, const void *keyval, const void
+    *value, int *ierr))
+{
+    int handle = WAITIO_MPI_Comm_c2f(*comm);
+    waitio_mpi_comm_set_attr_(&handle, keyval, value, ierr);
+}
+
+void waitio_mpi_comm_get_attr_(const void *comm, const void *keyval, void *value, void *flag,
+    int *ierr);
+FACE(waitio_cfi_mpi_comm_get_attr_, (const waitio_group_t *comm, const void *keyval, void
+    *value, void *flag, int *ierr))
+{
+    int handle = WAITIO_MPI_Comm_c2f(*comm);
+    waitio_mpi_comm_get_attr_(&handle, keyval, value, flag, ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_delete_attr, (const waitio_group_t *comm, const int *keyval, int
+    *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_delete_attr", WAITIO_MPI_Comm_delete_attr(*comm,
+        *keyval), ierr);
+}
+
+FACE(waitio_cfi_mpi_keyval_free, (int *keyval, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_keyval_free", WAITIO_MPI_Keyval_free(keyval), ierr);
+}
+
+FACE(waitio_cfi_mpi_attr_delete, (const waitio_group_t *comm, const int *keyval, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_attr_delete", WAITIO_MPI_Attr_delete(*comm, *keyval), ierr);
+}
+
+FACE(waitio_cfi_mpi_info_create, (int *info, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_info_create", WAITIO_MPI_Info_create(info), ierr);
+}
+
+FACE(waitio_cfi_mpi_info_dup, (const int *info, int *newinfo, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_info_dup", WAITIO_MPI_Info_dup(*info, newinfo), ierr);
+}
+
+FACE(waitio_cfi_mpi_info_free, (int *info, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_info_free", WAITIO_MPI_Info_free(info), ierr);
+}
+
+FACE(waitio_cfi_mpi_info_set_, (const int *info, const char *key, const char *value, int *ierr,
+    size_t key_length, size_t value_length))
+{
+    char key_text[WAITIO_CFI_TEXT] = "";
+    char value_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_info_set", key, key_length, key_text);
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_info_set", value, value_length, value_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Info_set(*info, key_text, value_text);
+    waitio_cfi_finish("waitio_mpi_info_set", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_info_delete_, (const int *info, const char *key, int *ierr, size_t
+    key_length))
+{
+    char key_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_info_delete", key, key_length, key_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Info_delete(*info, key_text);
+    waitio_cfi_finish("waitio_mpi_info_delete", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_info_get_, (const int *info, const char *key, const int *room, char *value,
+    int *flag, int *ierr, size_t key_length, size_t value_length))
+{
+    char key_text[WAITIO_CFI_TEXT] = "";
+    char value_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_info_get", key, key_length, key_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Info_get(*info, key_text, *room, value_text, flag);
+    waitio_cfi_text_out(value, value_length, value_text);
+    *flag = *flag != 0;
+    waitio_cfi_finish("waitio_mpi_info_get", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_info_get_valuelen_, (const int *info, const char *key, int *length, int
+    *flag, int *ierr, size_t key_length))
+{
+    char key_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_info_get_valuelen", key, key_length, key_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Info_get_valuelen(*info, key_text, length, flag);
+    *flag = *flag != 0;
+    waitio_cfi_finish("waitio_mpi_info_get_valuelen", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_info_get_nkeys, (const int *info, int *n, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_info_get_nkeys", WAITIO_MPI_Info_get_nkeys(*info, n), ierr);
+}
+
+FACE(waitio_cfi_mpi_info_get_nthkey_, (const int *info, const int *n, char *key, int *ierr,
+    size_t key_length))
+{
+    char key_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    rc = WAITIO_MPI_Info_get_nthkey(*info, *n, key_text);
+    waitio_cfi_text_out(key, key_length, key_text);
+    waitio_cfi_finish("waitio_mpi_info_get_nthkey", rc, ierr);
 }
 
 FACE(waitio_cfi_mpi_comm_split, (const waitio_group_t *comm, const int *color, const int *key,
@@ -163,6 +411,13 @@ FACE(waitio_cfi_mpi_cart_create_, (const waitio_group_t *comm, const int *n, con
 {
     waitio_cfi_finish("waitio_mpi_cart_create", WAITIO_MPI_Cart_create(*comm, *n, dims, periods,
         *reorder, newcomm), ierr);
+}
+
+FACE(waitio_cfi_mpi_cart_map_, (const waitio_group_t *comm, const int *n, const int *dims, const
+    int *periods, int *rank, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_cart_map", WAITIO_MPI_Cart_map(*comm, *n, dims, periods,
+        rank), ierr);
 }
 
 FACE(waitio_cfi_mpi_cart_sub_, (const waitio_group_t *comm, const int *remain, waitio_group_t
@@ -294,4 +549,23 @@ FACE(waitio_cfi_mpi_group_range_excl, (const waitio_group_t *group, const int *n
 FACE(waitio_cfi_mpi_group_free, (waitio_group_t *group, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_group_free", WAITIO_MPI_Group_free(group), ierr);
+}
+
+FACE(waitio_cfi_mpi_alloc_mem, (const WAITIO_MPI_Aint *size, const int *info, void *
+    *base_address, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_alloc_mem", WAITIO_MPI_Alloc_mem(*size, *info, base_address),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_free_mem, (const CFI_cdesc_t *base, int *ierr))
+{
+    void *base_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_free_mem", base, &base_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Free_mem(base_at);
+    waitio_cfi_finish("waitio_mpi_free_mem", rc, ierr);
 }

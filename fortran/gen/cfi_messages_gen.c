@@ -375,6 +375,63 @@ FACE(waitio_cfi_mpi_iprobe_, (const int *source, const int *tag, const waitio_gr
     waitio_cfi_finish("waitio_mpi_iprobe", rc, ierr);
 }
 
+FACE(waitio_cfi_mpi_mprobe, (const int *source, const int *tag, const waitio_group_t *comm,
+    WAITIO_MPI_Message *message, WAITIO_MPI_Status *status, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_mprobe", WAITIO_MPI_Mprobe(*source, *tag, *comm, message,
+        status), ierr);
+}
+
+FACE(waitio_cfi_mpi_improbe_, (const int *source, const int *tag, const waitio_group_t *comm,
+    int *flag, WAITIO_MPI_Message *message, WAITIO_MPI_Status *status, int *ierr))
+{
+    int rc = 0;
+
+    rc = WAITIO_MPI_Improbe(*source, *tag, *comm, flag, message, status);
+    *flag = *flag != 0;
+    waitio_cfi_finish("waitio_mpi_improbe", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_mrecv, (const CFI_cdesc_t *buf, const int *count, const int *datatype,
+    WAITIO_MPI_Message *message, WAITIO_MPI_Status *status, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("waitio_mpi_mrecv", buf, *count, *datatype, &section[0]);
+    if (rc == 0)
+        rc = WAITIO_MPI_Mrecv(section[0].at, section[0].count, section[0].type, message,
+            status);
+    waitio_cfi_section_end(&section[0]);
+    waitio_cfi_finish("waitio_mpi_mrecv", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_imrecv, (const CFI_cdesc_t *buf, const int *count, const int *datatype,
+    WAITIO_MPI_Message *message, waitio_req_t *request, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("waitio_mpi_imrecv", buf, *count, *datatype, &section[0]);
+    if (rc == 0)
+        rc = WAITIO_MPI_Imrecv(section[0].at, section[0].count, section[0].type, message,
+            request);
+    waitio_cfi_section_end(&section[0]);
+    waitio_cfi_finish("waitio_mpi_imrecv", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_request_get_status_, (const waitio_req_t *request, int *flag,
+    WAITIO_MPI_Status *status, int *ierr))
+{
+    int rc = 0;
+
+    rc = WAITIO_MPI_Request_get_status(*request, flag, status);
+    *flag = *flag != 0;
+    waitio_cfi_finish("waitio_mpi_request_get_status", rc, ierr);
+}
+
 FACE(waitio_cfi_mpi_cancel, (waitio_req_t *request, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_cancel", WAITIO_MPI_Cancel(request), ierr);

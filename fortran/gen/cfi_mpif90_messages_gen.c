@@ -320,3 +320,39 @@ FACE(waitio_cfi_f_recv_init, (const CFI_cdesc_t *buf, const int *count, const in
         waitio_cfi_finish("WAITIO_MPI_RECV_INIT", rc, ierr);
     waitio_cfi_section_end(&section[0]);
 }
+
+void waitio_mpi_mrecv_(void *buf, const void *count, const void *datatype, void *message, void
+    *status, int *ierr);
+FACE(waitio_cfi_f_mrecv, (const CFI_cdesc_t *buf, const int *count, const int *datatype, void
+    *message, void *status, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("WAITIO_MPI_MRECV", buf, *count, *datatype, &section[0]);
+    if (rc == 0)
+        waitio_mpi_mrecv_(section[0].at, &section[0].count, &section[0].type, message, status,
+            ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_MRECV", rc, ierr);
+    waitio_cfi_section_end(&section[0]);
+}
+
+void waitio_mpi_imrecv_(void *buf, const void *count, const void *datatype, void *message, void
+    *request, int *ierr);
+FACE(waitio_cfi_f_imrecv, (const CFI_cdesc_t *buf, const int *count, const int *datatype, void
+    *message, void *request, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("WAITIO_MPI_IMRECV", buf, *count, *datatype, &section[0]);
+    if (rc == 0)
+        waitio_mpi_imrecv_(section[0].at, &section[0].count, &section[0].type, message, request,
+            ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_IMRECV", rc, ierr);
+    waitio_cfi_section_end(&section[0]);
+}

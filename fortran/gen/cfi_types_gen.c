@@ -70,6 +70,14 @@ FACE(waitio_cfi_mpi_type_create_subarray, (const int *dims, const int *sizes, co
         sizes, parts, starts, *order, *datatype, newtype), ierr);
 }
 
+FACE(waitio_cfi_mpi_type_create_darray, (const int *processes, const int *rank, const int *dims,
+    const int *sizes, const int *distribs, const int *dargs, const int *psizes, const int *order,
+    const int *datatype, int *newtype, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_create_darray", WAITIO_MPI_Type_create_darray(*processes,
+        *rank, *dims, sizes, distribs, dargs, psizes, *order, *datatype, newtype), ierr);
+}
+
 FACE(waitio_cfi_mpi_type_create_resized, (const int *datatype, const WAITIO_MPI_Aint *lb, const
     WAITIO_MPI_Aint *extent, int *newtype, int *ierr))
 {
@@ -109,6 +117,76 @@ FACE(waitio_cfi_mpi_type_get_true_extent, (const int *datatype, WAITIO_MPI_Aint 
 {
     waitio_cfi_finish("waitio_mpi_type_get_true_extent",
         WAITIO_MPI_Type_get_true_extent(*datatype, lb, extent), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_size_x, (const int *datatype, WAITIO_MPI_Count *size, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_size_x", WAITIO_MPI_Type_size_x(*datatype, size), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_get_extent_x, (const int *datatype, WAITIO_MPI_Count *lb,
+    WAITIO_MPI_Count *extent, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_get_extent_x", WAITIO_MPI_Type_get_extent_x(*datatype,
+        lb, extent), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_get_true_extent_x, (const int *datatype, WAITIO_MPI_Count *lb,
+    WAITIO_MPI_Count *extent, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_get_true_extent_x",
+        WAITIO_MPI_Type_get_true_extent_x(*datatype, lb, extent), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_get_name_, (const int *datatype, char *name, int *length, int *ierr,
+    size_t name_length))
+{
+    char name_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    rc = WAITIO_MPI_Type_get_name(*datatype, name_text, length);
+    waitio_cfi_text_out(name, name_length, name_text);
+    waitio_cfi_finish("waitio_mpi_type_get_name", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_type_set_name_, (const int *datatype, const char *name, int *ierr, size_t
+    name_length))
+{
+    char name_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_type_set_name", name, name_length, name_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Type_set_name(*datatype, name_text);
+    waitio_cfi_finish("waitio_mpi_type_set_name", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_type_match_size, (const int *typeclass, const int *size, int *newtype, int
+    *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_match_size", WAITIO_MPI_Type_match_size(*typeclass,
+        *size, newtype), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_create_f90_integer, (const int *range, int *newtype, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_create_f90_integer",
+        WAITIO_MPI_Type_create_f90_integer(*range, newtype), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_create_f90_real, (const int *precision, const int *range, int *newtype,
+    int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_create_f90_real",
+        WAITIO_MPI_Type_create_f90_real(*precision, *range, newtype), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_create_f90_complex, (const int *precision, const int *range, int
+    *newtype, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_create_f90_complex",
+        WAITIO_MPI_Type_create_f90_complex(*precision, *range, newtype), ierr);
 }
 
 FACE(waitio_cfi_mpi_get_address, (const CFI_cdesc_t *at, WAITIO_MPI_Aint *address, int *ierr))
@@ -183,6 +261,13 @@ FACE(waitio_cfi_mpi_get_elements, (const WAITIO_MPI_Status *status, const int *d
     *count, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_get_elements", WAITIO_MPI_Get_elements(status, *datatype,
+        count), ierr);
+}
+
+FACE(waitio_cfi_mpi_get_elements_x, (const WAITIO_MPI_Status *status, const int *datatype,
+    WAITIO_MPI_Count *count, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_get_elements_x", WAITIO_MPI_Get_elements_x(status, *datatype,
         count), ierr);
 }
 

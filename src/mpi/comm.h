@@ -23,6 +23,7 @@ struct wio_topology {
 enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
 
 struct wio_cart;
+struct wio_attribute;
 
 struct wio_comm {
     bool swap;                /**< members' byte orders differ, and mine is not the common form */
@@ -32,8 +33,10 @@ struct wio_comm {
     struct waitio_group twin; /**< the same members in the collectives' message space */
     int rank, size;
     struct wio_topology topo;
-    struct wio_cart *cart;      /**< a Cartesian grid (cart.c), or NULL */
-    uint32_t count[WIO_COUNTS]; /**< read when own */
+    struct wio_cart *cart;            /**< a Cartesian grid (cart.c), or NULL */
+    struct wio_attribute *attributes; /**< what the program attached, the latest first */
+    char *name;                       /**< that the program gave, or NULL */
+    uint32_t count[WIO_COUNTS];       /**< read when own */
 };
 
 /** State of @p comm, of which this process must be a member.

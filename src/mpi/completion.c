@@ -176,3 +176,13 @@ int WAITIO_MPI_Request_free(WAITIO_MPI_Request *req)
 {
     return wio_mpi_result("WAITIO_MPI_Request_free", wio_request_drop(req));
 }
+
+int WAITIO_MPI_Request_get_status(WAITIO_MPI_Request req, int *flag, WAITIO_MPI_Status *status)
+{
+    waitio_status_t st = {0};
+    int rc = wio_request_look(&req, flag, &st);
+
+    if (rc == 0 && *flag)
+        wio_mpi_status_long(&st, status);
+    return wio_mpi_result("WAITIO_MPI_Request_get_status", rc);
+}

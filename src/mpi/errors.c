@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/comm/state.h"
 #include "mpi/mpi.h"
+#include "mpi/names.h"
 #include "os/os.h"
 
 /* Read when an error has happened, never on the way of a message. The variable itself is checked
@@ -16,7 +18,16 @@ static bool environment_returns(void)
     return text != NULL && strcmp(text, "return") == 0;
 }
 
-static int chosen; /* by the program: an error handler, or 0 */
+/* A function of the program that is called on errors. */
+struct handler {
+    WAITIO_MPI_Comm_errhandler_function *c;
+    void (*fortran)(int32_t *comm, int32_t *code);
+    int number;
+};
+
+static struct wio_names names = WIO_NAMES_INIT;
+static int chosen;               /* by the program: a constant, or 0 */
+static struct handler *function; /* the program's, which goes before the constant */
 
 bool wio_mpi_errors_return(void)
 {
@@ -29,14 +40,82 @@ bool wio_mpi_errors_return(void)
 
 int WAITIO_MPI_Comm_set_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handler)
 {
+    struct handler *h = wio_names_find(&names, handler);
+
     (void)comm;
-    if (handler != WAITIO_MPI_ERRORS_RETURN && handler != WAITIO_MPI_ERRORS_ARE_FATAL)
+    if (h == NULL && handler != WAITIO_MPI_ERRORS_RETURN && handler != WAITIO_MPI_ERRORS_ARE_FATAL)
         return wio_mpi_result("WAITIO_MPI_Comm_set_errhandler",
                               wio_fail(WAITIO_ERR_ARG,
                                        "error handler %d is neither WAITIO_MPI_ERRORS_RETURN nor "
-                                       "WAITIO_MPI_ERRORS_ARE_FATAL; others cannot be made",
+                                       "WAITIO_MPI_ERRORS_ARE_FATAL, nor was it made here",
                                        handler));
-    __atomic_store_n(&chosen, handler, __ATOMIC_RELAXED);
+    __atomic_store_n(&function, h, __ATOMIC_RELEASE);
+    __atomic_store_n(&chosen, h != NULL ? WAITIO_MPI_ERRORS_RETURN : handler, __ATOMIC_RELAXED);
+    return 0;
+}
+
+int wio_errhandler_new(WAITIO_MPI_Comm_errhandler_function *c,
+                       void (*fortran)(int32_t *comm, int32_t *code), int *handler)
+{
+    struct handler *h = wio_os_alloc(sizeof *h);
+    int rc = h == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory for an error handler")
+                       : wio_names_add(&names, h, "error handler", &h->number);
+
+    if (rc != 0) {
+        wio_os_free(h);
+        return rc;
+    }
+    h->c = c;
+    h->fortran = fortran;
+    *handler = h->number;
+    return 0;
+}
+
+int WAITIO_MPI_Comm_create_errhandler(WAITIO_MPI_Comm_errhandler_function *error_function,
+                                      WAITIO_MPI_Errhandler *handler)
+{
+    return wio_mpi_result("WAITIO_MPI_Comm_create_errhandler",
+                          wio_errhandler_new(error_function, NULL, handler));
+}
+
+int WAITIO_MPI_Errhandler_create(WAITIO_MPI_Comm_errhandler_function *error_function,
+                                 WAITIO_MPI_Errhandler *handler)
+{
+    return WAITIO_MPI_Comm_create_errhandler(error_function, handler);
+}
+
+/* The handler stays in force where it was set, so what it points to is kept: a few bytes. */
+int WAITIO_MPI_Errhandler_free(WAITIO_MPI_Errhandler *handler)
+{
+    struct handler *h = wio_names_drop(&names, *handler);
+
+    if (h != NULL && h != __atomic_load_n(&function, __ATOMIC_ACQUIRE))
+        wio_os_free(h);
+    *handler = WAITIO_MPI_ERRHANDLER_NULL;
+    return 0;
+}
+
+/* What the program wants to be called. It may end the program, or return. */
+static void call_function(const struct handler *h, WAITIO_MPI_Comm comm, int code)
+{
+    int32_t world = WAITIO_MPI_DEFTAG + 1; /* WAITIO_MPI_COMM_WORLD of Fortran */
+    WAITIO_MPI_Comm c = comm;
+    int32_t number = code;
+
+    if (h->c != NULL)
+        h->c(&c, &code);
+    else
+        h->fortran(&world, &number);
+}
+
+int WAITIO_MPI_Comm_call_errhandler(WAITIO_MPI_Comm comm, int code)
+{
+    const struct handler *h = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
+
+    if (h != NULL)
+        call_function(h, comm, code);
+    else if (!wio_mpi_errors_return())
+        wio_mpi_die("WAITIO_MPI_Comm_call_errhandler", code);
     return 0;
 }
 
@@ -48,8 +127,16 @@ int WAITIO_MPI_Errhandler_set(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handle
 int WAITIO_MPI_Comm_get_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler *handler)
 {
     (void)comm;
-    *handler = wio_mpi_errors_return() ? WAITIO_MPI_ERRORS_RETURN : WAITIO_MPI_ERRORS_ARE_FATAL;
+    if (__atomic_load_n(&function, __ATOMIC_ACQUIRE) != NULL)
+        *handler = __atomic_load_n(&function, __ATOMIC_ACQUIRE)->number;
+    else
+        *handler = wio_mpi_errors_return() ? WAITIO_MPI_ERRORS_RETURN : WAITIO_MPI_ERRORS_ARE_FATAL;
     return 0;
+}
+
+int WAITIO_MPI_Errhandler_get(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler *handler)
+{
+    return WAITIO_MPI_Comm_get_errhandler(comm, handler);
 }
 
 /* "PB 1 rank 3: " when we know who we are; asking must not join the universe. */
@@ -90,8 +177,14 @@ void wio_mpi_die(const char *call, int code)
 
 int wio_mpi_result(const char *call, int code)
 {
-    if (WIO_UNLIKELY(code < 0) && !wio_mpi_errors_return()) {
+    const struct handler *h;
+
+    if (WIO_LIKELY(code >= 0))
+        return code;
+    h = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
+    if (h != NULL)
+        call_function(h, wio_mpi_state.constant[WIO_WORLD], code);
+    else if (!wio_mpi_errors_return())
         wio_mpi_die(call, code);
-    }
     return code;
 }

@@ -21,6 +21,10 @@
 bool wio_mpi_errors_return(void);
 /** Print what failed and end the program. Does not return. */
 void wio_mpi_die(const char *call, int code);
+/** An error handler of the program, in one of the languages; the other is NULL.
+ *  @return 0; NOMEM, LIMIT */
+int wio_errhandler_new(WAITIO_MPI_Comm_errhandler_function *c,
+                       void (*fortran)(int32_t *comm, int32_t *code), int *handler);
 /** Last line of every conversion call: 0 stays 0, an error ends the program or is returned. */
 int wio_mpi_result(const char *call, int code);
 
@@ -33,6 +37,8 @@ int wio_mpi_handle_get(int32_t handle, WAITIO_MPI_Comm *comm);
 /** Forget the handle of @p comm: it becomes stale. Nothing when there is none. */
 void wio_mpi_handle_drop(WAITIO_MPI_Comm comm);
 
+/** Call what the program attached to COMM_SELF: the universe is about to end. */
+void wio_mpi_end_self(void);
 /** Forget every communicator: the universe has ended. */
 void wio_mpi_state_reset(void);
 

@@ -161,6 +161,26 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req)
     return start_packed(m, t, bytes, unlike, req);
 }
 
+int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio_mpi_type *t,
+                        waitio_req_t *req)
+{
+    struct own *o = NULL;
+    int rc = own_new(req, &o);
+
+    if (rc != 0)
+        return rc;
+    wio_type_hold(t);
+    o->type = t;
+    o->user = buf;
+    o->packed = m->bytes;
+    o->bytes = m->size;
+    o->inner = m->inner;
+    o->peer = m->source;
+    o->comm = m->comm;
+    o->active = true;
+    return 0;
+}
+
 int wio_request_collective(struct wio_running *run, waitio_req_t *req)
 {
     struct own *o = NULL;
@@ -354,12 +374,30 @@ int wio_request_test(waitio_req_t *req, int *flag, waitio_status_t *st)
     return *flag ? wio_request_wait(req, st) : rc;
 }
 
-int wio_request_status(const waitio_req_t *req, int *flag)
+int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st)
 {
+    struct wio_universe *u = wio_api_universe();
+    struct wio_result res = {.source = empty.source, .tag = empty.tag};
+    const struct own *o = NULL;
     bool done, idle;
-    int rc = peek(req, true, &done, &idle);
+    int rc;
 
+    if (wio_runs_listed())
+        wio_runs_move();
+    rc = peek(req, true, &done, &idle);
     *flag = rc == 0 && done;
+    *st = empty;
+    if (!*flag || idle)
+        return rc;
+    if (is_own(req))
+        o = own_of(req);
+    if (o != NULL && o->run != NULL) {
+        st->error = o->run->error;
+        return 0;
+    }
+    req = o != NULL ? &o->inner : req;
+    rc = wio_look(u, (const struct wio_handle *)(const void *)req->opaque, &done, &res);
+    *st = (waitio_status_t){res.source, res.tag, res.err, res.cancelled, res.bytes};
     return rc;
 }
 

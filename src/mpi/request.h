@@ -31,6 +31,19 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req);
 int wio_message_buffered(const struct wio_message *m);
 /** Wait until all such copies have left. @return 0 or the first error */
 int wio_buffered_wait(void);
+
+/** A message that was taken off the queue and is on its way into a buffer of ours. */
+struct wio_matched {
+    waitio_req_t inner;
+    char *bytes;
+    size_t size;
+    int source, tag;
+    struct wio_comm *comm; /**< held when members' byte orders differ, else NULL */
+};
+/** A request that unpacks such a message to @p buf. It owns bytes and comm on success.
+ *  @return 0; NOMEM, LIMIT */
+int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio_mpi_type *t,
+                        waitio_req_t *req);
 /** Give a started collective to the program. @param run owned by the request afterwards, also on
  *  failure. @return 0; NOMEM, LIMIT or its first error */
 int wio_request_collective(struct wio_running *run, waitio_req_t *req);
@@ -50,8 +63,8 @@ int wio_request_waitany_for(int n, waitio_req_t reqs[], int64_t timeout_ns, int 
  * all are null. @param indices,st @p n entries, filled from the beginning; st may be NULL */
 int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indices[],
                      waitio_status_t st[]);
-/** Look without completing. */
-int wio_request_status(const waitio_req_t *req, int *flag);
+/** Look without completing. @param[out] st when it is done */
+int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st);
 int wio_request_begin(waitio_req_t *req); /**< persistent ones */
 int wio_request_cancel(waitio_req_t *req);
 int wio_request_drop(waitio_req_t *req);

@@ -186,18 +186,24 @@ static void why_failed(const struct wio_request *r)
                  r->peer->why != NULL ? r->peer->why : "connection lost");
 }
 
-/* What the user learns; the slot is free afterwards unless the engine still works on it. */
-static void consume(struct wio_request *top, struct wio_handle *h, struct wio_result *res)
+static struct wio_result result_of(const struct wio_request *r)
 {
-    struct wio_request *r = running(top);
     bool fits = r->kind == WIO_REQ_RECV && (r->state == WIO_RS_DONE) && !r->cancelled;
-    *res = (struct wio_result){.source = r->status_source,
+
+    return (struct wio_result){.source = r->status_source,
                                .tag = r->tag,
                                .err = r->err,
                                .cancelled = r->cancelled,
                                .bytes = fits ? (r->total < r->bytes ? r->total : r->bytes)
                                         : r->kind == WIO_REQ_SEND ? r->bytes
                                                                   : 0};
+}
+
+/* What the user learns; the slot is free afterwards unless the engine still works on it. */
+static void consume(struct wio_request *top, struct wio_handle *h, struct wio_result *res)
+{
+    struct wio_request *r = running(top);
+    *res = result_of(r);
     if (r->err == WAITIO_ERR_TRUNCATE)
         wio_fail(r->err, "message of %zu bytes (tag %d), receive buffer of %zu bytes", r->total,
                  r->tag, r->bytes);
@@ -350,6 +356,22 @@ int wio_peek(struct wio_universe *u, const struct wio_handle *h, bool poll, bool
     if (r != NULL && !r->user_done && poll)
         poke(u);
     *done = r == NULL || r->user_done;
+    wio_leave(u);
+    return top == NULL ? WAITIO_ERR_REQUEST : 0;
+}
+
+int wio_look(struct wio_universe *u, const struct wio_handle *h, bool *done, struct wio_result *res)
+{
+    int rc = wio_peek(u, h, true, done);
+
+    empty_result(res);
+    if (rc != 0 || !*done || is_null(h))
+        return rc;
+    wio_enter(u);
+    struct wio_request *top = find(u, h);
+    const struct wio_request *r = top == NULL ? NULL : running(top);
+    if (r != NULL)
+        *res = result_of(r);
     wio_leave(u);
     return top == NULL ? WAITIO_ERR_REQUEST : 0;
 }

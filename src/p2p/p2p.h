@@ -104,6 +104,9 @@ int wio_wait_all(struct wio_universe *u, void *handles, size_t stride, int n, in
 int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wio_result *res);
 /** Look without consuming: *done. Makes progress once when @p poll. */
 int wio_peek(struct wio_universe *u, const struct wio_handle *h, bool poll, bool *done);
+/** The same with progress, and what there is to learn when it is done. */
+int wio_look(struct wio_universe *u, const struct wio_handle *h, bool *done,
+             struct wio_result *res);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
 /** Sleep until at least one of the n handles is done (all active; null and inactive ones are

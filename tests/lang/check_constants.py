@@ -27,7 +27,7 @@ def read_include():
 
 def compare(c, fortran):
     for name, value in c.items():
-        if 524289 <= value < 600000 and fortran.get(name) != value:
+        if name != "WAITIO_MPI_H" and fortran.get(name) != value:
             yield f"{name} is {value} in C and {fortran.get(name)} in Fortran"
     modern = (ROOT / "fortran" / "waitio.f90").read_text()
     for name, value in re.findall(r"parameter :: WAITIO_(\w+) = (5\d+)", modern):
@@ -53,7 +53,12 @@ def compare_renamed(header):
 
 def main():
     text = (ROOT / "include" / "waitio_mpi.h").read_text()
-    c = {n: int(v) for n, v in re.findall(r"#define (WAITIO_MPI_\w+) (\d+)\b", text)}
+    c = {n: int(v) for n, v in re.findall(r"#define (WAITIO_MPI_\w+) \(?(-?\d+)\)?$", text, re.M)}
+    codes = (ROOT / "include" / "waitio_errors.h").read_text()
+    code = {n: int(v) for n, v in re.findall(r"#define (WAITIO_ERR_\w+) \(?(-?\d+)", codes)}
+    c.update(
+        {n: code[v] for n, v in re.findall(r"#define (WAITIO_MPI_ERR_\w+) (WAITIO_ERR_\w+)", text)}
+    )
     fortran, problems = read_include()
     problems += compare(c, fortran)
     problems += compare_renamed(text)

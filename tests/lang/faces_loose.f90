@@ -34,6 +34,8 @@ program faces_loose
     call communicators()
     call requests()
     call refused()
+    call attributes()
+    call matched()
     call WAITIO_MPI_Finalize(ierr)
     if (bad /= 0) error stop 1
     print '(a)', 'ok'
@@ -185,6 +187,66 @@ contains
         call expect(WAITIO_MPI_Wtime() > 0, 'time')
         call expect(WAITIO_MPI_Wtick() > 0, 'its grain')
     end subroutine requests
+
+    subroutine attributes()
+        integer :: key, dup, narrow, length, info
+        integer(WAITIO_MPI_ADDRESS_KIND) :: value
+        logical :: flag
+        character(len=12) :: name
+        external :: waitio_mpi_keyval_create, waitio_mpi_attr_put, waitio_mpi_attr_get, &
+            waitio_mpi_dup_fn, waitio_mpi_null_delete_fn
+        call WAITIO_MPI_Comm_create_keyval(WAITIO_MPI_Comm_dup_fn, WAITIO_MPI_Comm_null_delete_fn, &
+                                           key, 0_WAITIO_MPI_ADDRESS_KIND)
+        call WAITIO_MPI_Comm_set_attr(world, key, 77_WAITIO_MPI_ADDRESS_KIND)
+        call WAITIO_MPI_Comm_dup(world, dup)
+        call WAITIO_MPI_Comm_get_attr(dup, key, value, flag)
+        call expect(flag .and. value == 77, 'an attribute that was copied')
+        call WAITIO_MPI_Comm_free(dup)
+        call WAITIO_MPI_Comm_free_keyval(key)
+        call WAITIO_MPI_Comm_get_attr(world, WAITIO_MPI_TAG_UB, value, flag)
+        call expect(flag .and. value == huge(0), 'the greatest tag')
+        ! As in MPI-1.
+        call waitio_mpi_keyval_create(waitio_mpi_dup_fn, waitio_mpi_null_delete_fn, key, 0, ierr)
+        call waitio_mpi_attr_put(world, key, -5, ierr)
+        call WAITIO_MPI_Comm_dup(world, dup)
+        narrow = 0
+        call waitio_mpi_attr_get(dup, key, narrow, flag, ierr)
+        call expect(flag .and. narrow == -5, 'an attribute that is a default integer')
+        call WAITIO_MPI_Comm_free(dup)
+        call WAITIO_MPI_Keyval_free(key)
+        call WAITIO_MPI_Type_get_name(WAITIO_MPI_REAL8, name, length)
+        call expect(name == 'MPI_REAL8' .and. length == 9, 'name of a type')
+        call WAITIO_MPI_Info_create(info, ierr)
+        call WAITIO_MPI_Info_set(info, 'striping', '4')
+        call WAITIO_MPI_Info_get_nthkey(info, 0, name)
+        call expect(name == 'striping', 'a key')
+        call WAITIO_MPI_Info_free(info)
+        call expect(info == WAITIO_MPI_INFO_NULL, 'freed hints')
+    end subroutine attributes
+
+    subroutine matched()
+        type(WAITIO_MPI_Request) :: reqs(2)
+        type(WAITIO_MPI_Status) :: status
+        integer :: message, count
+        integer, asynchronous :: out, in
+        logical :: flag
+        out = 5 * me
+        call WAITIO_MPI_Isend(out, 1, WAITIO_MPI_INTEGER, next, 31, world, reqs(1))
+        flag = .false.
+        do while (.not. flag)
+            call WAITIO_MPI_Improbe(last, 31, world, flag, message, status)
+        end do
+        call WAITIO_MPI_Imrecv(in, 1, WAITIO_MPI_INTEGER, message, reqs(2))
+        flag = .false.
+        do while (.not. flag)
+            call WAITIO_MPI_Request_get_status(reqs(2), flag, status)
+        end do
+        call WAITIO_MPI_Get_count(status, WAITIO_MPI_INTEGER, count)
+        call expect(count == 1 .and. status%MPI_SOURCE == last, 'status of a matched receive')
+        call WAITIO_MPI_Waitall(2, reqs, WAITIO_MPI_STATUSES_IGNORE)
+        call expect(in == 5 * last .and. message == WAITIO_MPI_MESSAGE_NULL, 'matched receive')
+        call expect(reqs(1) == WAITIO_MPI_REQUEST_NULL, 'a request that is complete')
+    end subroutine matched
 
     subroutine refused()
         integer :: a(4, 4), length, code

@@ -1,9 +1,10 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! The calls of MPI in module waitio: strict types, sections with gaps, absent statuses.
 module faces_operator
-    use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_ptr
+    use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_intptr_t, c_ptr
     use waitio, only: waitio_datatype, WAITIO_MPI_DOUBLE_PRECISION, operator(/=)
     implicit none
+    integer :: ends = 0, noted = 0
 contains
     ! z = x + y - x y of doubles; not commutative is tested in C.
     subroutine either(invec, inoutvec, length, datatype)
@@ -16,12 +17,34 @@ contains
         call c_f_pointer(inoutvec, y, [length])
         y = x + y - x * y
     end subroutine either
+
+    subroutine add_one(oldcomm, keyval, extra_state, attribute_in, attribute_out, flag, ierr)
+        integer(c_int) :: oldcomm, keyval, ierr
+        integer(c_intptr_t) :: extra_state, attribute_in, attribute_out
+        logical :: flag
+        attribute_out = attribute_in + 1 + extra_state
+        flag = oldcomm /= 0 .and. keyval /= 0
+        ierr = 0
+    end subroutine add_one
+
+    subroutine count_ends(comm, keyval, attribute, extra_state, ierr)
+        integer(c_int) :: comm, keyval, ierr
+        integer(c_intptr_t) :: attribute, extra_state
+        if (attribute >= 5000000000_c_intptr_t .and. extra_state == 10 .and. comm /= 0 .and. &
+            keyval /= 0) ends = ends + 1
+        ierr = 0
+    end subroutine count_ends
+
+    subroutine note_error(comm, code)
+        integer(c_int) :: comm, code
+        if (comm /= 0) noted = code
+    end subroutine note_error
 end module faces_operator
 
 program faces_modern
     use, intrinsic :: iso_c_binding, only: c_intptr_t
     use waitio
-    use faces_operator, only: either
+    use faces_operator
     implicit none
     integer :: bad = 0, me, n, next, last
     type(waitio_group) :: world
@@ -39,6 +62,9 @@ program faces_modern
     call requests()
     call refused()
     call small_calls()
+    call attributes()
+    call names()
+    call matched()
     call waitio_mpi_barrier(world) ! who has ended cannot be probed for
     call waitio_mpi_finalize()
     if (bad /= 0) error stop 1
@@ -277,4 +303,74 @@ contains
         call expect(flag, 'initialized')
         call expect(waitio_wtime() > 0, 'time')
     end subroutine small_calls
+
+    subroutine attributes()
+        type(waitio_group) :: one, two
+        integer :: key, kept
+        integer(c_intptr_t) :: value
+        logical :: flag
+        call waitio_mpi_comm_get_attr(world, WAITIO_MPI_UNIVERSE_SIZE, value, flag)
+        call expect(flag .and. value == n, 'size of the universe')
+        call waitio_mpi_comm_create_keyval(add_one, count_ends, key, 10_c_intptr_t)
+        call waitio_mpi_comm_create_keyval(waitio_mpi_comm_dup_fn, waitio_mpi_comm_null_delete_fn, &
+                                           kept, 0_c_intptr_t)
+        call waitio_mpi_comm_dup(world, one)
+        call waitio_mpi_comm_set_attr(one, key, 5000000000_c_intptr_t)
+        call waitio_mpi_comm_set_attr(one, kept, -3_c_intptr_t)
+        call waitio_mpi_comm_dup(one, two)
+        call waitio_mpi_comm_get_attr(two, key, value, flag)
+        call expect(flag .and. value == 5000000011_c_intptr_t, 'an attribute that a function copied')
+        call waitio_mpi_comm_get_attr(two, kept, value, flag)
+        call expect(flag .and. value == -3, 'an attribute that was copied')
+        call waitio_mpi_comm_delete_attr(two, kept)
+        call waitio_mpi_comm_get_attr(two, kept, value, flag)
+        call expect(.not. flag, 'an attribute that was deleted')
+        call waitio_mpi_comm_free(two)
+        call waitio_mpi_comm_free(one)
+        call expect(ends == 2, 'calls at the end of attributes')
+        call waitio_mpi_comm_free_keyval(key)
+        call waitio_mpi_comm_free_keyval(kept)
+        call expect(key == WAITIO_MPI_KEYVAL_INVALID, 'a key that was freed')
+    end subroutine attributes
+
+    subroutine names()
+        type(waitio_info) :: info
+        type(waitio_errhandler) :: handler
+        character(len=20) :: text
+        integer :: length, code
+        logical :: flag
+        call waitio_mpi_comm_set_name(world, 'ocean and ice  ')
+        call waitio_mpi_comm_get_name(world, text, length)
+        call expect(text == 'ocean and ice' .and. length == 13, 'name of a communicator')
+        call waitio_mpi_info_create(info)
+        call waitio_mpi_info_set(info, 'key ', 'a value')
+        call waitio_mpi_info_get(info, 'key', 20, text, flag)
+        call expect(flag .and. text == 'a value', 'a hint')
+        call waitio_mpi_info_free(info)
+        call expect(info == WAITIO_MPI_INFO_NULL, 'freed hints')
+        call waitio_mpi_comm_create_errhandler(note_error, handler)
+        call waitio_mpi_comm_set_errhandler(world, handler)
+        call waitio_mpi_send(me, 1, WAITIO_MPI_INTEGER, n, 5, world, code)
+        call expect(code == WAITIO_ERR_RANK .and. noted == code, 'an error handler of the program')
+        call waitio_mpi_comm_set_errhandler(world, WAITIO_MPI_ERRORS_ARE_FATAL)
+        call waitio_mpi_errhandler_free(handler)
+    end subroutine names
+
+    subroutine matched()
+        type(waitio_message) :: message
+        type(waitio_request) :: req
+        type(waitio_status) :: status
+        integer, asynchronous :: in(4), out(2)
+        logical :: flag
+        out = [me, -me]
+        in = 99
+        call waitio_mpi_isend(out, 2, WAITIO_MPI_INTEGER, next, 31, world, req)
+        call waitio_mpi_mprobe(last, 31, world, message, status)
+        call expect(status%bytes == 8, 'bytes of a matched message')
+        call waitio_mpi_mrecv(in(1:3:2), 2, WAITIO_MPI_INTEGER, message, status)
+        call expect(all(in == [last, 99, -last, 99]) .and. status%source == last, 'matched receive')
+        call waitio_mpi_wait(req)
+        call waitio_mpi_request_get_status(req, flag)
+        call expect(flag, 'status of a null request')
+    end subroutine matched
 end program faces_modern

@@ -58,12 +58,13 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("program", ["plain_mpi.c", "more_calls.c"])
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
-def test_the_renamed_program_is_an_mpi_program(compiler, tmp_path):
-    """plain_mpi.c, which the conversion library runs by renaming, is built by MPI as it stands."""
+def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
+    """What the conversion library runs by renaming is built by MPI as it stands."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
-    source = pathlib.Path(__file__).with_name("plain_mpi.c")
+    source = pathlib.Path(__file__).with_name(program)
     done = subprocess.run(
         [compiler, *C_FLAGS, "-std=c11", "-c", str(source), "-o", str(tmp_path / "plain.o")],
         capture_output=True,

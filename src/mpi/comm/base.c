@@ -4,6 +4,7 @@
 
 #include "mpi/mpi.h"
 #include "mpi/comm.h"
+#include "mpi/comm/attributes.h"
 #include "mpi/comm/state.h"
 #include "mpi/request.h"
 #include "os/os.h"
@@ -110,6 +111,9 @@ int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
     rc = waitio_group_size(*comm, &size); /* is it one at all? */
     if (rc != 0)
         return rc;
+    rc = wio_attributes_end(*comm);
+    if (rc != 0)
+        return rc;
     /* First the handle: once freed, the address may be another thread's new group. */
     wio_mpi_handle_drop(*comm);
     return waitio_group_free(comm);
@@ -118,6 +122,29 @@ int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
 int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm)
 {
     return wio_mpi_result("WAITIO_MPI_Comm_free", wio_mpi_comm_free(comm));
+}
+
+int WAITIO_MPI_Comm_set_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info)
+{
+    int size;
+
+    (void)info;
+    return wio_mpi_result("WAITIO_MPI_Comm_set_info", waitio_group_size(comm, &size));
+}
+
+int WAITIO_MPI_Comm_get_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info *out)
+{
+    int size, rc = wio_mpi_result("WAITIO_MPI_Comm_get_info", waitio_group_size(comm, &size));
+
+    return rc != 0 ? rc : WAITIO_MPI_Info_create(out);
+}
+
+int WAITIO_MPI_Comm_test_inter(WAITIO_MPI_Comm comm, int *flag)
+{
+    int size;
+
+    *flag = 0;
+    return wio_mpi_result("WAITIO_MPI_Comm_test_inter", waitio_group_size(comm, &size));
 }
 
 int WAITIO_MPI_Comm_c2f(WAITIO_MPI_Comm comm)
@@ -136,10 +163,17 @@ WAITIO_MPI_Comm WAITIO_MPI_Comm_f2c(int handle)
     return comm;
 }
 
+static pthread_t initial; /* the thread that called Init first */
+static int initial_known;
+
 int WAITIO_MPI_Init(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
+    if (!__atomic_load_n(&initial_known, __ATOMIC_ACQUIRE)) {
+        initial = pthread_self();
+        __atomic_store_n(&initial_known, 1, __ATOMIC_RELEASE);
+    }
     return wio_mpi_result("WAITIO_MPI_Init", waitio_init(0));
 }
 
@@ -161,6 +195,13 @@ int WAITIO_MPI_Initialized(int *flag)
     return wio_mpi_result("WAITIO_MPI_Initialized", waitio_initialized(flag));
 }
 
+int WAITIO_MPI_Is_thread_main(int *flag)
+{
+    *flag = !__atomic_load_n(&initial_known, __ATOMIC_ACQUIRE) ||
+            pthread_equal(initial, pthread_self());
+    return 0;
+}
+
 static int finalized;
 
 int WAITIO_MPI_Finalized(int *flag)
@@ -169,10 +210,23 @@ int WAITIO_MPI_Finalized(int *flag)
     return 0;
 }
 
+/* Programs attach functions to COMM_SELF that are to be called at the end. */
+void wio_mpi_end_self(void)
+{
+    WAITIO_MPI_Comm self;
+
+    pthread_mutex_lock(&wio_mpi_state.lock);
+    self = wio_mpi_state.constant[WIO_SELF];
+    pthread_mutex_unlock(&wio_mpi_state.lock);
+    if (self != NULL)
+        (void)wio_attributes_end(self);
+}
+
 int WAITIO_MPI_Finalize(void)
 {
     __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE);
     (void)wio_buffered_wait(); /* what failed is nobody's business any more */
+    wio_mpi_end_self();
     wio_mpi_state_reset();
     return wio_mpi_result("WAITIO_MPI_Finalize", waitio_finalize());
 }

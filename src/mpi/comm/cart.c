@@ -109,6 +109,23 @@ int WAITIO_MPI_Cart_create(WAITIO_MPI_Comm comm, int n, const int dims[], const 
     return wio_mpi_result("WAITIO_MPI_Cart_create", rc);
 }
 
+/* Where this process would be in a grid. */
+int WAITIO_MPI_Cart_map(WAITIO_MPI_Comm comm, int n, const int dims[], const int periods[],
+                        int *rank)
+{
+    struct wio_comm *c;
+    int total = 1, rc = wio_comm_get(comm, &c);
+
+    (void)periods;
+    if (rc == 0)
+        rc = check_dims(n, dims, c->size);
+    for (int d = 0; rc == 0 && d < n; d++)
+        total *= dims[d];
+    if (rc == 0)
+        *rank = c->rank < total ? c->rank : WAITIO_MPI_UNDEFINED;
+    return wio_mpi_result("WAITIO_MPI_Cart_map", rc);
+}
+
 int WAITIO_MPI_Cart_sub(WAITIO_MPI_Comm comm, const int remain[], WAITIO_MPI_Comm *out)
 {
     struct wio_cart grid = {0};

@@ -7,6 +7,7 @@
  */
 #include "api/api.h"
 #include "mpi/comm.h"
+#include "mpi/comm/attributes.h"
 #include "mpi/comm/state.h"
 #include "os/os.h"
 
@@ -28,6 +29,8 @@ void wio_comm_release(struct wio_comm *c)
 {
     if (c != NULL && __atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL) == 0) {
         __atomic_sub_fetch(&alive, 1, __ATOMIC_RELAXED);
+        wio_attributes_free(c->attributes);
+        wio_os_free(c->name);
         wio_os_free(c->cart);
         wio_os_free(c);
     }

@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "mpi/coll.h"
 #include "mpi/comm.h"
+#include "mpi/comm/attributes.h"
 #include "mpi/comm/split.h"
 #include "mpi/comm/state.h"
 #include "os/os.h"
@@ -42,7 +43,14 @@ static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
     members = wio_comm_members(comm);
     rc = members == NULL ? WAITIO_ERR_NOMEM : wio_comm_make(members, comm->size, space, out);
     wio_os_free(members);
-    return rc == 0 && c->cart != NULL ? wio_cart_give(out, c->cart) : rc;
+    if (rc == 0 && c->cart != NULL)
+        rc = wio_cart_give(out, c->cart);
+    if (rc == 0) {
+        rc = wio_attributes_copy(comm, *out);
+        if (rc != 0)
+            (void)wio_mpi_comm_free(out);
+    }
+    return rc;
 }
 
 int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
@@ -51,6 +59,24 @@ int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
                          : make_dup(comm, out);
 
     return wio_mpi_result("WAITIO_MPI_Comm_dup", rc);
+}
+
+/* Complete at once: nothing needs to be communicated. */
+int WAITIO_MPI_Comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, WAITIO_MPI_Request *req)
+{
+    int rc = out == NULL || req == NULL ? wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
+                                                   req == NULL ? "request" : "new communicator's")
+                                        : make_dup(comm, out);
+
+    if (rc == 0)
+        *req = waitio_mpi_request_null();
+    return wio_mpi_result("WAITIO_MPI_Comm_idup", rc);
+}
+
+int WAITIO_MPI_Comm_dup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Comm *out)
+{
+    (void)info;
+    return WAITIO_MPI_Comm_dup(comm, out);
 }
 
 /* ---- split ---- */

@@ -132,6 +132,18 @@ int WAITIO_MPI_Type_create_subarray(int dims, const int sizes[], const int parts
     return named("WAITIO_MPI_Type_create_subarray", rc, t, out);
 }
 
+int WAITIO_MPI_Type_create_darray(int processes, int rank, int dims, const int sizes[],
+                                  const int distribs[], const int dargs[], const int psizes[],
+                                  int order, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
+{
+    struct wio_darray d = {processes, rank, dims, sizes, distribs, dargs, psizes, order};
+    const struct wio_mpi_type *old = wio_mpi_type(type);
+    struct wio_mpi_type *t = NULL;
+    int rc = old == NULL ? WAITIO_ERR_ARG : wio_derive_darray(&d, old, &t);
+
+    return named("WAITIO_MPI_Type_create_darray", rc, t, out);
+}
+
 int WAITIO_MPI_Type_create_resized(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint lb,
                                    WAITIO_MPI_Aint extent, WAITIO_MPI_Datatype *out)
 {

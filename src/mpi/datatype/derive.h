@@ -28,4 +28,13 @@ int wio_derive_resized(const struct wio_mpi_type *old, int64_t lb, int64_t exten
                        struct wio_mpi_type **out);
 int wio_derive_dup(const struct wio_mpi_type *old, struct wio_mpi_type **out);
 
+/** An array that is spread over a grid of processes (darray.c), arguments as MPI has them. */
+struct wio_darray {
+    int processes, rank, dims;
+    const int *sizes, *how, *blocks, *parts;
+    int order;
+};
+int wio_derive_darray(const struct wio_darray *d, const struct wio_mpi_type *old,
+                      struct wio_mpi_type **out);
+
 #endif /* WIO_TYPE_DERIVE_H */

@@ -49,8 +49,10 @@ void wio_type_release(const struct wio_mpi_type *t)
     struct wio_mpi_type *mine = (struct wio_mpi_type *)(uintptr_t)t;
 
     if (t != NULL && t->kind == WIO_KIND_DERIVED &&
-        __atomic_sub_fetch(&mine->refs, 1, __ATOMIC_ACQ_REL) == 0)
+        __atomic_sub_fetch(&mine->refs, 1, __ATOMIC_ACQ_REL) == 0) {
+        wio_os_free(mine->label);
         wio_os_free(mine);
+    }
 }
 
 int wio_type_name(struct wio_mpi_type *t, WAITIO_MPI_Datatype *id)

@@ -80,7 +80,8 @@ struct wio_mpi_type {
     int64_t true_lb, true_ub; /**< of the data alone */
     size_t nruns;
     const struct wio_run *run;
-    int refs; /**< derived types only, changed atomically */
+    int refs;    /**< derived types only, changed atomically */
+    char *label; /**< derived types: a name that the program gave, or NULL */
 };
 
 static inline int64_t wio_type_extent(const struct wio_mpi_type *t)

@@ -59,6 +59,7 @@ WIO_FORTRAN(waitio_init_, (const fint *timeout, fint *ierr))
 WIO_FORTRAN(waitio_finalize_, (fint * ierr))
 {
     (void)wio_buffered_wait();
+    wio_mpi_end_self();
     wio_mpi_state_reset();
     wio_fortran_result("WAITIO_FINALIZE", waitio_finalize(), ierr);
 }
@@ -262,19 +263,60 @@ WIO_FORTRAN(waitio_mpi_get_version_, (fint * version, fint *subversion, fint *ie
     wio_fortran_result("WAITIO_MPI_GET_VERSION", WAITIO_MPI_Get_version(version, subversion), ierr);
 }
 
+WIO_FORTRAN(waitio_mpi_is_thread_main_, (fint * flag, fint *ierr))
+{
+    int value = 0, rc = WAITIO_MPI_Is_thread_main(&value);
+
+    wio_fortran_logical(flag, value);
+    wio_fortran_result("WAITIO_MPI_IS_THREAD_MAIN", rc, ierr);
+}
+
+typedef void error_procedure(int32_t *comm, int32_t *code);
+
+WIO_FORTRAN(waitio_mpi_comm_create_errhandler_,
+            (error_procedure * procedure, fint *handler, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_COMM_CREATE_ERRHANDLER",
+                       wio_mpi_result("WAITIO_MPI_COMM_CREATE_ERRHANDLER",
+                                      wio_errhandler_new(NULL, procedure, handler)),
+                       ierr);
+}
+WIO_FORTRAN_ALSO(waitio_mpi_errhandler_create_, waitio_mpi_comm_create_errhandler_,
+                 (error_procedure * procedure, fint *handler, fint *ierr))
+WIO_FORTRAN_ALSO(waitio_mpi_errhandler_get_, waitio_mpi_comm_get_errhandler_,
+                 (const void *comm, fint *handler, fint *ierr))
+
+WIO_FORTRAN(waitio_mpi_errhandler_free_, (fint * handler, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_ERRHANDLER_FREE", WAITIO_MPI_Errhandler_free(handler), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_comm_call_errhandler_, (const void *comm, const fint *code, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_COMM_CALL_ERRHANDLER", WAITIO_MPI_Comm_call_errhandler(c, *code));
+}
+
+/* Fortran has the address as an integer, or as a type(c_ptr). */
+WIO_FORTRAN(waitio_mpi_alloc_mem_,
+            (const WAITIO_MPI_Aint *size, const fint *info, void *base, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_ALLOC_MEM", WAITIO_MPI_Alloc_mem(*size, *info, base), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_free_mem_, (void *base, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_FREE_MEM", WAITIO_MPI_Free_mem(base), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_pcontrol_, (const fint *level))
+{
+    (void)level;
+}
+
 /* The compiler must believe that this call looks at and changes the buffer. */
 WIO_FORTRAN(waitio_mpi_f_sync_reg_, (void *buf))
 {
     (void)buf;
-}
-
-/* A C text into a character variable of @p room, blank-padded. */
-static void put_text(char *out, size_t room, const char *text)
-{
-    size_t n = strlen(text);
-
-    memset(out, ' ', room);
-    memcpy(out, text, n < room ? n : room);
 }
 
 /* The length of a character argument comes last, hidden. */
@@ -283,7 +325,7 @@ WIO_FORTRAN(waitio_mpi_get_processor_name_, (char *name, fint *length, fint *ier
     char text[WAITIO_MPI_MAX_PROCESSOR_NAME] = "";
     int rc = WAITIO_MPI_Get_processor_name(text, length);
 
-    put_text(name, room, text);
+    wio_fortran_put_text(name, room, text);
     wio_fortran_result("WAITIO_MPI_GET_PROCESSOR_NAME", rc, ierr);
 }
 
@@ -293,7 +335,7 @@ WIO_FORTRAN(waitio_mpi_error_string_,
     char text[WAITIO_MPI_MAX_ERROR_STRING] = "";
     int rc = WAITIO_MPI_Error_string(*code, text, length);
 
-    put_text(out, room, text);
+    wio_fortran_put_text(out, room, text);
     wio_fortran_result("WAITIO_MPI_ERROR_STRING", rc, ierr);
 }
 

@@ -49,6 +49,33 @@ WIO_FORTRAN(waitio_mpi_comm_dup_, (const void *comm, void *out, fint *ierr))
     MAKES("WAITIO_MPI_COMM_DUP", WAITIO_MPI_Comm_dup(c, &fresh));
 }
 
+/* Complete at once. */
+WIO_FORTRAN(waitio_mpi_comm_idup_, (const void *comm, void *out, void *req, fint *ierr))
+{
+    MAKES("WAITIO_MPI_COMM_IDUP", WAITIO_MPI_Comm_idup(c, &fresh, req));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_dup_with_info_,
+            (const void *comm, const fint *info, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_COMM_DUP_WITH_INFO", WAITIO_MPI_Comm_dup_with_info(c, *info, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_set_info_, (const void *comm, const fint *info, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_COMM_SET_INFO", WAITIO_MPI_Comm_set_info(c, *info));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_get_info_, (const void *comm, fint *info, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_COMM_GET_INFO", WAITIO_MPI_Comm_get_info(c, info));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_test_inter_, (const void *comm, fint *flag, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_COMM_TEST_INTER", WAITIO_MPI_Comm_test_inter(c, flag));
+}
+
 WIO_FORTRAN(waitio_mpi_comm_split_,
             (const void *comm, const fint *color, const fint *key, void *out, fint *ierr))
 {
@@ -141,6 +168,12 @@ WIO_FORTRAN(waitio_mpi_cart_create_,
              const fint *reorder, void *out, fint *ierr))
 {
     MAKES("WAITIO_MPI_CART_CREATE", WAITIO_MPI_Cart_create(c, *n, dims, periods, *reorder, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_cart_map_, (const void *comm, const fint *n, const fint *dims,
+                                   const fint *periods, fint *rank, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_CART_MAP", WAITIO_MPI_Cart_map(c, *n, dims, periods, rank));
 }
 
 WIO_FORTRAN(waitio_mpi_cart_sub_, (const void *comm, const fint *remain, void *out, fint *ierr))

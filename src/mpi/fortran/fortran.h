@@ -41,6 +41,9 @@ void *wio_fortran_buffer(const void *buf);
 /** A status argument, NULL for WAITIO_MPI_STATUS_IGNORE and WAITIO_MPI_STATUSES_IGNORE. */
 fint *wio_fortran_status(fint *status);
 
+/** A C text into a character variable of @p room, blank-padded. */
+void wio_fortran_put_text(char *out, size_t room, const char *text);
+
 /** A procedure whose only handle is the communicator: body with `c` set and the result in `rc`. */
 #define WIO_WITH_COMM(CALL, EXPRESSION)                                                            \
     do {                                                                                           \

@@ -286,3 +286,64 @@ WIO_FORTRAN(waitio_mpi_get_elements_,
 {
     count_in("WAITIO_MPI_GET_ELEMENTS", status, *type, wio_mpi_elements_of, count, ierr);
 }
+
+/* A short status holds no more than an int. */
+WIO_FORTRAN(waitio_mpi_get_elements_x_,
+            (const fint *status, const fint *type, WAITIO_MPI_Count *count, fint *ierr))
+{
+    fint n = 0;
+
+    count_in("WAITIO_MPI_GET_ELEMENTS_X", status, *type, wio_mpi_elements_of, &n, ierr);
+    *count = n;
+}
+
+WIO_FORTRAN(waitio_mpi_request_get_status_, (void *req, fint *flag, fint *status, fint *ierr))
+{
+    waitio_status_t st = {0};
+    int done = 0, rc = wio_request_look(req, &done, &st);
+
+    if (rc == 0 && done)
+        wio_mpi_status_short(&st, wio_fortran_status(status));
+    wio_fortran_logical(flag, done);
+    finish("WAITIO_MPI_REQUEST_GET_STATUS", rc, ierr);
+}
+
+/* ---- matched probing ---- */
+
+WIO_FORTRAN(waitio_mpi_mprobe_, (const fint *source, const fint *tag, const void *comm,
+                                 fint *message, fint *status, fint *ierr))
+{
+    WAITIO_MPI_Status st = {0};
+
+    WIO_WITH_COMM("WAITIO_MPI_MPROBE", WAITIO_MPI_Mprobe(*source, *tag, c, message, &st));
+    shorten(&st, status);
+}
+
+WIO_FORTRAN(waitio_mpi_improbe_, (const fint *source, const fint *tag, const void *comm, fint *flag,
+                                  fint *message, fint *status, fint *ierr))
+{
+    WAITIO_MPI_Status st = {0};
+    int found = 0;
+
+    WIO_WITH_COMM("WAITIO_MPI_IMPROBE", WAITIO_MPI_Improbe(*source, *tag, c, &found, message, &st));
+    wio_fortran_logical(flag, found);
+    if (found)
+        shorten(&st, status);
+}
+
+WIO_FORTRAN(waitio_mpi_mrecv_, (void *buf, const fint *count, const fint *type, fint *message,
+                                fint *status, fint *ierr))
+{
+    WAITIO_MPI_Status st = {0};
+    int rc = WAITIO_MPI_Mrecv(BUF(buf), *count, *type, message, &st);
+
+    shorten(&st, status);
+    wio_fortran_result("WAITIO_MPI_MRECV", rc, ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_imrecv_,
+            (void *buf, const fint *count, const fint *type, fint *message, void *req, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_IMRECV",
+                       WAITIO_MPI_Imrecv(BUF(buf), *count, *type, message, req), ierr);
+}

@@ -112,6 +112,56 @@ WIO_FORTRAN(waitio_mpi_type_create_subarray_,
        WAITIO_MPI_Type_create_subarray(*dims, sizes, parts, starts, *order, *type, out));
 }
 
+WIO_FORTRAN(waitio_mpi_type_create_darray_,
+            (const fint *processes, const fint *rank, const fint *dims, const fint *sizes,
+             const fint *distribs, const fint *dargs, const fint *psizes, const fint *order,
+             const fint *type, fint *out, fint *ierr))
+{
+    DO("TYPE_CREATE_DARRAY",
+       WAITIO_MPI_Type_create_darray(*processes, *rank, *dims, sizes, distribs, dargs, psizes,
+                                     *order, *type, out));
+}
+
+WIO_FORTRAN(waitio_mpi_type_match_size_,
+            (const fint *typeclass, const fint *size, fint *out, fint *ierr))
+{
+    DO("TYPE_MATCH_SIZE", WAITIO_MPI_Type_match_size(*typeclass, *size, out));
+}
+
+WIO_FORTRAN(waitio_mpi_type_create_f90_integer_, (const fint *range, fint *out, fint *ierr))
+{
+    DO("TYPE_CREATE_F90_INTEGER", WAITIO_MPI_Type_create_f90_integer(*range, out));
+}
+
+WIO_FORTRAN(waitio_mpi_type_create_f90_real_,
+            (const fint *precision, const fint *range, fint *out, fint *ierr))
+{
+    DO("TYPE_CREATE_F90_REAL", WAITIO_MPI_Type_create_f90_real(*precision, *range, out));
+}
+
+WIO_FORTRAN(waitio_mpi_type_create_f90_complex_,
+            (const fint *precision, const fint *range, fint *out, fint *ierr))
+{
+    DO("TYPE_CREATE_F90_COMPLEX", WAITIO_MPI_Type_create_f90_complex(*precision, *range, out));
+}
+
+WIO_FORTRAN(waitio_mpi_type_size_x_, (const fint *type, WAITIO_MPI_Count *size, fint *ierr))
+{
+    DO("TYPE_SIZE_X", WAITIO_MPI_Type_size_x(*type, size));
+}
+
+WIO_FORTRAN(waitio_mpi_type_get_extent_x_,
+            (const fint *type, WAITIO_MPI_Count *lb, WAITIO_MPI_Count *extent, fint *ierr))
+{
+    DO("TYPE_GET_EXTENT_X", WAITIO_MPI_Type_get_extent_x(*type, lb, extent));
+}
+
+WIO_FORTRAN(waitio_mpi_type_get_true_extent_x_,
+            (const fint *type, WAITIO_MPI_Count *lb, WAITIO_MPI_Count *extent, fint *ierr))
+{
+    DO("TYPE_GET_TRUE_EXTENT_X", WAITIO_MPI_Type_get_true_extent_x(*type, lb, extent));
+}
+
 WIO_FORTRAN(waitio_mpi_type_create_resized_,
             (const fint *type, const faint *lb, const faint *extent, fint *out, fint *ierr))
 {

@@ -18,7 +18,7 @@ HEAD = (
 
 # Families of calls: one set of files each. The first whose expression is found has the call.
 FAMILIES = {
-    "types": r"waitio_mpi_(type_|op_|pack|unpack|.*address$|get_count|get_elements|reduce_local)",
+    "types": r"waitio_mpi_(type_|op_|pack|unpack|.*address$|get_count|get_elements.*|reduce_local)",
     "collectives": r"waitio_mpi_i?(barrier|bcast|.*reduce|.*gather|.*scatter|alltoall|scan|exscan)",
     "messages": r"waitio_mpi_(.*send|.*recv|.*probe|start|wait|test|cancel|request|buffer|status)",
     "comms": "",
@@ -27,8 +27,14 @@ FAMILIES = {
 # Calls whose buffer with holes is sent as it lies: one buffer, its count and its type.
 SECTIONS = ("buf", "sendbuf", "recvbuf")
 NO_SECTIONS = ("gather", "scatter", "alltoall", "reduce", "scan", "buffer_")
-# Calls that Fortran programs reach by other means, or that make no sense there.
-ONLY_C = {}
+# MPI-1's calls whose Fortran forms have default integers: external procedures, not in the modules.
+NOT_IN_MODULES = (
+    "WAITIO_MPI_Keyval_create",
+    "WAITIO_MPI_Attr_put",
+    "WAITIO_MPI_Attr_get",
+)
+# What the languages see differently; module `waitio` calls the external procedures too.
+FOREIGN = ("attribute", "copy_function", "delete_function", "error_function")
 
 
 def takes_sections(call):
@@ -82,6 +88,7 @@ NUMBERS = {
     "index": "integer(c_int)",
     "logical": "logical",
     "aint": "integer(c_intptr_t)",
+    "count": "integer(c_int64_t)",
     "attribute": "integer(c_intptr_t)",
     "pointer": "type(c_ptr)",
     "text": "character(len=*)",
@@ -208,11 +215,11 @@ def strict_module(calls, family):
     out += [
         f"!> The calls of MPI with strict types: {family}; part of module `waitio`.",
         f"module waitio_mpi_{family}",
-        "    use, intrinsic :: iso_c_binding, only: c_int, c_intptr_t, c_ptr",
+        "    use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_intptr_t, c_ptr",
         "    use waitio_types",
         "    implicit none",
         "    public",
-        "    private :: c_int, c_intptr_t, c_ptr",
+        "    private :: c_int, c_int64_t, c_intptr_t, c_ptr",
         "",
         "    interface",
     ]
@@ -243,12 +250,12 @@ C_TYPES = {
     "index": "int",
     "logical": "int",
     "aint": "WAITIO_MPI_Aint",
+    "count": "WAITIO_MPI_Count",
     "request": "waitio_req_t",
     "status": "WAITIO_MPI_Status",
     "function": "WAITIO_MPI_User_function",
     "text": "char",
     "pointer": "void *",
-    "attribute": "WAITIO_MPI_Aint",
 }
 
 
@@ -312,7 +319,33 @@ def checks(name, call, sections):
     return declare, steps
 
 
+def foreign_function(call):
+    """Hand everything on by address, a communicator as Fortran's number."""
+    link = "waitio_cfi_" + call.fortran[len("waitio_") :] + ("" if by_descriptor(call) else "_")
+    theirs, ours, arguments, declare = [], [], [], []
+    for p in call.parameters:
+        if p.kind in ABSTRACT:
+            theirs.append(f"void (*{p.name})(void)")
+        else:
+            theirs.append(f"{'const ' if p.way == 'in' else ''}void *{p.name}")
+        ours.append(c_parameter(p) if p.kind == "comm" else theirs[-1])
+        arguments.append("&handle" if p.kind == "comm" else p.name)
+        if p.kind == "comm":
+            declare.append(f"    int handle = WAITIO_MPI_Comm_c2f(*{p.name});")
+    return [
+        wrap_c(f"void {call.fortran}_({', '.join([*theirs, 'int *ierr'])});"),
+        wrap_c(f"FACE({link}, ({', '.join([*ours, 'int *ierr'])}))"),
+        "{",
+        *declare,
+        wrap_c(f"{call.fortran}_({', '.join([*arguments, 'ierr'])});", "    "),
+        "}",
+        "",
+    ]
+
+
 def strict_function(call):
+    if call.of_kind(*FOREIGN):
+        return foreign_function(call)
     name = call.fortran
     link = "waitio_cfi_" + name[len("waitio_") :] + ("" if by_descriptor(call) else "_")
     sections = section_parts(call)
@@ -444,7 +477,7 @@ def files(calls, constants):
     """Return {path: text} of everything made here."""
     out = {"fortran/gen/constants_gen.f90": constants_module(constants)}
     for family in FAMILIES:
-        mine = [c for c in calls if c.name not in ONLY_C and family_of(c) == family]
+        mine = [c for c in calls if c.name not in NOT_IN_MODULES and family_of(c) == family]
         out[f"fortran/gen/{family}_gen.f90"] = strict_module(mine, family)
         out[f"fortran/gen/cfi_{family}_gen.c"] = strict_c(mine)
         out[f"fortran/gen/mpif90_{family}_gen.inc"] = loose_include(mine)

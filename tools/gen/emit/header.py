@@ -30,6 +30,7 @@ NEW = {
     "comm": "newcomm",
     "group": "newgroup",
     "datatype": "newtype",
+    "info": "newinfo",
     "int": "ranks2",
     "buffer": "outbuf",
 }
@@ -47,7 +48,7 @@ PLAIN = {
     "int": "int",
     "WAITIO_MPI_Aint": "aint",
     "WAITIO_MPI_Offset": "aint",
-    "WAITIO_MPI_Count": "aint",
+    "WAITIO_MPI_Count": "count",
     "WAITIO_MPI_Request": "request",
     "WAITIO_MPI_Status": "status",
     "WAITIO_MPI_User_function": "function",
@@ -99,7 +100,7 @@ def kind_of(base, name):
         return "logical"
     if base == "int" and name in ("index", "indices"):
         return "index"
-    if name == "buffer_address":
+    if name in ("buffer_address", "base_address"):
         return "pointer"
     if base == "void" and name in ("value", "extra_state"):
         return "attribute"
@@ -141,7 +142,7 @@ def read_calls(header):
         parameters = [" ".join(p.split()) for p in rest.split(",") if rest.strip() != "void"]
         lead = "NULL, NULL" if "char ***argv" in parameters else ""
         parameters = [p for p in parameters if p not in ("int *argc", "char ***argv")]
-        if result != "int" or star or re.search(r"_[cf]2[cf]$", name):
+        if result != "int" or star or "..." in rest or re.search(r"_[cf]2[cf]$", name):
             others.append(name)
         elif name.startswith("WAITIO_MPI_"):
             calls.append(Call(name, [parameter(name, p) for p in parameters], lead))

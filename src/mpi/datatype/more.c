@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Types found by what they hold, their names, and sizes in wide integers. */
+#include <limits.h>
+
+#include "mpi/mpi.h"
+#include "os/os.h"
+
+/* ---- names ---- */
+
+int WAITIO_MPI_Type_get_name(WAITIO_MPI_Datatype type, char *name, int *length)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(type);
+
+    *length = 0;
+    if (t == NULL)
+        return wio_mpi_result("WAITIO_MPI_Type_get_name", WAITIO_ERR_ARG);
+    if (t->kind != WIO_KIND_DERIVED)
+        *length = (int)wio_text(name, WAITIO_MPI_MAX_OBJECT_NAME, "MPI_%s", t->name);
+    else
+        *length =
+            (int)wio_text(name, WAITIO_MPI_MAX_OBJECT_NAME, "%s", t->label != NULL ? t->label : "");
+    return 0;
+}
+
+int WAITIO_MPI_Type_set_name(WAITIO_MPI_Datatype type, const char *name)
+{
+    struct wio_mpi_type *t = (struct wio_mpi_type *)(uintptr_t)wio_mpi_type(type);
+    int rc = t == NULL ? WAITIO_ERR_ARG : 0;
+
+    if (rc == 0 && t->kind != WIO_KIND_DERIVED)
+        rc = wio_fail(WAITIO_ERR_ARG, "%s is a basic type and has its name", t->name);
+    if (rc == 0 && t->label == NULL) {
+        t->label = wio_os_alloc(WAITIO_MPI_MAX_OBJECT_NAME);
+        rc = t->label != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "no memory for a name");
+    }
+    if (rc == 0)
+        wio_text(t->label, WAITIO_MPI_MAX_OBJECT_NAME, "%s", name);
+    return wio_mpi_result("WAITIO_MPI_Type_set_name", rc);
+}
+
+/* ---- by size, by precision ---- */
+
+int WAITIO_MPI_Type_match_size(int typeclass, int size, WAITIO_MPI_Datatype *out)
+{
+    static const struct {
+        int typeclass, size;
+        WAITIO_MPI_Datatype type;
+    } rows[] = {
+        {WAITIO_MPI_TYPECLASS_INTEGER, 1, WAITIO_MPI_INTEGER1},
+        {WAITIO_MPI_TYPECLASS_INTEGER, 2, WAITIO_MPI_INTEGER2},
+        {WAITIO_MPI_TYPECLASS_INTEGER, 4, WAITIO_MPI_INTEGER4},
+        {WAITIO_MPI_TYPECLASS_INTEGER, 8, WAITIO_MPI_INTEGER8},
+        {WAITIO_MPI_TYPECLASS_REAL, 4, WAITIO_MPI_REAL4},
+        {WAITIO_MPI_TYPECLASS_REAL, 8, WAITIO_MPI_REAL8},
+        {WAITIO_MPI_TYPECLASS_REAL, 16, WAITIO_MPI_REAL16},
+        {WAITIO_MPI_TYPECLASS_COMPLEX, 8, WAITIO_MPI_COMPLEX8},
+        {WAITIO_MPI_TYPECLASS_COMPLEX, 16, WAITIO_MPI_COMPLEX16},
+        {WAITIO_MPI_TYPECLASS_COMPLEX, 32, WAITIO_MPI_COMPLEX32},
+    };
+
+    for (size_t i = 0; i < WIO_ARRAY_LEN(rows); i++)
+        if (rows[i].typeclass == typeclass && rows[i].size == size) {
+            *out = rows[i].type;
+            return 0;
+        }
+    return wio_mpi_result(
+        "WAITIO_MPI_Type_match_size",
+        wio_fail(WAITIO_ERR_ARG, "no type of class %d has %d bytes", typeclass, size));
+}
+
+/* The smallest that has as many digits and as great an exponent; UNDEFINED asks for nothing. */
+int WAITIO_MPI_Type_create_f90_integer(int range, WAITIO_MPI_Datatype *out)
+{
+    static const WAITIO_MPI_Datatype types[] = {WAITIO_MPI_INTEGER1, WAITIO_MPI_INTEGER2,
+                                                WAITIO_MPI_INTEGER4, WAITIO_MPI_INTEGER8};
+    static const int ranges[] = {2, 4, 9, 18};
+
+    for (size_t i = 0; i < WIO_ARRAY_LEN(types); i++)
+        if (range <= ranges[i]) {
+            *out = types[i];
+            return 0;
+        }
+    return wio_mpi_result("WAITIO_MPI_Type_create_f90_integer",
+                          wio_fail(WAITIO_ERR_ARG, "no integer has %d decimal digits", range));
+}
+
+static int by_precision(const char *call, int precision, int range,
+                        const WAITIO_MPI_Datatype types[3], WAITIO_MPI_Datatype *out)
+{
+    static const int precisions[] = {6, 15, 33}, ranges[] = {37, 307, 4931};
+
+    for (int i = 0; i < 3; i++)
+        if (precision <= precisions[i] && range <= ranges[i]) {
+            *out = types[i];
+            return 0;
+        }
+    return wio_mpi_result(call, wio_fail(WAITIO_ERR_ARG,
+                                         "no number has %d digits and a decimal exponent of %d",
+                                         precision, range));
+}
+
+int WAITIO_MPI_Type_create_f90_real(int precision, int range, WAITIO_MPI_Datatype *out)
+{
+    static const WAITIO_MPI_Datatype types[] = {WAITIO_MPI_REAL4, WAITIO_MPI_REAL8,
+                                                WAITIO_MPI_REAL16};
+
+    return by_precision("WAITIO_MPI_Type_create_f90_real", precision, range, types, out);
+}
+
+int WAITIO_MPI_Type_create_f90_complex(int precision, int range, WAITIO_MPI_Datatype *out)
+{
+    static const WAITIO_MPI_Datatype types[] = {WAITIO_MPI_COMPLEX8, WAITIO_MPI_COMPLEX16,
+                                                WAITIO_MPI_COMPLEX32};
+
+    return by_precision("WAITIO_MPI_Type_create_f90_complex", precision, range, types, out);
+}
+
+/* ---- wide integers ---- */
+
+int WAITIO_MPI_Type_size_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *size)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(type);
+
+    if (t != NULL)
+        *size = (WAITIO_MPI_Count)t->size;
+    return wio_mpi_result("WAITIO_MPI_Type_size_x", t == NULL ? WAITIO_ERR_ARG : 0);
+}
+
+int WAITIO_MPI_Type_get_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
+                                 WAITIO_MPI_Count *extent)
+{
+    WAITIO_MPI_Aint low = 0, length = 0;
+    int rc = WAITIO_MPI_Type_get_extent(type, &low, &length);
+
+    *lb = low;
+    *extent = length;
+    return rc;
+}
+
+int WAITIO_MPI_Type_get_true_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
+                                      WAITIO_MPI_Count *extent)
+{
+    WAITIO_MPI_Aint low = 0, length = 0;
+    int rc = WAITIO_MPI_Type_get_true_extent(type, &low, &length);
+
+    *lb = low;
+    *extent = length;
+    return rc;
+}
+
+int WAITIO_MPI_Get_elements_x(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type,
+                              WAITIO_MPI_Count *count)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(type);
+    int64_t n = t == NULL ? -1 : wio_type_elements(t, status->waitio_bytes);
+
+    *count = n < 0 ? WAITIO_MPI_UNDEFINED : n;
+    return wio_mpi_result("WAITIO_MPI_Get_elements_x", t == NULL ? WAITIO_ERR_ARG : 0);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hints: lists of texts under names. They are kept for the program; the library reads none. */
+#include "mpi/mpi.h"
+#include "mpi/names.h"
+#include "os/os.h"
+
+struct entry {
+    struct entry *next;
+    char key[WAITIO_MPI_MAX_INFO_KEY], value[WAITIO_MPI_MAX_INFO_VAL];
+};
+
+struct info {
+    struct entry *first; /* in the order in which they were set */
+    int number;
+};
+
+static struct wio_names names = WIO_NAMES_INIT;
+
+static struct info *info_of(WAITIO_MPI_Info info)
+{
+    struct info *i = wio_names_find(&names, info);
+
+    if (i == NULL)
+        wio_fail(WAITIO_ERR_ARG, "%d is not an info object, or was freed", info);
+    return i;
+}
+
+/* The link that leads to a key, or to the end. */
+static struct entry **place_of(struct info *i, const char *key)
+{
+    struct entry **at = &i->first;
+
+    while (*at != NULL && strcmp((*at)->key, key) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static void drop(struct entry **at)
+{
+    struct entry *e = *at;
+
+    *at = e->next;
+    wio_os_free(e);
+}
+
+int WAITIO_MPI_Info_create(WAITIO_MPI_Info *info)
+{
+    struct info *i = wio_os_alloc(sizeof *i);
+    int rc = i == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory for an info object")
+                       : wio_names_add(&names, i, "info object", &i->number);
+
+    if (rc == 0)
+        *info = i->number;
+    else
+        wio_os_free(i);
+    return wio_mpi_result("WAITIO_MPI_Info_create", rc);
+}
+
+int WAITIO_MPI_Info_free(WAITIO_MPI_Info *info)
+{
+    struct info *i = info_of(*info);
+
+    if (i == NULL)
+        return wio_mpi_result("WAITIO_MPI_Info_free", WAITIO_ERR_ARG);
+    wio_names_drop(&names, *info);
+    while (i->first != NULL)
+        drop(&i->first);
+    wio_os_free(i);
+    *info = WAITIO_MPI_INFO_NULL;
+    return 0;
+}
+
+static int set(struct info *i, const char *key, const char *value)
+{
+    struct entry **at = place_of(i, key);
+
+    if (strlen(key) >= sizeof(*at)->key || strlen(value) >= sizeof(*at)->value)
+        return wio_fail(WAITIO_ERR_ARG, "info key of %zu or value of %zu characters: too long",
+                        strlen(key), strlen(value));
+    if (*at == NULL) {
+        *at = wio_os_alloc(sizeof **at);
+        if (*at == NULL)
+            return wio_fail(WAITIO_ERR_NOMEM, "no memory for an info key");
+        wio_text((*at)->key, sizeof(*at)->key, "%s", key);
+    }
+    wio_text((*at)->value, sizeof(*at)->value, "%s", value);
+    return 0;
+}
+
+int WAITIO_MPI_Info_set(WAITIO_MPI_Info info, const char *key, const char *value)
+{
+    struct info *i = info_of(info);
+
+    return wio_mpi_result("WAITIO_MPI_Info_set", i == NULL ? WAITIO_ERR_ARG : set(i, key, value));
+}
+
+int WAITIO_MPI_Info_delete(WAITIO_MPI_Info info, const char *key)
+{
+    struct info *i = info_of(info);
+    struct entry **at = i == NULL ? NULL : place_of(i, key);
+    int rc = at == NULL    ? WAITIO_ERR_ARG
+             : *at == NULL ? wio_fail(WAITIO_ERR_ARG, "the info object has no key '%s'", key)
+                           : 0;
+
+    if (rc == 0)
+        drop(at);
+    return wio_mpi_result("WAITIO_MPI_Info_delete", rc);
+}
+
+int WAITIO_MPI_Info_dup(WAITIO_MPI_Info info, WAITIO_MPI_Info *out)
+{
+    struct info *i = info_of(info);
+    int rc = i == NULL ? WAITIO_ERR_ARG : WAITIO_MPI_Info_create(out);
+
+    for (const struct entry *e = rc == 0 ? i->first : NULL; rc == 0 && e != NULL; e = e->next)
+        rc = set(info_of(*out), e->key, e->value);
+    return wio_mpi_result("WAITIO_MPI_Info_dup", rc);
+}
+
+int WAITIO_MPI_Info_get(WAITIO_MPI_Info info, const char *key, int room, char *value, int *flag)
+{
+    struct info *i = info_of(info);
+    const struct entry *e = i == NULL ? NULL : *place_of(i, key);
+
+    *flag = e != NULL;
+    if (e != NULL) /* room does not count the end of the text */
+        wio_text(value, room < 0 ? 1 : (size_t)room + 1, "%s", e->value);
+    return wio_mpi_result("WAITIO_MPI_Info_get", i == NULL ? WAITIO_ERR_ARG : 0);
+}
+
+int WAITIO_MPI_Info_get_valuelen(WAITIO_MPI_Info info, const char *key, int *length, int *flag)
+{
+    struct info *i = info_of(info);
+    const struct entry *e = i == NULL ? NULL : *place_of(i, key);
+
+    *flag = e != NULL;
+    if (e != NULL)
+        *length = (int)strlen(e->value);
+    return wio_mpi_result("WAITIO_MPI_Info_get_valuelen", i == NULL ? WAITIO_ERR_ARG : 0);
+}
+
+int WAITIO_MPI_Info_get_nkeys(WAITIO_MPI_Info info, int *n)
+{
+    const struct info *i = info_of(info);
+
+    *n = 0;
+    for (const struct entry *e = i == NULL ? NULL : i->first; e != NULL; e = e->next)
+        ++*n;
+    return wio_mpi_result("WAITIO_MPI_Info_get_nkeys", i == NULL ? WAITIO_ERR_ARG : 0);
+}
+
+int WAITIO_MPI_Info_get_nthkey(WAITIO_MPI_Info info, int n, char *key)
+{
+    const struct info *i = info_of(info);
+    const struct entry *e = i == NULL ? NULL : i->first;
+    int rc = i == NULL ? WAITIO_ERR_ARG : 0;
+
+    for (int k = 0; e != NULL && k < n; k++)
+        e = e->next;
+    if (rc == 0 && (e == NULL || n < 0))
+        rc = wio_fail(WAITIO_ERR_ARG, "the info object has no key number %d", n);
+    if (rc == 0)
+        wio_text(key, WAITIO_MPI_MAX_INFO_KEY, "%s", e->key);
+    return wio_mpi_result("WAITIO_MPI_Info_get_nthkey", rc);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Matched probing. The engine has no messages off its queue, so what a matched probe finds is
+ * received at once into a buffer of ours, and unpacked where the program wants it when it says so.
+ * Looking and receiving are one step for all threads that probe in this way.
+ */
+#include "mpi/comm.h"
+#include "mpi/mpi.h"
+#include "mpi/names.h"
+#include "mpi/request.h"
+#include "mpi/status.h"
+#include "os/os.h"
+
+static struct wio_names names = WIO_NAMES_INIT;
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static void forget(struct wio_matched *m)
+{
+    wio_comm_release(m->comm);
+    wio_os_free(m->bytes);
+    wio_os_free(m);
+}
+
+/* Start to receive what was found, as messages are received that need turning. */
+static int take(WAITIO_MPI_Comm comm, const waitio_status_t *st, int *message)
+{
+    struct wio_matched *m = wio_os_alloc(sizeof *m);
+    const struct wio_mpi_type *bytes = wio_mpi_type(WAITIO_MPI_BYTE);
+    int rc;
+
+    if (m == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a message");
+    m->bytes = wio_os_realloc(NULL, st->bytes + 1);
+    m->size = st->bytes;
+    m->source = st->source;
+    m->tag = st->tag;
+    rc = m->bytes == NULL
+             ? wio_fail(WAITIO_ERR_NOMEM, "no memory for a message of %zu bytes", st->bytes)
+             : wio_comm_formats(comm, bytes, &m->comm);
+    if (m->comm != NULL)
+        wio_comm_hold(m->comm);
+    if (rc == 0)
+        rc = wio_names_add(&names, m, "message", message);
+    if (rc != 0) {
+        forget(m);
+        return rc;
+    }
+    rc = waitio_irecv(comm, m->source, m->bytes, m->size, m->tag, &m->inner);
+    if (rc != 0) {
+        wio_names_drop(&names, *message);
+        forget(m);
+    }
+    return rc;
+}
+
+static int look(WAITIO_MPI_Comm comm, int source, int tag, int *flag, int *message,
+                waitio_status_t *st)
+{
+    int rc;
+
+    if (wio_runs_listed())
+        wio_runs_move();
+    pthread_mutex_lock(&one_at_a_time);
+    rc = waitio_iprobe(comm, source, tag, flag, st);
+    if (rc == 0 && *flag)
+        rc = take(comm, st, message);
+    pthread_mutex_unlock(&one_at_a_time);
+    return rc;
+}
+
+int WAITIO_MPI_Mprobe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Message *message,
+                      WAITIO_MPI_Status *status)
+{
+    waitio_status_t st = wio_mpi_from_nobody();
+    int flag = source == WAITIO_MPI_PROC_NULL, rc = 0;
+
+    *message = WAITIO_MPI_MESSAGE_NO_PROC;
+    while (rc == 0 && !flag) { /* another thread may take what was seen */
+        rc = wio_request_probe(comm, source, tag, &st);
+        if (rc == 0)
+            rc = look(comm, source, tag, &flag, message, &st);
+    }
+    wio_mpi_status_long(&st, status);
+    return wio_mpi_result("WAITIO_MPI_Mprobe", rc);
+}
+
+int WAITIO_MPI_Improbe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
+                       WAITIO_MPI_Message *message, WAITIO_MPI_Status *status)
+{
+    waitio_status_t st = wio_mpi_from_nobody();
+    int rc = 0;
+
+    *message = WAITIO_MPI_MESSAGE_NULL;
+    if (source == WAITIO_MPI_PROC_NULL) {
+        *flag = 1;
+        *message = WAITIO_MPI_MESSAGE_NO_PROC;
+    } else {
+        rc = look(comm, source, tag, flag, message, &st);
+    }
+    if (rc == 0 && *flag)
+        wio_mpi_status_long(&st, status);
+    return wio_mpi_result("WAITIO_MPI_Improbe", rc);
+}
+
+/* Hand the message over: it becomes a request. */
+static int receive(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
+                   waitio_req_t *req)
+{
+    const struct wio_mpi_type *t;
+    struct wio_matched *m;
+    int rc = wio_type_use(count, type, &t);
+
+    *req = waitio_mpi_request_null();
+    if (rc != 0 || *message == WAITIO_MPI_MESSAGE_NO_PROC) {
+        *message = WAITIO_MPI_MESSAGE_NULL;
+        return rc;
+    }
+    m = wio_names_find(&names, *message);
+    if (m == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "%d is not a message, or was received already", *message);
+    if (m->size > (size_t)count * t->size)
+        return wio_fail(WAITIO_ERR_TRUNCATE, "message of %zu bytes, receive buffer of %zu bytes",
+                        m->size, (size_t)count * t->size);
+    if (m->comm != NULL)
+        rc = wio_comm_takes(m->comm, t);
+    if (rc == 0)
+        rc = wio_request_matched(m, buf, t, req);
+    if (rc == 0) {
+        wio_names_drop(&names, *message);
+        wio_os_free(m);
+        *message = WAITIO_MPI_MESSAGE_NULL;
+    }
+    return rc;
+}
+
+int WAITIO_MPI_Imrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
+                      WAITIO_MPI_Request *req)
+{
+    return wio_mpi_result("WAITIO_MPI_Imrecv", receive(buf, count, type, message, req));
+}
+
+int WAITIO_MPI_Mrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
+                     WAITIO_MPI_Status *status)
+{
+    waitio_status_t st = wio_mpi_from_nobody();
+    bool nobody = *message == WAITIO_MPI_MESSAGE_NO_PROC;
+    waitio_req_t req;
+    int rc = receive(buf, count, type, message, &req);
+
+    if (rc == 0 && !nobody)
+        rc = wio_request_wait(&req, &st);
+    wio_mpi_status_long(&st, status);
+    return wio_mpi_result("WAITIO_MPI_Mrecv", rc);
+}
