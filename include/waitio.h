@@ -250,6 +250,25 @@ int waitio_startall(int n, waitio_req_t reqs[]);
  * null. */
 int waitio_request_free(waitio_req_t *req);
 
+/* ---- event loops --------------------------------------------------------------------------- */
+
+/**
+ * Make a descriptor for poll, epoll or the event loop of a framework: it tells a program that
+ * sleeps there when to look. While it is armed and no thread waits in this library, the library's
+ * service thread moves everything. A loop does, each time before it sleeps: waitio_event_arm(),
+ * then waitio_test() or waitio_iprobe() for what it is interested in, then sleep until the
+ * descriptor is readable, a second at most (the tests of every second notice a peer that was never
+ * heard of).
+ * @param[out] fd belongs to the caller; one for each thread that sleeps
+ * @return 0; UNSUPPORTED under WAITIO_PROGRESS=poll, SYSTEM, NOMEM
+ */
+int waitio_event_open(int *fd);
+/** Make the descriptor unreadable, and readable once, as soon as any operation of this process is
+ * complete or a message arrives from now on; also when the universe is left. @return 0; ARG */
+int waitio_event_arm(int fd);
+/** Close the descriptor; may be called after waitio_finalize(), too. @return 0; ARG */
+int waitio_event_close(int fd);
+
 /* ---- errors, version, sight ---------------------------------------------------------------- */
 
 /** Static text of a code; never NULL. May be called at any time. */

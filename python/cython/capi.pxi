@@ -86,6 +86,9 @@ cdef extern from "waitio.h" nogil:
                          waitio_req_t *req)
     int waitio_start(waitio_req_t *req)
     int waitio_request_free(waitio_req_t *req)
+    int waitio_event_open(int *fd)
+    int waitio_event_arm(int fd)
+    int waitio_event_close(int fd)
     int waitio_probe_for(waitio_group_t group, int src, waitio_tag_t tag, double seconds, int *flag,
                          waitio_status_t *status)
     const char *waitio_strerror(int code)

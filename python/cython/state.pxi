@@ -174,8 +174,36 @@ def finalize():
     code, text = interruptible(_c_finalize)
     gone = True
     release_orphans()
+    for call in list(_after_finalize):
+        call()
     if code:
         raise from_code(code, text)
+
+
+_after_finalize = []  # who waits in other ways than here
+
+
+def _event_open():
+    """Return a descriptor that tells an event loop to look, -1 where there is none."""
+    cdef int fd = -1, code
+    usable()
+    code = waitio_event_open(&fd)
+    if code != WAITIO_ERR_UNSUPPORTED:
+        check(code)
+    return fd
+
+
+def _event_arm(int fd):
+    """Ask for being told; false when the universe is left and there is nothing to tell."""
+    if not joined or left or forked:
+        return False
+    check(waitio_event_arm(fd))
+    return True
+
+
+def _event_close(int fd):
+    """Close it."""
+    waitio_event_close(fd)
 
 
 def abort(int code=1):

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`await request`: one poller per event loop looks at everything that is awaited there.
+"""`await request`: one watcher per event loop looks at everything that is awaited there.
 
-The library tells by no descriptor that a request is over, so the poller tests. It looks again at
-once while things happen, then after pauses that grow to LONGEST: an idle program costs a test of
-each request every few milliseconds. Its first looks come in the turn of the loop that follows the
-await, so that answers of a peer on the same host need no pause at all.
+It looks again in the next turns of the loop for EAGER seconds after something happened: answers of
+a busy peer come faster than a sleep ends. Then the loop sleeps on a descriptor of the library that
+becomes readable when something is complete. Where there is none (WAITIO_PROGRESS=poll) the watcher
+looks after pauses that grow to LONGEST.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import time
+import weakref
 from typing import Any, Protocol
 
-EAGER = 0.0003  # seconds of looking without pauses after something happened
+from waitio import _core
+
+EAGER = 0.0001  # seconds of looking without pauses after something happened
 SHORTEST, LONGEST = 0.0001, 0.005
+TICK = 1.0  # a look now and then notices peers that were never heard of
 
 
 class Awaitable(Protocol):
@@ -25,37 +31,46 @@ class Awaitable(Protocol):
     def _result(self) -> Any: ...
 
 
-class _Poller:
-    """Of one event loop; lives while something is awaited there."""
+class _Watcher:
+    """Of one event loop; lives as long as the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self._loop = weakref.ref(loop)
         self._waiting: dict[asyncio.Future[None], Awaitable] = {}
-        self._timer: asyncio.Handle = loop.call_soon(self._look)
+        self._timer: asyncio.Handle | None = None
         self._since = 0.0
-        self._pause = 0.0
+        self._pause = SHORTEST
+        self._fd = _core._event_open()
+        if self._fd >= 0:
+            loop.add_reader(self._fd, self._look)
+
+    def __del__(self) -> None:
+        if self._fd >= 0:
+            _core._event_close(self._fd)
 
     def watch(self, request: Awaitable) -> asyncio.Future[None]:
-        future: asyncio.Future[None] = self._loop.create_future()
+        loop = self._loop()
+        assert loop is not None
+        future: asyncio.Future[None] = loop.create_future()
         future.add_done_callback(self._forget)
         self._waiting[future] = request
-        self._look_soon()
+        self._since = time.monotonic()
+        self._pause = SHORTEST
+        self._again(loop.call_soon(self._look))
         return future
 
     def _forget(self, future: asyncio.Future[None]) -> None:
         """Called when the future is done: also when its task was cancelled."""
         self._waiting.pop(future, None)
         if not self._waiting:
+            self._again(None)
+
+    def _again(self, timer: asyncio.Handle | None) -> None:
+        if self._timer is not None:
             self._timer.cancel()
-            _pollers.pop(self._loop, None)
+        self._timer = timer
 
-    def _look_soon(self) -> None:
-        self._since = time.monotonic()
-        self._pause = SHORTEST
-        self._timer.cancel()
-        self._timer = self._loop.call_soon(self._look)
-
-    def _look(self) -> None:
+    def _test_all(self) -> bool:
         happened = False
         for future, request in list(self._waiting.items()):
             if future.done():
@@ -68,17 +83,62 @@ class _Poller:
                 if over:
                     future.set_result(None)
             happened = happened or future.done()
-        if happened or time.monotonic() - self._since < EAGER:
-            if happened:
-                self._since = time.monotonic()
-                self._pause = SHORTEST
-            self._timer = self._loop.call_soon(self._look)
+        return happened
+
+    def _look(self) -> None:
+        loop = self._loop()
+        if loop is None or not self._waiting:
+            return
+        eager = time.monotonic() - self._since < EAGER
+        # What comes behind this moment is told; what came before it the tests find.
+        told = not eager and self._fd >= 0 and _core._event_arm(self._fd)
+        if self._test_all():
+            self._since = time.monotonic()
+            self._pause = SHORTEST
+            eager = True
+        if all(future.done() for future in self._waiting):
+            self._again(None)
+        elif eager:
+            self._again(loop.call_soon(self._look))
+        elif told:
+            self._again(loop.call_later(TICK, self._look))
         else:
-            self._timer = self._loop.call_later(self._pause, self._look)
+            self._again(loop.call_later(self._pause, self._look))
             self._pause = min(self._pause * 1.3, LONGEST)
 
+    def wake(self) -> None:
+        """Look soon; called by another thread."""
+        loop = self._loop()
+        if loop is not None and self._waiting:
+            with contextlib.suppress(RuntimeError):  # the loop was closed
+                loop.call_soon_threadsafe(self._look)
 
-_pollers: dict[asyncio.AbstractEventLoop, _Poller] = {}
+
+_watchers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Watcher] = (
+    weakref.WeakKeyDictionary()
+)
+_lock = threading.Lock()
+
+
+def _end() -> None:
+    """The universe was left: nothing is going to happen any more."""
+    with _lock:
+        watchers = list(_watchers.values())
+    for watcher in watchers:
+        watcher.wake()
+
+
+_core._after_finalize.append(_end)
+
+
+def watch(request: Awaitable) -> asyncio.Future[None]:
+    """Return a future of the running loop that is done when the request is over."""
+    loop = asyncio.get_running_loop()
+    watcher = _watchers.get(loop)
+    if watcher is None:
+        with _lock:
+            watcher = _watchers[loop] = _Watcher(loop)
+    return watcher.watch(request)
 
 
 async def wait(request: Awaitable) -> Any:
@@ -87,9 +147,5 @@ async def wait(request: Awaitable) -> Any:
     A task that is cancelled leaves the request under way: await it again, or cancel it.
     """
     if not request._advance():
-        loop = asyncio.get_running_loop()
-        poller = _pollers.get(loop)
-        if poller is None:
-            poller = _pollers[loop] = _Poller(loop)
-        await poller.watch(request)
+        await watch(request)
     return request._result()

@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from typing import NamedTuple
 
-from waitio import _core
+from waitio import _core, aio
 from waitio._core import Group, Status
 from waitio.exceptions import TimeoutError
-
-SHORTEST, LONGEST = 0.0002, 0.005
 
 # Between looking at a message and receiving it no other iterator may take it.
 _taking = threading.Lock()
@@ -41,6 +38,7 @@ class Messages(Iterator[Message], AsyncIterator[Message]):
         self._tag = tag
         self._left = count
         self._timeout = timeout
+        self._ready: Message | None = None
 
     def _take(self) -> Message | None:
         """Receive a message that is there."""
@@ -58,6 +56,9 @@ class Messages(Iterator[Message], AsyncIterator[Message]):
         return self
 
     def __next__(self) -> Message:
+        if self._ready is not None:
+            message, self._ready = self._ready, None
+            return message
         while self._left is None or self._left > 0:
             try:
                 self._group.Probe(self._source, self._tag, timeout=self._timeout)
@@ -71,15 +72,27 @@ class Messages(Iterator[Message], AsyncIterator[Message]):
     def __aiter__(self) -> Messages:
         return self
 
+    def _advance(self) -> bool:
+        """For aio: is there a message? It is kept until somebody asks for the next."""
+        if self._ready is None:
+            self._ready = self._take()
+        return self._ready is not None
+
+    def _result(self) -> None:
+        """For aio: what is found stays here, so that a cancelled task loses nothing."""
+
     async def __anext__(self) -> Message:
-        until = None if self._timeout is None else time.monotonic() + self._timeout
-        pause = SHORTEST
-        while self._left is None or self._left > 0:
-            message = self._take()
-            if message is not None:
-                return message
-            if until is not None and time.monotonic() >= until:
-                break
-            await asyncio.sleep(pause)
-            pause = min(pause * 1.3, LONGEST)
-        raise StopAsyncIteration
+        if self._left is not None and self._left <= 0 and self._ready is None:
+            raise StopAsyncIteration
+        if not self._advance():
+            future = aio.watch(self)
+            try:
+                await asyncio.wait([future], timeout=self._timeout)
+                if future.done():
+                    future.result()  # raises what looking raised
+            finally:
+                future.cancel()
+        message, self._ready = self._ready, None
+        if message is None:
+            raise StopAsyncIteration
+        return message

@@ -173,6 +173,7 @@ void wio_universe_destroy(struct wio_universe *u)
     wio_pool_free(&u->small_pool);
     wio_os_close(u->kick_fd);
     wio_os_close(u->service_fd);
+    wio_os_free(u->watch); /* the descriptors are the program's */
     wio_os_free(u->sizes);
     wio_table_free(u->table);
     wio_log_close(&u->log);
@@ -216,6 +217,8 @@ int wio_universe_leave(struct wio_universe *u, bool keep)
     if (u->cfg.stats)
         print_stats(u);
     keep = keep || u->inside > 0 || u->sleepers > 0; /* other threads still wait */
+    if (u->watched)
+        wio_watch_tell(u);
     wio_leave(u);
     wio_service_thread_stop(u);
     if (!keep)

@@ -62,6 +62,14 @@ int *wio_universe_sizes(struct wio_universe *u);
 /** "PB 1 rank 3" of a universe rank. */
 const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n);
 
+/**
+ * Descriptors for event loops: see waitio_event_open(). @return 0; UNSUPPORTED without a service
+ * thread, SYSTEM, NOMEM; ARG for a descriptor of somebody else
+ */
+int wio_watch_open(struct wio_universe *u, int *fd);
+int wio_watch_arm(struct wio_universe *u, int fd);
+int wio_watch_close(struct wio_universe *u, int fd);
+
 /** Register, look up and drop groups, so that a foreign pointer is never followed. */
 void wio_group_register(struct wio_universe *u, struct waitio_group *g);
 int wio_group_check(struct wio_universe *u, const struct waitio_group *g); /* 0 or GROUP */

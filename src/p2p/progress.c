@@ -20,6 +20,8 @@ static void announce(struct wio_universe *u)
         pthread_cond_broadcast(&u->turn);
     if (u->poller_asleep)
         wio_os_eventfd_set(u->kick_fd);
+    if (u->watched)
+        wio_watch_tell(u);
 }
 
 bool wio_needs_service(const struct wio_universe *u)
@@ -153,7 +155,7 @@ int wio_progress(struct wio_universe *u, enum wio_progress_how how)
         events += pump_active(u);
     if (!wio_list_empty(&u->closed_eps))
         wio_bury(u);
-    if (u->completed && (u->sleepers > 0 || u->poller_asleep))
+    if (u->completed && (u->sleepers > 0 || u->poller_asleep || u->watched))
         announce(u);
     return events;
 }

@@ -62,6 +62,8 @@ static void look_at_program(struct wio_universe *u, struct service *s, int64_t n
     }
     if (u->cfg.progress == WIO_CFG_PROGRESS_THREAD && u->inside == 0 && u->bulk > 0)
         s->away = true;
+    if (u->watched && u->inside == 0) /* it sleeps in an event loop */
+        s->away = true;
 }
 
 /* @return true: there is work, do not sleep */

@@ -190,7 +190,7 @@ struct wio_universe {
     struct wio_list groups;
     /* groups checked lately, each at the place its address gives: most calls use a few */
     _Atomic uintptr_t known_group[WIO_KNOWN_GROUPS];
-    uint64_t credit_left;         /* unexpected budget not promised to anyone, in units */
+    uint64_t credit_left; /* unexpected budget not promised to anyone, in units */
     uint64_t credit_debt; /* units that closed links hold beyond what was taken from the budget */
     uint32_t burst;       /* sends since the last arrival or wait */
     int64_t last_send_ns;
@@ -206,7 +206,10 @@ struct wio_universe {
     bool service_runs, service_stop;
     bool service_sleeps; /* in its poll */
     bool service_full;   /* ... with everything armed: what the program finds it does not hear of */
-    uint32_t bulk;       /* large operations under way */
+    bool watched;        /* an event loop wants to be told, once, that something happened */
+    int nwatches;        /* descriptors of event loops */
+    struct wio_watch *watch;
+    uint32_t bulk;                   /* large operations under way */
     _Atomic int64_t service_wake_ns; /* when the service thread looks next by itself */
     int service_fd;                  /* wakes the service thread */
     int64_t dial_ns;                 /* last dial of a silent source */
@@ -319,6 +322,10 @@ void wio_credit_close(struct wio_universe *u,
 void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit);
 /** The cost of a message comes back: its receive has taken it, or it is dropped. */
 void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch);
+
+/* ---- event loops (watch.c) ---- */
+/** Something completed or arrived: tell those who asked. Lock held. */
+void wio_watch_tell(struct wio_universe *u);
 
 /* ---- progress (progress.c, wait.c, service.c, stuck.c) ---- */
 void wio_enter(struct wio_universe *u);

@@ -195,9 +195,11 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
         int events = poll_once(u, t);
         if (events > 0) {
             t->quiet_ns = 0;
-            if (u->completed && u->sleepers > 0) {
+            if (u->completed && (u->sleepers > 0 || u->watched)) {
                 u->completed = false;
                 pthread_cond_broadcast(&u->turn);
+                if (u->watched)
+                    wio_watch_tell(u);
             }
             if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0)
                 give_way(u);
@@ -251,5 +253,7 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
             pthread_cond_broadcast(&u->turn);
     }
     u->inside--;
+    if (WIO_UNLIKELY(u->watched) && u->inside == 0)
+        wio_os_eventfd_set(u->service_fd); /* an event loop sleeps: it is the thread's turn */
     return rc;
 }
