@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -41,15 +42,15 @@ def tsunami():
 
 
 @pytest.fixture(scope="module")
-def site(build_dir, tmp_path_factory):
-    """The Python package, for PYTHONPATH."""
+def site(build_dir):
+    """The Python package, for PYTHONPATH; kept in the build folder, for it takes its time."""
     need_modules("Cython", "scikit_build_core", "pip")
-    folder = tmp_path_factory.mktemp("tsunami-site")
+    folder = build_dir / f"tsunami-site-{sys.implementation.cache_tag}"
     done = subprocess.run(
         [ROOT / "scripts" / "python_site.sh", build_dir, folder, sys.executable],
         capture_output=True,
         text=True,
-        timeout=170,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -296,3 +297,127 @@ def test_blocks_remote_prints_lines(demo):
         assert f"--pbid {pbid} " in out and program in out
     done = subprocess.run(["sh", "-n"], input=out, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def gauges_of(mark):
+    """Process id of the gauges of this test."""
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            if b"tsunami.gauges" in words and mark in (path / "environ").read_bytes().split(b"\0"):
+                return int(path.name)
+        except OSError:
+            continue
+    return None
+
+
+def kill_gauges_during_the_event(words, waitio, env, cwd=None):
+    """Start, wait for the event to run, kill the gauges; returns (status, output)."""
+    child = subprocess.Popen(
+        [str(w) for w in words],
+        env=env,
+        cwd=cwd,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    waitio.started.append(child)
+    said = []
+    for line in child.stdout:
+        said.append(line)
+        if re.search(r"ocean .* event, cycle [1-9]|@ event [1-9]", line):
+            break
+    victim = gauges_of(waitio.mark)
+    assert victim, "".join(said)
+    os.kill(victim, signal.SIGKILL)
+    rest, _ = child.communicate(timeout=60)
+    return child.returncode, "".join(said) + rest
+
+
+def test_killed_gauges_end_the_run_with_a_reason(demo, waitio):
+    """`waitio run` ends the others; without its help, as on two clusters, they do so alone."""
+    need_mpis("openmpi", "mpich")
+    need_modules("mpi4py")
+    slow = [sys.executable, "-m", "tsunami.demo", "--small", "--speed", 80]
+    status, said = kill_gauges_during_the_event([*slow, "--folder", demo.home], waitio, demo.env)
+    assert status == 2, said
+    assert "waitio run tsunami.toml ended with status 137" in said, said
+    assert re.search(r"gauges +1 +exit status 137 \(SIGKILL\) .*<- first failure", said), said
+
+    folder = demo.home / "run"
+    sys.path.insert(0, str(APP))
+    from tsunami import launch
+
+    sys.path.remove(str(APP))
+    env = {**launch.environment(demo.home), **demo.env}
+    env["PATH"] = f"{demo.home / 'bin'}:{demo.env['PATH']}"
+    words = ["waitio", "run", "--keep-going", "tsunami.toml"]
+    status, said = kill_gauges_during_the_event(words, waitio, env, folder)
+    assert status == 137, said
+    # assim lost the gauges, then the ocean lost assim.
+    assert re.search(r"\[assim 0\] assim: PB 1 rank 0: connection .* lost", said), said
+    assert re.search(r"\[ocean \d\].*PB 2 rank 0", said), said
+
+
+def test_without_mpi4py_the_demo_says_so_and_goes_on(demo, tmp_path):
+    need_mpis("openmpi", "mpich")
+    hidden = tmp_path / "mpi4py.py"
+    hidden.write_text("raise ImportError('hidden by a test')\n")
+    path = f"{tmp_path}:{demo.env['PYTHONPATH']}"
+    status, out, err = demo("--no-report", PYTHONPATH=path)
+    assert status == 0, out + err
+    assert "mpi4py does not load MPICH (ImportError: hidden by a test)" in out
+    assert "pip install mpi4py" in out and "assim runs as one process, without MPI" in out
+
+
+def test_what_is_missing_is_named(demo, tmp_path):
+    (tmp_path / "python3").symlink_to(sys.executable)
+    status, out, err = demo(PATH=str(tmp_path))
+    assert status == 2 and out == ""
+    for thing in ("the command waitio", "the program tsunami_ocean", "Open MPI's launcher"):
+        assert thing in err, err
+
+
+def test_torch_learns_from_a_running_simulation(demo):
+    need_modules("torch", "numpy")
+    example = ROOT / "examples" / "python" / "torch_forecast.py"
+    block = [sys.executable, example]
+    done = subprocess.run(
+        ["waitio", "run", "--name", "wave", *block, ":", "--name", "learn", *block],
+        env=demo.env,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    network, persistence = re.search(
+        r"network ([\d.]+), of persistence ([\d.]+)", done.stdout
+    ).groups()
+    assert float(network) < 0.5 * float(persistence)
+
+
+def test_torch_is_named_where_it_is_missing(demo, tmp_path):
+    (tmp_path / "torch.py").write_text("raise ImportError(\"No module named 'torch'\")\n")
+    path = f"{tmp_path}:{demo.env['PYTHONPATH']}"
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "python" / "torch_forecast.py"],
+        env={**demo.env, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "No module named 'torch'; install it with: pip install torch" in done.stderr
+
+
+def test_the_guide_quotes_the_sources():
+    """What docs/guide/tsunami.md shows is in the programs, word by word."""
+    text = (ROOT / "docs" / "guide" / "tsunami.md").read_text()
+    sources = "".join(p.read_text() for p in [*APP.glob("ocean/*.f90"), *APP.glob("tsunami/*.py")])
+    quotes = re.findall(r"^```(?:fortran|python)\n(.*?)^```$", text, re.M | re.S)
+    assert len(quotes) >= 8
+    for quote in quotes:
+        assert quote in sources, f"not in the sources any more:\n{quote}"

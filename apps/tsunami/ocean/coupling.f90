@@ -73,14 +73,13 @@ contains
         call trace_begin()
     end subroutine start_together
 
-    !> Heights at the stations in a scenario, to all who learn from it. Sent by rank 0.
+    !> Heights at the stations in a scenario, to all who learn from it.
     subroutine coupling_learn(scenario, time, heights)
         integer, intent(in) :: scenario
         real(real64), intent(in) :: time, heights(:)
         real(real64) :: lesson(2 + size(heights)), start
         integer :: rank, dest
 
-        if (my_rank > 0) return
         lesson = [real(scenario, real64), time, heights]
         start = trace_now()
         do rank = 0, assim_size - 1

@@ -26,8 +26,10 @@ module ocean_grid
 
 contains
 
-    subroutine grid_load(path, g, problem)
+    !> alone: this process has the whole sea, whatever the others have.
+    subroutine grid_load(path, alone, g, problem)
         character(*), intent(in) :: path
+        logical, intent(in) :: alone
         type(grid_t), intent(out) :: g
         character(:), allocatable, intent(out) :: problem
         integer(int32) :: n(2)
@@ -59,7 +61,7 @@ contains
             problem = 'grid '//trim(path)//': '//trim(text)
             return
         end if
-        call parts_divide(n, g%parts, problem)
+        call parts_divide(n, alone, g%parts, problem)
         if (len(problem) > 0) return
         associate (p => g%parts)
             allocate (g%depth(0:p%n(1) + 1, 0:p%n(2) + 1), g%dx(p%n(2)), g%cos_row(p%n(2)), &

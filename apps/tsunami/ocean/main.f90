@@ -6,7 +6,7 @@ program tsunami_ocean
     use, intrinsic :: iso_fortran_env, only: error_unit, output_unit, real64
     use ocean_coupling
     use ocean_grid, only: grid_field, grid_load, grid_t
-    use ocean_parts, only: my_rank, parts_check, parts_start, parts_stop
+    use ocean_parts, only: my_rank, my_size, parts_check, parts_start, parts_stop
     use ocean_record
     use ocean_settings, only: settings_read, settings_t
     use ocean_trace, only: trace_add, trace_now, trace_write
@@ -16,13 +16,11 @@ program tsunami_ocean
     type(grid_t) :: g
     type(record_t) :: r
     type(wave_t) :: w
-    integer :: steps, cycles, scenario
+    integer :: steps, cycles
 
     call parts_start()
     call prepare()
-    do scenario = 1, s%scenarios
-        call run_scenario()
-    end do
+    if (s%scenarios > 0) call run_scenarios()
     call run_event()
     if (s%coupled) then
         call coupling_stop()
@@ -44,7 +42,7 @@ contains
             call settings_read(trim(path), s, problem)
         end if
         call parts_check(problem)
-        call grid_load(s%grid, g, problem)
+        call grid_load(s%grid, .false., g, problem)
         call parts_check(problem)
         call record_stations(s%stations, g, r, problem)
         call parts_check(problem)
@@ -75,41 +73,57 @@ contains
         end if
     end subroutine choose_step
 
-    subroutine load_source(path)
+    subroutine load_source(path, sea, waves, problem)
         character(*), intent(in) :: path
-        real(real64) :: surface(g%parts%n(1), g%parts%n(2))
-        character(:), allocatable :: problem
+        type(grid_t), intent(in) :: sea
+        type(wave_t), intent(inout) :: waves
+        character(:), allocatable, intent(out) :: problem
+        real(real64), allocatable :: surface(:, :)
 
         problem = ''
-        surface = 0
-        if (len_trim(path) > 0) call grid_field(path, g, surface, problem)
-        call parts_check(problem)
-        call wave_start(w, surface)
+        allocate (surface(sea%parts%n(1), sea%parts%n(2)), source=0d0)
+        if (len_trim(path) > 0) call grid_field(path, sea, surface, problem)
+        call wave_start(waves, surface)
     end subroutine load_source
 
-    subroutine advance()
+    subroutine advance(sea, waves)
+        type(grid_t), intent(in) :: sea
+        type(wave_t), intent(inout) :: waves
         real(real64) :: start
         integer :: i
         start = trace_now()
         do i = 1, steps
-            call wave_step(g, w)
+            call wave_step(sea, waves)
         end do
         call trace_add(start, 'compute', 'ocean', 0)
     end subroutine advance
 
-    !> A made-up event, as fast as we can; whoever learns gets the heights at the stations.
-    subroutine run_scenario()
+    !> Made-up events, as fast as we can; whoever learns gets the heights at the stations. Every
+    !> process runs its own, each on the whole sea: nobody waits for a neighbour.
+    subroutine run_scenarios()
+        type(grid_t) :: sea
+        type(wave_t) :: waves
+        character(:), allocatable :: problem
         character(210) :: path
-        integer :: k
+        integer :: scenario, k
 
-        write (path, '(a,i2.2,a)') trim(s%scenario), scenario, '.bin'
-        call load_source(path)
-        do k = 0, cycles
-            if (k > 0) call advance()
-            call coupling_learn(scenario, k * s%cycle, record_heights(r, g, w%eta))
+        call grid_load(s%grid, .true., sea, problem)
+        call parts_check(problem)
+        call wave_make(sea, s%cycle / steps, s%open_sea, waves)
+        do scenario = my_rank + 1, s%scenarios, my_size
+            write (path, '(a,i2.2,a)') trim(s%scenario), scenario, '.bin'
+            call load_source(path, sea, waves, problem)
+            if (len(problem) > 0) then
+                write (error_unit, '(2a)') 'ocean: ', problem
+                error stop 2, quiet=.true.
+            end if
+            do k = 0, cycles
+                if (k > 0) call advance(sea, waves)
+                call coupling_learn(scenario, k * s%cycle, record_heights(r, sea, waves%eta))
+            end do
+            call progress('scenario', scenario, s%scenarios)
         end do
-        call progress('scenario', scenario, s%scenarios)
-    end subroutine run_scenario
+    end subroutine run_scenarios
 
     subroutine run_event()
         character(:), allocatable :: problem
@@ -118,9 +132,10 @@ contains
         every = max(1, nint(s%map_every / s%cycle))
         call record_open(s%output, g, cycles + 1, cycles / every + 1, r, problem)
         call parts_check(problem)
-        call load_source(s%source)
+        call load_source(s%source, g, w, problem)
+        call parts_check(problem)
         do k = 0, cycles
-            if (k > 0) call advance()
+            if (k > 0) call advance(g, w)
             if (s%coupled) call coupling_correct(g, w%eta)
             call record_sample(r, k * s%cycle, record_heights(r, g, w%eta))
             if (mod(k, every) == 0) call record_map(r, g, k * s%cycle, w%eta)
@@ -134,7 +149,7 @@ contains
     subroutine progress(what, done, of)
         character(*), intent(in) :: what
         integer, intent(in) :: done, of
-        if (my_rank > 0) return
+        if (my_rank > 0 .and. what == 'event') return
         print '(3a,i0,a,i0)', '@ ', what, ' ', done, ' ', of
         flush (output_unit)
     end subroutine progress

@@ -9,12 +9,13 @@ module ocean_parts
     public :: parts_t, parts_start, parts_stop, parts_check, parts_divide, parts_edges
     public :: parts_collect, parts_sum, parts_least
 
-    !> Cells first(1):last(1) x first(2):last(2) of the whole grid are this process's.
+    !> Cells first(1):last(1) x first(2):last(2) of the whole grid are this process's; comm is of
+    !> those who share the grid, all of the block or this process alone.
     type :: parts_t
         integer :: whole(2) = 0, first(2) = 0, last(2) = 0, n(2) = 0
         integer :: west = MPI_PROC_NULL, east = MPI_PROC_NULL
         integer :: south = MPI_PROC_NULL, north = MPI_PROC_NULL
-        integer :: comm = MPI_COMM_NULL
+        integer :: comm = MPI_COMM_NULL, rank = 0, size = 1
     end type parts_t
 
     integer, public, protected :: my_rank = 0, my_size = 1
@@ -48,22 +49,26 @@ contains
         stop 2, quiet=.true.
     end subroutine parts_check
 
-    !> Blocks as square as the number of processes allows, in both directions.
-    subroutine parts_divide(whole, p, problem)
+    !> Blocks as square as the number of processes allows, in both directions; or all for everybody.
+    subroutine parts_divide(whole, alone, p, problem)
         integer, intent(in) :: whole(2)
+        logical, intent(in) :: alone
         type(parts_t), intent(out) :: p
         character(:), allocatable, intent(out) :: problem
         integer :: dims(2), place(2), ierr
 
         problem = ''
         dims = 0
-        call MPI_Dims_create(my_size, 2, dims, ierr)
+        p%size = merge(1, my_size, alone)
+        call MPI_Dims_create(p%size, 2, dims, ierr)
         if (any(dims > whole)) then
             problem = 'more processes than the grid can be divided among: start fewer'
             return
         end if
-        call MPI_Cart_create(MPI_COMM_WORLD, 2, dims, [.false., .false.], .false., p%comm, ierr)
-        call MPI_Cart_coords(p%comm, my_rank, 2, place, ierr)
+        call MPI_Cart_create(merge(MPI_COMM_SELF, MPI_COMM_WORLD, alone), 2, dims, &
+            [.false., .false.], .false., p%comm, ierr)
+        call MPI_Comm_rank(p%comm, p%rank, ierr)
+        call MPI_Cart_coords(p%comm, p%rank, 2, place, ierr)
         call MPI_Cart_shift(p%comm, 0, 1, p%west, p%east, ierr)
         call MPI_Cart_shift(p%comm, 1, 1, p%south, p%north, ierr)
         p%whole = whole
@@ -114,13 +119,13 @@ contains
         integer :: box(4), rank, ierr
 
         box = [p%first, p%last]
-        if (my_rank > 0) then
+        if (p%rank > 0) then
             call MPI_Send(box, 4, MPI_INTEGER, 0, 5, p%comm, ierr)
             call MPI_Send(mine, size(mine), MPI_DOUBLE_PRECISION, 0, 6, p%comm, ierr)
             return
         end if
         whole(box(1):box(3), box(2):box(4)) = mine
-        do rank = 1, my_size - 1
+        do rank = 1, p%size - 1
             call MPI_Recv(box, 4, MPI_INTEGER, rank, 5, p%comm, MPI_STATUS_IGNORE, ierr)
             allocate (part(box(3) - box(1) + 1, box(4) - box(2) + 1))
             call MPI_Recv(part, size(part), MPI_DOUBLE_PRECISION, rank, 6, p%comm, &
@@ -130,19 +135,20 @@ contains
         end do
     end subroutine parts_collect
 
-    !> Element by element over all processes, on all.
-    function parts_sum(mine) result(total)
+    !> Element by element over all who share the grid, on all.
+    function parts_sum(p, mine) result(total)
+        type(parts_t), intent(in) :: p
         real(real64), intent(in) :: mine(:)
         real(real64) :: total(size(mine)), copy(size(mine))
         integer :: ierr
         copy = mine
-        call MPI_Allreduce(copy, total, size(copy), MPI_DOUBLE_PRECISION, MPI_SUM, &
-            MPI_COMM_WORLD, ierr)
+        call MPI_Allreduce(copy, total, size(copy), MPI_DOUBLE_PRECISION, MPI_SUM, p%comm, ierr)
     end function parts_sum
 
-    real(real64) function parts_least(mine) result(least)
+    real(real64) function parts_least(p, mine) result(least)
+        type(parts_t), intent(in) :: p
         real(real64), intent(in) :: mine
         integer :: ierr
-        call MPI_Allreduce(mine, least, 1, MPI_DOUBLE_PRECISION, MPI_MIN, MPI_COMM_WORLD, ierr)
+        call MPI_Allreduce(mine, least, 1, MPI_DOUBLE_PRECISION, MPI_MIN, p%comm, ierr)
     end function parts_least
 end module ocean_parts

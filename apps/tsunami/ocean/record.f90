@@ -75,7 +75,7 @@ contains
         end if
     end subroutine record_open
 
-    !> Heights of all stations, on all processes. Collective.
+    !> Heights of all stations, on all who share the grid. Collective among them.
     function record_heights(r, g, eta) result(heights)
         type(record_t), intent(in) :: r
         type(grid_t), intent(in) :: g
@@ -89,7 +89,7 @@ contains
             at = r%cells(:, k) - g%parts%first + 1
             heights(k) = eta(at(1), at(2))
         end do
-        heights = parts_sum(heights)
+        heights = parts_sum(g%parts, heights)
     end function record_heights
 
     subroutine record_sample(r, time, heights)

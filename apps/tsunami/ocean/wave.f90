@@ -34,7 +34,7 @@ contains
             dt = min(dt, 1 / sqrt(max(1d-6, GRAVITY * maxval(g%depth(1:g%parts%n(1), j))) * &
                 (1 / g%dx(j)**2 + 1 / g%dy**2)))
         end do
-        dt = parts_least(dt)
+        dt = parts_least(g%parts, dt)
     end function wave_stable_step
 
     subroutine wave_make(g, dt, open_sea, w)

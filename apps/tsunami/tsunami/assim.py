@@ -7,6 +7,7 @@ forecast coastal heights ahead of it. MPI (mpi4py) inside the block, WaitIO acro
 
 import json
 import sys
+import traceback
 
 import numpy as np
 
@@ -30,6 +31,9 @@ class Alone:
     def gather(self, value, root=0):
         return [value]
 
+    def Abort(self, status):  # noqa: N802
+        raise SystemExit(status)
+
 
 def communicator(wanted):
     if not wanted:
@@ -46,6 +50,7 @@ class Assimilation:
         self.config, self.comm, self.world = config, comm, universe.world
         self.grid = files.Grid.load(config["grid"])
         self.parts = exchange.my_parts(self.world, universe.nprocs, comm.rank)
+        self.ocean_size = universe.nprocs[exchange.OCEAN]
         for part in self.parts:
             if part.whole != self.grid.shape:
                 raise SystemExit(f"the ocean's grid is {part.whole}, mine {self.grid.shape}")
@@ -74,11 +79,13 @@ class Assimilation:
         from trusting any of them too much."""
         lesson = np.empty(2 + len(self.cells))
         random = np.random.default_rng(self.config["seed"])
-        for _ in range(self.config["scenarios"]):
+        for scenario in range(self.config["scenarios"]):
+            # Processes of the ocean take turns.
+            source = self.world.find(exchange.OCEAN, scenario % self.ocean_size)
             self.learner.restart()
             for _ in range(self.config["cycles"] + 1):
                 with self.trace.during("wait", "ocean", lesson.nbytes):
-                    self.world.Recv(lesson, 0, exchange.TAG_LESSON)
+                    self.world.Recv(lesson, source, exchange.TAG_LESSON)
                 with self.trace.during("learn", "assim"):
                     noise = random.normal(0.0, self.config["learning_noise"], len(self.cells))
                     self.learner.look(lesson[2:] + noise)
@@ -149,15 +156,27 @@ class Assimilation:
         print(f"learnt from {self.learner.samples} samples, {len(self.forecasts)} analyses")
 
 
+def work(config, comm):
+    with exchange.join(exchange.ASSIM, comm if config["mpi"] else None) as universe:
+        job = Assimilation(config, comm, universe)
+        job.lessons()
+        job.event()
+    job.save()
+
+
 def main():
     with open(sys.argv[1]) as file:
         config = json.load(file)
     comm = communicator(config["mpi"])
-    with exchange.join(exchange.ASSIM, comm if config["mpi"] else None) as universe:
-        work = Assimilation(config, comm, universe)
-        work.lessons()
-        work.event()
-    work.save()
+    try:
+        work(config, comm)
+    except Exception as error:
+        # The other processes of the block may wait in MPI for what this one will not send.
+        if isinstance(error, waitio.Error):
+            print(f"assim: {error}", file=sys.stderr, flush=True)
+        else:
+            traceback.print_exc()
+        comm.Abort(1)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ def arguments(words):
         "--report-only", action="store_true", help="from the results of a run that lie there"
     )
     parser.add_argument(
+        "--prepare-only", action="store_true", help="inputs for blocks started by hand, and stop"
+    )
+    parser.add_argument(
         "--blocks",
         choices=("here", "remote"),
         default="here",
@@ -82,10 +85,9 @@ def job_file(folder, mpi):
     (folder / "tsunami.toml").write_text(text)
 
 
-def run_blocks(plan, home, env, mpi, recording):
-    """Free run, then the three blocks; everything they leave is in the folder `run`."""
+def prepare_blocks(plan, home, env, mpi, recording):
+    """Inputs, and the free run; returns what the blocks have been told."""
     folder = home / "run"
-    shutil.rmtree(folder, ignore_errors=True)
     config = prepare.prepare_run(folder, plan, recording.resolve(), mpi)
     progress = Progress("free run, from the first report")
     launch.run(
@@ -96,6 +98,14 @@ def run_blocks(plan, home, env, mpi, recording):
     )
     progress.done("done")
     job_file(folder, mpi)
+    return config
+
+
+def run_blocks(plan, home, env, mpi, recording):
+    """Run the three blocks; everything they leave is in the folder `run`."""
+    folder = home / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    config = prepare_blocks(plan, home, env, mpi, recording)
     progress = Progress("ocean + gauges + assim")
     said = launch.run(["waitio", "run", "tsunami.toml"], folder, env, progress, plan.scenarios)
     progress.done("done")
@@ -138,6 +148,11 @@ def outcome_of(args, home):
         return None
     if args.report_only:
         return old_outcome(plan, home, recording)
+    if args.prepare_only:
+        shutil.rmtree(home / "run", ignore_errors=True)
+        prepare_blocks(plan, home, env, True, recording)
+        print(f"inputs: {home / 'run'}")
+        return None
     lacks = "" if args.no_mpi4py else launch.missing_mpi(env)
     if lacks:
         print(f"tsunami: {lacks}\ntsunami: assim runs as one process, without MPI")

@@ -5,7 +5,9 @@ its own; the recording of the true event, made once, in a folder that its settin
 import dataclasses
 import hashlib
 import json
+import os
 import random
+import shutil
 
 import numpy as np
 
@@ -75,6 +77,15 @@ def prepare_recording(folder, plan):
     return "ocean.nml"
 
 
+def link(source, target):
+    """A second name for a file, or a copy where that cannot be."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
 def prepare_run(folder, plan, recording, mpi):
     """Inputs of the free run (free.nml) and of the three blocks (ocean.nml, event.json)."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -105,9 +116,11 @@ def prepare_run(folder, plan, recording, mpi):
         scenarios=plan.scenarios,
         **common,
     )
+    for name in ("truth.series", "truth.maps"):  # so that the folder is all that a block needs
+        link(recording / name, folder / name)
     config = {
         "grid": "grid.bin",
-        "recording": str(recording / "truth"),
+        "recording": "truth",
         "sensors": len(sensors),
         "cells": sensors + towns,
         "cycles": plan.cycles,

@@ -6,7 +6,7 @@ LINES = """\
 # The ocean on cluster A, gauges and assim on cluster B. Both reach {host}, a node of A, at port
 # {port}; both have this program and a copy of the folder
 #     {folder}
-# which `make demo` has filled. The blocks may start in any order, hours apart.
+# which `scripts/demo.sh --prepare-only` fills. The blocks may start in any order, hours apart.
 
 # 1. Once, on A: a secret for the run, and its copy on B.
 waitio env --npb 3 --job-id {job} --secret-file $HOME/tsunami.secret --make-secret
@@ -37,7 +37,7 @@ mpiexec -n {ranks} python3 -m tsunami.assim event.json
 
 # With schedulers: put 2 to 4 into job scripts; examples/jobs/slurm-first.sh, slurm-second.sh and
 # pjm-first.sh, pjm-second.sh are complete ones, in which waitio-serv publishes the host.
-# Afterwards, with results of both in one folder:  python3 -m tsunami.demo --report-only
+# Afterwards, with results of both in one folder: scripts/demo.sh --report-only
 """
 
 
