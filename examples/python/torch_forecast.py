@@ -7,7 +7,7 @@ of WaitIO, the simulation on the other, launched apart.
 
 Block 0 simulates long waves in a canal, one made-up source after the other. After every sample it
 sends the heights at its sensors and at the coast. Block 1 receives them straight into a tensor,
-trains while the simulation goes on, and says how high the sea will be at the coast 25 samples ahead.
+trains while the simulation goes on, and says how high the sea will be there 25 samples later.
 It compares itself with "it stays as it is" and fails when it is not clearly better.
 """
 
