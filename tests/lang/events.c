@@ -10,6 +10,7 @@
 enum { ROUNDS = 200, THREADS = 3 };
 
 static _Atomic int failures;
+static double quickest = 100; /* round of a message, in seconds */
 static waitio_group_t world;
 static int me, n;
 
@@ -41,6 +42,13 @@ static void await(int fd, waitio_req_t *req)
     expect(flag, "an awaited operation");
 }
 
+static double now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void send_one(int fd, int to, int tag, const int *value)
 {
     waitio_req_t req;
@@ -55,6 +63,7 @@ static void *loop(void *arg)
     expect(waitio_event_open(&fd) == 0, "open");
     for (int i = 0; i < ROUNDS && failures == 0; i++) {
         int out = i;
+        double began = now();
         if (me == 0)
             send_one(fd, right, tag, &out);
         expect(waitio_irecv(world, left, &in, sizeof in, tag, &req) == 0, "irecv");
@@ -62,6 +71,8 @@ static void *loop(void *arg)
         expect(in == i, "a message");
         if (me != 0)
             send_one(fd, right, tag, &in);
+        if (tag == 0 && now() - began < quickest)
+            quickest = now() - began;
         if (tag == 0 && i % 10 == 5)
             poll(NULL, 0, 1); /* long enough now and then for others to sleep */
     }
@@ -117,18 +128,15 @@ int main(void)
 {
     pthread_t waiter;
     waitio_req_t req;
-    struct timespec began, ended;
     int left_fd = -1;
 
     waitio_group_universe(0, &world);
     waitio_group_rank(world, &me);
     waitio_group_size(world, &n);
     once();
-    timespec_get(&began, TIME_UTC);
     everybody_loops(1);
-    timespec_get(&ended, TIME_UTC);
-    /* A hundred times what it takes; without the service thread it takes still longer. */
-    expect(ended.tv_sec - began.tv_sec < 10, "the time of being told");
+    /* By itself the service thread drives everything when the program has been away for 60 ms. */
+    expect(quickest < 0.02, "the time of being told");
     everybody_loops(THREADS);
     pthread_create(&waiter, NULL, waits, NULL); /* another thread drives meanwhile */
     poll(NULL, 0, 20);
