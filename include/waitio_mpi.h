@@ -37,6 +37,8 @@ typedef waitio_group_t WAITIO_MPI_Group;
 typedef int WAITIO_MPI_Info;
 /** What happens on errors: a constant, or made from a function. */
 typedef int WAITIO_MPI_Errhandler;
+/** A Fortran handle or integer. */
+typedef int WAITIO_MPI_Fint;
 /** Addresses and distances in memory. */
 typedef intptr_t WAITIO_MPI_Aint;
 typedef int64_t WAITIO_MPI_Offset;
@@ -164,6 +166,9 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_MAXLOC 524300
 #define WAITIO_MPI_OP_NULL 0
 
+/** The version of MPI that the calls here follow. */
+#define WAITIO_MPI_VERSION 3
+#define WAITIO_MPI_SUBVERSION 1
 #define WAITIO_MPI_SUCCESS 0
 #define WAITIO_MPI_ANY_SOURCE WAITIO_ANY_SOURCE
 #define WAITIO_MPI_ANY_TAG WAITIO_ANY_TAG

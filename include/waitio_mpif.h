@@ -58,6 +58,8 @@
       integer, parameter :: WAITIO_MPI_THREAD_FUNNELED=1
       integer, parameter :: WAITIO_MPI_THREAD_SERIALIZED=2
       integer, parameter :: WAITIO_MPI_THREAD_MULTIPLE=3
+      integer, parameter :: WAITIO_MPI_VERSION=3
+      integer, parameter :: WAITIO_MPI_SUBVERSION=1
       integer, parameter :: WAITIO_MPI_REQUEST_NULL=0
       integer, parameter :: WAITIO_MPI_INFO_NULL=0
       integer, parameter :: WAITIO_MPI_ERRORS_ARE_FATAL=1

@@ -88,6 +88,8 @@ module waitio_mpi_constants
     type(waitio_op), parameter :: WAITIO_MPI_MINLOC = waitio_op(524299)
     type(waitio_op), parameter :: WAITIO_MPI_MAXLOC = waitio_op(524300)
     type(waitio_op), parameter :: WAITIO_MPI_OP_NULL = waitio_op(0)
+    integer(c_int), parameter :: WAITIO_MPI_VERSION = 3
+    integer(c_int), parameter :: WAITIO_MPI_SUBVERSION = 1
     integer(c_int), parameter :: WAITIO_MPI_SUCCESS = 0
     integer(c_int), parameter :: WAITIO_MPI_ANY_SOURCE = -1001
     integer(c_int), parameter :: WAITIO_MPI_ANY_TAG = -1002

@@ -10,7 +10,7 @@ from waitio.errors import UsageError, WaitioError, nearest
 from waitio.tools import exec_tool
 
 TOOLS = {"info": "waitio-info", "serv": "waitio-serv"}
-COMMANDS = ("run", "env", "perf", *TOOLS, "help", "version")
+COMMANDS = ("run", "env", "perf", "convert", *TOOLS, "help", "version")
 HELP = """usage: waitio COMMAND [ARGUMENTS]
 
 Messages between separately launched parallel programs.
@@ -19,6 +19,7 @@ Messages between separately launched parallel programs.
   env     print the variables of a block, for your own job scripts
   info    show version, devices, limits, and what each variable resolves to
   perf    measure latency and bandwidth between blocks
+  convert rewrite MPI sources for the conversion library
   serv    the rendezvous service for blocks started by hand
 
 `waitio COMMAND --help` tells more.
@@ -54,6 +55,10 @@ def _dispatch(words: list[str]) -> int:
         from waitio import perf
 
         return perf.main(rest)
+    if command == "convert":
+        from waitio import convert
+
+        return convert.main(rest)
     if command in TOOLS:
         return exec_tool(TOOLS[command], rest)
     raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)}; see waitio --help")

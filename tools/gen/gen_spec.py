@@ -15,7 +15,7 @@ import difflib
 import os
 import sys
 
-from emit import c_files, crc, docs, faces, fortran, header, python
+from emit import c_files, crc, docs, faces, fortran, header, python, rename
 from tables import SpecError, load_spec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -37,7 +37,15 @@ def generate(spec):
         "docs/reference/variables.rst": docs.variables_page(spec),
         "docs/reference/counters.rst": docs.counters_page(spec),
         **fortran_faces(),
+        **renamed(),
     }
+
+
+def renamed():
+    """MPI's names for the conversion library."""
+    symbols = {line.split()[0] for line in read("spec/symbols.txt").splitlines() if line.strip()}
+    found = rename.Sources(read("include/waitio_mpi.h"), read("include/waitio_mpif.h"), symbols)
+    return rename.files(found)
 
 
 def fortran_faces():
