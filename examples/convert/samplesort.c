@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sample sort: every process sorts its keys, samples of them give the borders, all-to-all takes each
- * key to the process between whose borders it lies.
+ * Sample sort: every process sorts its keys, samples of them give the borders, all-to-all takes
+ * each key to the process between whose borders it lies.
  *
  * Plain MPI, nothing else: docs/guide/convert.md makes a coupled program of it.
  *   mpicc -O2 samplesort.c -o samplesort && mpiexec -n 4 ./samplesort
@@ -31,7 +31,8 @@ static void *allocate(size_t n, size_t size)
     return memory;
 }
 
-/* The i-th key of all, whoever makes it: the sorted result is the same for any number of processes. */
+/* The i-th key of all, whoever makes it: the sorted result is the same for any number of processes.
+ */
 static uint32_t key(uint64_t i)
 {
     uint64_t x = (i + 1) * 0x9E3779B97F4A7C15u;
@@ -64,8 +65,10 @@ static uint32_t *find_borders(const uint32_t *mine, int n, int rank, int nprocs)
 /* Send every key where it belongs; returns what arrived. */
 static uint32_t *exchange(uint32_t *mine, int n, const uint32_t *borders, int nprocs, int *arrived)
 {
-    int *scounts = allocate((size_t)nprocs, sizeof *scounts), *sdispls = allocate((size_t)nprocs, sizeof *sdispls);
-    int *rcounts = allocate((size_t)nprocs, sizeof *rcounts), *rdispls = allocate((size_t)nprocs, sizeof *rdispls);
+    int *scounts = allocate((size_t)nprocs, sizeof *scounts),
+        *sdispls = allocate((size_t)nprocs, sizeof *sdispls);
+    int *rcounts = allocate((size_t)nprocs, sizeof *rcounts),
+        *rdispls = allocate((size_t)nprocs, sizeof *rdispls);
     uint32_t *received;
 
     for (int i = 0, to = 0; i < n; i++) {

@@ -77,9 +77,11 @@ static waitio_req_t request_of(int32_t number)
     const struct slot *s = find(number);
 
     if (s != NULL)
-        r = s->r;
-    else if (number != 0)
-        memset(&r, 0x5a, sizeof r); /* nothing the library has ever given out */
+        return s->r;
+    if (number != 0) {
+        memset(&r, 0x5a, sizeof r); /* nothing the library has ever given out ... */
+        r.opaque[0] = number;       /* ... but its message names this */
+    }
     return r;
 }
 

@@ -332,6 +332,11 @@ def lay_fixed(rng, code):
     return [*lines, head + code]
 
 
+def lay(rng, form, codes, limit):
+    for code in codes:
+        yield from lay_fixed(rng, code) if form == "fixed" else lay_free(rng, code, limit)
+
+
 def meaning(text, form, limit):
     """What a compiler sees: the tokens of every statement."""
     from waitio.convert_lines import fixed_statements, free_statements, split_lines
@@ -354,8 +359,7 @@ def test_random_statements_mean_the_same(convert, form, seed):
     rng = random.Random(seed)
     limit = 72 if form == "fixed" else rng.choice([132, 90, 70])
     codes = [statement(rng) for _ in range(12)]
-    lay = (lambda c: lay_fixed(rng, c)) if form == "fixed" else (lambda c: lay_free(rng, c, limit))
-    text = "\n".join(line for code in codes for line in lay(code)) + "\n"
+    text = "\n".join(lay(rng, form, codes, limit)) + "\n"
     name = "a.f" if form == "fixed" else "a.f90"
     new = convert(name, text, "--line-length", limit)
     assert convert.status == 0, convert.report
@@ -387,8 +391,7 @@ def test_a_compiler_reads_wrapped_lines_alike(convert, form, tmp_path):
         "print *, " + ", ".join(rng.choice(items) for _ in range(rng.randint(2, 12)))
         for _ in range(60)
     ]
-    lay = (lambda c: lay_fixed(rng, c)) if form == "fixed" else (lambda c: lay_free(rng, c, 80))
-    body = "\n".join(re.sub(r"^   10 ", "      ", line) for code in codes for line in lay(code))
+    body = "\n".join(re.sub(r"^   10 ", "      ", line) for line in lay(rng, form, codes, 80))
     head = "      integer, parameter :: {0}MPI_SUM=1, MPI_INT8=4, mpi_maximum=5\n"
     flags = [] if form == "fixed" else ["-ffree-line-length-80"]
     out = []

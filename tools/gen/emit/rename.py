@@ -211,15 +211,23 @@ module waitio_mpi
 
 def module(sources):
     """fortran/waitio_mpi.f90"""
-    lines = []
-    for call in calls(sources):
-        lines += _interface(call, "WAITIO_MPI_" + FULL.get(call.name, call.c_name), True)
+    lines = ["        include 'gen/waitio_mpi_plain_gen.inc'"]
+    lines.append("        include 'gen/waitio_mpi_requests_gen.inc'")
     for name in FUNCTIONS:
         full = f"WAITIO_MPI_{name.capitalize()}"
         lines += [f"        double precision function {full}()", f"        end function {full}"]
     return (
         MODULE_HEAD % GENERATED + "\n".join(lines) + "\n    end interface\nend module waitio_mpi\n"
     )
+
+
+def interfaces(sources, requests):
+    """fortran/gen/waitio_mpi_plain_gen.inc and waitio_mpi_requests_gen.inc"""
+    lines = ["! SPDX-License-Identifier: BSD-3-Clause", f"! {GENERATED}"]
+    for call in calls(sources):
+        if (call.position("request") is not None) == requests:
+            lines += _interface(call, "WAITIO_MPI_" + FULL.get(call.name, call.c_name), True)
+    return "\n".join(lines) + "\n"
 
 
 RENAME_HEAD = """! SPDX-License-Identifier: BSD-3-Clause
@@ -330,10 +338,11 @@ def _forward(call):
     return "\n".join([*lines, "}", ""])
 
 
-def forward(sources):
-    """fortran/rename/forward_gen.c"""
-    out = [_forward(call) for call in calls(sources)]
-    for name in FUNCTIONS:
+def forward(sources, requests):
+    """fortran/rename/forward_plain_gen.c and forward_requests_gen.c"""
+    found = [c for c in calls(sources) if (c.position("request") is not None) == requests]
+    out = [_forward(call) for call in found]
+    for name in FUNCTIONS if not requests else ():
         out.append(
             f"double waitio_mpi_{name}_(void);\ndouble mpi_{name}_(void);\n"
             f"double mpi_{name}_(void)\n{{\n    return waitio_mpi_{name}_();\n}}\n"
@@ -383,8 +392,11 @@ def files(sources):
     """{path: text} of everything here."""
     return {
         "fortran/waitio_mpi.f90": module(sources),
+        "fortran/gen/waitio_mpi_plain_gen.inc": interfaces(sources, False),
+        "fortran/gen/waitio_mpi_requests_gen.inc": interfaces(sources, True),
         "fortran/waitio_mpi_rename.f90": rename_module(sources),
         "fortran/rename/mpif.h": include(sources),
-        "fortran/rename/forward_gen.c": forward(sources),
+        "fortran/rename/forward_plain_gen.c": forward(sources, False),
+        "fortran/rename/forward_requests_gen.c": forward(sources, True),
         "python/waitio/convert_names.py": table(sources),
     }

@@ -564,41 +564,11 @@ void mpi_ssend_(void *buf_, void *count_, void *datatype_, void *dest_, void *ta
     waitio_mpi_ssend_(buf_, count_, datatype_, dest_, tag_, comm_, ierr);
 }
 
-void waitio_mpi_issend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_issend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_issend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_issend_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_ssend_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ssend_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ssend_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ssend_init_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
 void waitio_mpi_bsend_(void *, void *, void *, void *, void *, void *, int32_t *);
 void mpi_bsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr);
 void mpi_bsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr)
 {
     waitio_mpi_bsend_(buf_, count_, datatype_, dest_, tag_, comm_, ierr);
-}
-
-void waitio_mpi_ibsend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ibsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ibsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ibsend_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
 }
 
 void waitio_mpi_buffer_attach_(void *, void *, int32_t *);
@@ -629,36 +599,6 @@ void mpi_recv_(void *buf_, void *count_, void *datatype_, void *source_, void *t
     waitio_mpi_recv_(buf_, count_, datatype_, source_, tag_, comm_, status_, ierr);
 }
 
-void waitio_mpi_isend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_isend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_isend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_isend_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_irsend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_irsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_irsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_irsend_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_irecv_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_irecv_(void *buf_, void *count_, void *datatype_, void *source_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_irecv_(void *buf_, void *count_, void *datatype_, void *source_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_irecv_(buf_, count_, datatype_, source_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
 void waitio_mpi_sendrecv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
 void mpi_sendrecv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *dest_, void *sendtag_, void *recvbuf_, void *recvcount_, void *recvtype_, void *source_, void *recvtag_, void *comm_, void *status_, int32_t *ierr);
 void mpi_sendrecv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *dest_, void *sendtag_, void *recvbuf_, void *recvcount_, void *recvtype_, void *source_, void *recvtag_, void *comm_, void *status_, int32_t *ierr)
@@ -671,146 +611,6 @@ void mpi_sendrecv_replace_(void *buf_, void *count_, void *datatype_, void *dest
 void mpi_sendrecv_replace_(void *buf_, void *count_, void *datatype_, void *dest_, void *sendtag_, void *source_, void *recvtag_, void *comm_, void *status_, int32_t *ierr)
 {
     waitio_mpi_sendrecv_replace_(buf_, count_, datatype_, dest_, sendtag_, source_, recvtag_, comm_, status_, ierr);
-}
-
-void waitio_mpi_send_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_send_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_send_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_send_init_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_rsend_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_rsend_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_rsend_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_rsend_init_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_recv_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_recv_init_(void *buf_, void *count_, void *datatype_, void *source_, void *tag_, void *comm_, void *request_, int32_t *ierr);
-void mpi_recv_init_(void *buf_, void *count_, void *datatype_, void *source_, void *tag_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_recv_init_(buf_, count_, datatype_, source_, tag_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_start_(void *, int32_t *);
-void mpi_start_(void *request_, int32_t *ierr);
-void mpi_start_(void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    if (!wio_rename_take(request_, r, ierr))
-        return;
-    waitio_mpi_start_(r, ierr);
-    wio_rename_give(request_, r);
-}
-
-void waitio_mpi_startall_(void *, void *, int32_t *);
-void mpi_startall_(void *count_, void *requests_, int32_t *ierr);
-void mpi_startall_(void *count_, void *requests_, int32_t *ierr)
-{
-    waitio_req_t *r;
-    if (!wio_rename_take_all(count_, requests_, &r, ierr))
-        return;
-    waitio_mpi_startall_(count_, r, ierr);
-    wio_rename_give_all(count_, requests_, r);
-}
-
-void waitio_mpi_wait_(void *, void *, int32_t *);
-void mpi_wait_(void *request_, void *status_, int32_t *ierr);
-void mpi_wait_(void *request_, void *status_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    if (!wio_rename_take(request_, r, ierr))
-        return;
-    waitio_mpi_wait_(r, status_, ierr);
-    wio_rename_give(request_, r);
-}
-
-void waitio_mpi_waitall_(void *, void *, void *, int32_t *);
-void mpi_waitall_(void *count_, void *requests_, void *statuses_, int32_t *ierr);
-void mpi_waitall_(void *count_, void *requests_, void *statuses_, int32_t *ierr)
-{
-    waitio_req_t *r;
-    if (!wio_rename_take_all(count_, requests_, &r, ierr))
-        return;
-    waitio_mpi_waitall_(count_, r, statuses_, ierr);
-    wio_rename_give_all(count_, requests_, r);
-}
-
-void waitio_mpi_waitany_(void *, void *, void *, void *, int32_t *);
-void mpi_waitany_(void *count_, void *requests_, void *index_, void *status_, int32_t *ierr);
-void mpi_waitany_(void *count_, void *requests_, void *index_, void *status_, int32_t *ierr)
-{
-    waitio_req_t *r;
-    if (!wio_rename_take_all(count_, requests_, &r, ierr))
-        return;
-    waitio_mpi_waitany_(count_, r, index_, status_, ierr);
-    wio_rename_give_all(count_, requests_, r);
-}
-
-void waitio_mpi_test_(void *, void *, void *, int32_t *);
-void mpi_test_(void *request_, void *flag_, void *status_, int32_t *ierr);
-void mpi_test_(void *request_, void *flag_, void *status_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    if (!wio_rename_take(request_, r, ierr))
-        return;
-    waitio_mpi_test_(r, flag_, status_, ierr);
-    wio_rename_give(request_, r);
-}
-
-void waitio_mpi_testall_(void *, void *, void *, void *, int32_t *);
-void mpi_testall_(void *count_, void *requests_, void *flag_, void *statuses_, int32_t *ierr);
-void mpi_testall_(void *count_, void *requests_, void *flag_, void *statuses_, int32_t *ierr)
-{
-    waitio_req_t *r;
-    if (!wio_rename_take_all(count_, requests_, &r, ierr))
-        return;
-    waitio_mpi_testall_(count_, r, flag_, statuses_, ierr);
-    wio_rename_give_all(count_, requests_, r);
-}
-
-void waitio_mpi_testany_(void *, void *, void *, void *, void *, int32_t *);
-void mpi_testany_(void *count_, void *requests_, void *index_, void *flag_, void *status_, int32_t *ierr);
-void mpi_testany_(void *count_, void *requests_, void *index_, void *flag_, void *status_, int32_t *ierr)
-{
-    waitio_req_t *r;
-    if (!wio_rename_take_all(count_, requests_, &r, ierr))
-        return;
-    waitio_mpi_testany_(count_, r, index_, flag_, status_, ierr);
-    wio_rename_give_all(count_, requests_, r);
-}
-
-void waitio_mpi_waitsome_(void *, void *, void *, void *, void *, int32_t *);
-void mpi_waitsome_(void *count_, void *requests_, void *done_, void *indices_, void *statuses_, int32_t *ierr);
-void mpi_waitsome_(void *count_, void *requests_, void *done_, void *indices_, void *statuses_, int32_t *ierr)
-{
-    waitio_req_t *r;
-    if (!wio_rename_take_all(count_, requests_, &r, ierr))
-        return;
-    waitio_mpi_waitsome_(count_, r, done_, indices_, statuses_, ierr);
-    wio_rename_give_all(count_, requests_, r);
-}
-
-void waitio_mpi_testsome_(void *, void *, void *, void *, void *, int32_t *);
-void mpi_testsome_(void *count_, void *requests_, void *done_, void *indices_, void *statuses_, int32_t *ierr);
-void mpi_testsome_(void *count_, void *requests_, void *done_, void *indices_, void *statuses_, int32_t *ierr)
-{
-    waitio_req_t *r;
-    if (!wio_rename_take_all(count_, requests_, &r, ierr))
-        return;
-    waitio_mpi_testsome_(count_, r, done_, indices_, statuses_, ierr);
-    wio_rename_give_all(count_, requests_, r);
 }
 
 void waitio_mpi_probe_(void *, void *, void *, void *, int32_t *);
@@ -827,33 +627,11 @@ void mpi_iprobe_(void *source_, void *tag_, void *comm_, void *flag_, void *stat
     waitio_mpi_iprobe_(source_, tag_, comm_, flag_, status_, ierr);
 }
 
-void waitio_mpi_cancel_(void *, int32_t *);
-void mpi_cancel_(void *request_, int32_t *ierr);
-void mpi_cancel_(void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    if (!wio_rename_take(request_, r, ierr))
-        return;
-    waitio_mpi_cancel_(r, ierr);
-    wio_rename_give(request_, r);
-}
-
 void waitio_mpi_test_cancelled_(void *, void *, int32_t *);
 void mpi_test_cancelled_(void *status_, void *flag_, int32_t *ierr);
 void mpi_test_cancelled_(void *status_, void *flag_, int32_t *ierr)
 {
     waitio_mpi_test_cancelled_(status_, flag_, ierr);
-}
-
-void waitio_mpi_request_free_(void *, int32_t *);
-void mpi_request_free_(void *request_, int32_t *ierr);
-void mpi_request_free_(void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    if (!wio_rename_take(request_, r, ierr))
-        return;
-    waitio_mpi_request_free_(r, ierr);
-    wio_rename_give(request_, r);
 }
 
 void waitio_mpi_barrier_(void *, int32_t *);
@@ -973,176 +751,6 @@ void mpi_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sen
 void mpi_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, int32_t *ierr)
 {
     waitio_mpi_alltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, ierr);
-}
-
-void waitio_mpi_ibarrier_(void *, void *, int32_t *);
-void mpi_ibarrier_(void *comm_, void *request_, int32_t *ierr);
-void mpi_ibarrier_(void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ibarrier_(comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_ibcast_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ibcast_(void *buf_, void *count_, void *datatype_, void *root_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ibcast_(void *buf_, void *count_, void *datatype_, void *root_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ibcast_(buf_, count_, datatype_, root_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_ireduce_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ireduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *root_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ireduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *root_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ireduce_(sendbuf_, recvbuf_, count_, datatype_, op_, root_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_iallreduce_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_iallreduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr);
-void mpi_iallreduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_iallreduce_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_ireduce_scatter_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ireduce_scatter_(void *sendbuf_, void *recvbuf_, void *recvcounts_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ireduce_scatter_(void *sendbuf_, void *recvbuf_, void *recvcounts_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ireduce_scatter_(sendbuf_, recvbuf_, recvcounts_, datatype_, op_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_ireduce_scatter_block_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ireduce_scatter_block_(void *sendbuf_, void *recvbuf_, void *recvcount_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ireduce_scatter_block_(void *sendbuf_, void *recvbuf_, void *recvcount_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ireduce_scatter_block_(sendbuf_, recvbuf_, recvcount_, datatype_, op_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_iscan_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_iscan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr);
-void mpi_iscan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_iscan_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_iexscan_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_iexscan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr);
-void mpi_iexscan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_iexscan_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_igather_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_igather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *request_, int32_t *ierr);
-void mpi_igather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_igather_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_igatherv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_igatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *root_, void *comm_, void *request_, int32_t *ierr);
-void mpi_igatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *root_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_igatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, root_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_iscatter_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_iscatter_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *request_, int32_t *ierr);
-void mpi_iscatter_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_iscatter_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_iscatterv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_iscatterv_(void *sendbuf_, void *sendcounts_, void *displs_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *request_, int32_t *ierr);
-void mpi_iscatterv_(void *sendbuf_, void *sendcounts_, void *displs_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_iscatterv_(sendbuf_, sendcounts_, displs_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_iallgather_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_iallgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *request_, int32_t *ierr);
-void mpi_iallgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_iallgather_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_iallgatherv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_iallgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, void *request_, int32_t *ierr);
-void mpi_iallgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_iallgatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_ialltoall_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ialltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ialltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ialltoall_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_ialltoallv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ialltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ialltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ialltoallv_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
-}
-
-void waitio_mpi_ialltoallw_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ialltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, void *request_, int32_t *ierr);
-void mpi_ialltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, void *request_, int32_t *ierr)
-{
-    waitio_req_t one, *r = &one;
-    one = (waitio_req_t)WAITIO_REQ_NULL;
-    waitio_mpi_ialltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, r, ierr);
-    wio_rename_new(request_, r, ierr);
 }
 
 double waitio_mpi_wtime_(void);
