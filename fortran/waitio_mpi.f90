@@ -7,7 +7,12 @@
 module waitio_mpi
     implicit none
     include 'waitio_mpif.h'
-    integer, parameter :: WAITIO_MPI_REQUEST_NULL = 0 ! fills all integers of a request
+    external :: WAITIO_MPI_COMM_DUP_FN, &
+        WAITIO_MPI_COMM_NULL_COPY_FN, &
+        WAITIO_MPI_COMM_NULL_DELETE_FN, &
+        WAITIO_MPI_DUP_FN, &
+        WAITIO_MPI_NULL_COPY_FN, &
+        WAITIO_MPI_NULL_DELETE_FN
 
     interface
         include 'gen/waitio_mpi_plain_gen.inc'

@@ -39,6 +39,7 @@ module waitio_mpi_rename
         MPI_THREAD_MULTIPLE => WAITIO_MPI_THREAD_MULTIPLE, &
         MPI_VERSION => WAITIO_MPI_VERSION, &
         MPI_SUBVERSION => WAITIO_MPI_SUBVERSION, &
+        MPI_REQUEST_NULL => WAITIO_MPI_REQUEST_NULL, &
         MPI_INFO_NULL => WAITIO_MPI_INFO_NULL, &
         MPI_ERRORS_ARE_FATAL => WAITIO_MPI_ERRORS_ARE_FATAL, &
         MPI_ERRORS_RETURN => WAITIO_MPI_ERRORS_RETURN, &
@@ -47,6 +48,46 @@ module waitio_mpi_rename
         MPI_OFFSET_KIND => WAITIO_MPI_OFFSET_KIND, &
         MPI_MAX_PROCESSOR_NAME => WAITIO_MPI_MAX_PROCESSOR_NAME, &
         MPI_MAX_ERROR_STRING => WAITIO_MPI_MAX_ERROR_STRING, &
+        MPI_MAX_OBJECT_NAME => WAITIO_MPI_MAX_OBJECT_NAME, &
+        MPI_MAX_LIBRARY_VERSION_STRING => WAITIO_MPI_MAX_LIBRARY_VERSION_STRING, &
+        MPI_MAX_INFO_KEY => WAITIO_MPI_MAX_INFO_KEY, &
+        MPI_MAX_INFO_VAL => WAITIO_MPI_MAX_INFO_VAL, &
+        MPI_COUNT_KIND => WAITIO_MPI_COUNT_KIND, &
+        MPI_DISTRIBUTE_BLOCK => WAITIO_MPI_DISTRIBUTE_BLOCK, &
+        MPI_DISTRIBUTE_CYCLIC => WAITIO_MPI_DISTRIBUTE_CYCLIC, &
+        MPI_DISTRIBUTE_NONE => WAITIO_MPI_DISTRIBUTE_NONE, &
+        MPI_DISTRIBUTE_DFLT_DARG => WAITIO_MPI_DISTRIBUTE_DFLT_DARG, &
+        MPI_TYPECLASS_INTEGER => WAITIO_MPI_TYPECLASS_INTEGER, &
+        MPI_TYPECLASS_REAL => WAITIO_MPI_TYPECLASS_REAL, &
+        MPI_TYPECLASS_COMPLEX => WAITIO_MPI_TYPECLASS_COMPLEX, &
+        MPI_MESSAGE_NULL => WAITIO_MPI_MESSAGE_NULL, &
+        MPI_MESSAGE_NO_PROC => WAITIO_MPI_MESSAGE_NO_PROC, &
+        MPI_BSEND_OVERHEAD => WAITIO_MPI_BSEND_OVERHEAD, &
+        MPI_KEYVAL_INVALID => WAITIO_MPI_KEYVAL_INVALID, &
+        MPI_TAG_UB => WAITIO_MPI_TAG_UB, &
+        MPI_HOST => WAITIO_MPI_HOST, &
+        MPI_IO => WAITIO_MPI_IO, &
+        MPI_WTIME_IS_GLOBAL => WAITIO_MPI_WTIME_IS_GLOBAL, &
+        MPI_UNIVERSE_SIZE => WAITIO_MPI_UNIVERSE_SIZE, &
+        MPI_APPNUM => WAITIO_MPI_APPNUM, &
+        MPI_LASTUSEDCODE => WAITIO_MPI_LASTUSEDCODE, &
+        MPI_ERR_BUFFER => WAITIO_MPI_ERR_BUFFER, &
+        MPI_ERR_COUNT => WAITIO_MPI_ERR_COUNT, &
+        MPI_ERR_TYPE => WAITIO_MPI_ERR_TYPE, &
+        MPI_ERR_OP => WAITIO_MPI_ERR_OP, &
+        MPI_ERR_ARG => WAITIO_MPI_ERR_ARG, &
+        MPI_ERR_KEYVAL => WAITIO_MPI_ERR_KEYVAL, &
+        MPI_ERR_NO_MEM => WAITIO_MPI_ERR_NO_MEM, &
+        MPI_ERR_COMM => WAITIO_MPI_ERR_COMM, &
+        MPI_ERR_GROUP => WAITIO_MPI_ERR_GROUP, &
+        MPI_ERR_RANK => WAITIO_MPI_ERR_RANK, &
+        MPI_ERR_ROOT => WAITIO_MPI_ERR_ROOT, &
+        MPI_ERR_TAG => WAITIO_MPI_ERR_TAG, &
+        MPI_ERR_REQUEST => WAITIO_MPI_ERR_REQUEST, &
+        MPI_ERR_TRUNCATE => WAITIO_MPI_ERR_TRUNCATE, &
+        MPI_ERR_OTHER => WAITIO_MPI_ERR_OTHER, &
+        MPI_ERR_INTERN => WAITIO_MPI_ERR_INTERN, &
+        MPI_ERR_LASTCODE => WAITIO_MPI_ERR_LASTCODE, &
         MPI_INT => WAITIO_MPI_INT, &
         MPI_INTEGER => WAITIO_MPI_INTEGER, &
         MPI_LONG => WAITIO_MPI_LONG, &
@@ -65,7 +106,8 @@ module waitio_mpi_rename
         MPI_LONG_LONG_INT => WAITIO_MPI_LONG_LONG_INT, &
         MPI_UNSIGNED_LONG_LONG => WAITIO_MPI_UNSIGNED_LONG_LONG, &
         MPI_INT8_T => WAITIO_MPI_INT8_T, &
-        MPI_UINT8_T => WAITIO_MPI_UINT8_T, &
+        MPI_UINT8_T => WAITIO_MPI_UINT8_T
+    use waitio_mpi, only: &
         MPI_INT16_T => WAITIO_MPI_INT16_T, &
         MPI_UINT16_T => WAITIO_MPI_UINT16_T, &
         MPI_INT32_T => WAITIO_MPI_INT32_T, &
@@ -106,8 +148,7 @@ module waitio_mpi_rename
         MPI_DOUBLE_INT => WAITIO_MPI_DOUBLE_INT, &
         MPI_LONG_INT => WAITIO_MPI_LONG_INT, &
         MPI_2INT => WAITIO_MPI_2INT, &
-        MPI_SHORT_INT => WAITIO_MPI_SHORT_INT
-    use waitio_mpi, only: &
+        MPI_SHORT_INT => WAITIO_MPI_SHORT_INT, &
         MPI_LONG_DOUBLE_INT => WAITIO_MPI_LONG_DOUBLE_INT, &
         MPI_2REAL => WAITIO_MPI_2REAL, &
         MPI_2DOUBLE_PRECISION => WAITIO_MPI_2DOUBLE_PRECISION, &
@@ -128,31 +169,71 @@ module waitio_mpi_rename
         MPI_MINLOC => WAITIO_MPI_MINLOC, &
         MPI_MAXLOC => WAITIO_MPI_MAXLOC, &
         MPI_OP_NULL => WAITIO_MPI_OP_NULL, &
-        MPI_REQUEST_NULL => WAITIO_MPI_REQUEST_NULL, &
+        MPI_COMM_DUP_FN => WAITIO_MPI_COMM_DUP_FN, &
+        MPI_COMM_NULL_COPY_FN => WAITIO_MPI_COMM_NULL_COPY_FN, &
+        MPI_COMM_NULL_DELETE_FN => WAITIO_MPI_COMM_NULL_DELETE_FN, &
+        MPI_DUP_FN => WAITIO_MPI_DUP_FN, &
+        MPI_NULL_COPY_FN => WAITIO_MPI_NULL_COPY_FN, &
+        MPI_NULL_DELETE_FN => WAITIO_MPI_NULL_DELETE_FN, &
+        MPI_F_sync_reg => WAITIO_MPI_F_sync_reg, &
         MPI_Init => WAITIO_MPI_Init, &
         MPI_Init_thread => WAITIO_MPI_Init_thread, &
         MPI_Query_thread => WAITIO_MPI_Query_thread, &
+        MPI_Is_thread_main => WAITIO_MPI_Is_thread_main, &
         MPI_Initialized => WAITIO_MPI_Initialized, &
         MPI_Finalized => WAITIO_MPI_Finalized, &
         MPI_Finalize => WAITIO_MPI_Finalize, &
         MPI_Abort => WAITIO_MPI_Abort, &
         MPI_Get_version => WAITIO_MPI_Get_version, &
+        MPI_Get_library_version => WAITIO_MPI_Get_library_version, &
         MPI_Get_processor_name => WAITIO_MPI_Get_processor_name, &
         MPI_Error_string => WAITIO_MPI_Error_string, &
         MPI_Comm_set_errhandler => WAITIO_MPI_Comm_set_errhandler, &
         MPI_Comm_get_errhandler => WAITIO_MPI_Comm_get_errhandler, &
         MPI_Errhandler_set => WAITIO_MPI_Errhandler_set, &
+        MPI_Errhandler_get => WAITIO_MPI_Errhandler_get, &
+        MPI_Comm_create_errhandler => WAITIO_MPI_Comm_create_errhandler, &
+        MPI_Errhandler_create => WAITIO_MPI_Errhandler_create, &
+        MPI_Errhandler_free => WAITIO_MPI_Errhandler_free, &
+        MPI_Comm_call_errhandler => WAITIO_MPI_Comm_call_errhandler, &
         MPI_Error_class => WAITIO_MPI_Error_class, &
         MPI_Comm_rank => WAITIO_MPI_Comm_rank, &
         MPI_Comm_size => WAITIO_MPI_Comm_size, &
         MPI_Comm_free => WAITIO_MPI_Comm_free, &
         MPI_Comm_dup => WAITIO_MPI_Comm_dup, &
+        MPI_Comm_dup_with_info => WAITIO_MPI_Comm_dup_with_info, &
+        MPI_Comm_set_info => WAITIO_MPI_Comm_set_info, &
+        MPI_Comm_get_info => WAITIO_MPI_Comm_get_info, &
+        MPI_Comm_test_inter => WAITIO_MPI_Comm_test_inter, &
+        MPI_Comm_set_name => WAITIO_MPI_Comm_set_name, &
+        MPI_Comm_get_name => WAITIO_MPI_Comm_get_name, &
+        MPI_Comm_create_keyval => WAITIO_MPI_Comm_create_keyval
+    use waitio_mpi, only: &
+        MPI_Comm_free_keyval => WAITIO_MPI_Comm_free_keyval, &
+        MPI_Comm_set_attr => WAITIO_MPI_Comm_set_attr, &
+        MPI_Comm_get_attr => WAITIO_MPI_Comm_get_attr, &
+        MPI_Comm_delete_attr => WAITIO_MPI_Comm_delete_attr, &
+        MPI_Keyval_create => WAITIO_MPI_Keyval_create, &
+        MPI_Keyval_free => WAITIO_MPI_Keyval_free, &
+        MPI_Attr_put => WAITIO_MPI_Attr_put, &
+        MPI_Attr_get => WAITIO_MPI_Attr_get, &
+        MPI_Attr_delete => WAITIO_MPI_Attr_delete, &
+        MPI_Info_create => WAITIO_MPI_Info_create, &
+        MPI_Info_dup => WAITIO_MPI_Info_dup, &
+        MPI_Info_free => WAITIO_MPI_Info_free, &
+        MPI_Info_set => WAITIO_MPI_Info_set, &
+        MPI_Info_delete => WAITIO_MPI_Info_delete, &
+        MPI_Info_get => WAITIO_MPI_Info_get, &
+        MPI_Info_get_valuelen => WAITIO_MPI_Info_get_valuelen, &
+        MPI_Info_get_nkeys => WAITIO_MPI_Info_get_nkeys, &
+        MPI_Info_get_nthkey => WAITIO_MPI_Info_get_nthkey, &
         MPI_Comm_split => WAITIO_MPI_Comm_split, &
         MPI_Comm_split_type => WAITIO_MPI_Comm_split_type, &
         MPI_Comm_create => WAITIO_MPI_Comm_create, &
         MPI_Comm_create_group => WAITIO_MPI_Comm_create_group, &
         MPI_Comm_compare => WAITIO_MPI_Comm_compare, &
         MPI_Cart_create => WAITIO_MPI_Cart_create, &
+        MPI_Cart_map => WAITIO_MPI_Cart_map, &
         MPI_Cart_sub => WAITIO_MPI_Cart_sub, &
         MPI_Cartdim_get => WAITIO_MPI_Cartdim_get, &
         MPI_Cart_get => WAITIO_MPI_Cart_get, &
@@ -174,6 +255,9 @@ module waitio_mpi_rename
         MPI_Group_range_incl => WAITIO_MPI_Group_range_incl, &
         MPI_Group_range_excl => WAITIO_MPI_Group_range_excl, &
         MPI_Group_free => WAITIO_MPI_Group_free, &
+        MPI_Alloc_mem => WAITIO_MPI_Alloc_mem, &
+        MPI_Free_mem => WAITIO_MPI_Free_mem, &
+        MPI_Pcontrol => WAITIO_MPI_Pcontrol, &
         MPI_Type_contiguous => WAITIO_MPI_Type_contiguous, &
         MPI_Type_vector => WAITIO_MPI_Type_vector, &
         MPI_Type_create_hvector => WAITIO_MPI_Type_create_hvector, &
@@ -183,6 +267,7 @@ module waitio_mpi_rename
         MPI_Type_create_hindexed_block => WAITIO_MPI_Type_create_hindexed_block, &
         MPI_Type_create_struct => WAITIO_MPI_Type_create_struct, &
         MPI_Type_create_subarray => WAITIO_MPI_Type_create_subarray, &
+        MPI_Type_create_darray => WAITIO_MPI_Type_create_darray, &
         MPI_Type_create_resized => WAITIO_MPI_Type_create_resized, &
         MPI_Type_dup => WAITIO_MPI_Type_dup, &
         MPI_Type_commit => WAITIO_MPI_Type_commit, &
@@ -190,6 +275,15 @@ module waitio_mpi_rename
         MPI_Type_size => WAITIO_MPI_Type_size, &
         MPI_Type_get_extent => WAITIO_MPI_Type_get_extent, &
         MPI_Type_get_true_extent => WAITIO_MPI_Type_get_true_extent, &
+        MPI_Type_size_x => WAITIO_MPI_Type_size_x, &
+        MPI_Type_get_extent_x => WAITIO_MPI_Type_get_extent_x, &
+        MPI_Type_get_true_extent_x => WAITIO_MPI_Type_get_true_extent_x, &
+        MPI_Type_get_name => WAITIO_MPI_Type_get_name, &
+        MPI_Type_set_name => WAITIO_MPI_Type_set_name, &
+        MPI_Type_match_size => WAITIO_MPI_Type_match_size, &
+        MPI_Type_create_f90_integer => WAITIO_MPI_Type_create_f90_integer, &
+        MPI_Type_create_f90_real => WAITIO_MPI_Type_create_f90_real, &
+        MPI_Type_create_f90_complex => WAITIO_MPI_Type_create_f90_complex, &
         MPI_Get_address => WAITIO_MPI_Get_address, &
         MPI_Type_hvector => WAITIO_MPI_Type_hvector, &
         MPI_Type_hindexed => WAITIO_MPI_Type_hindexed, &
@@ -200,6 +294,7 @@ module waitio_mpi_rename
         MPI_Address => WAITIO_MPI_Address, &
         MPI_Get_count => WAITIO_MPI_Get_count, &
         MPI_Get_elements => WAITIO_MPI_Get_elements, &
+        MPI_Get_elements_x => WAITIO_MPI_Get_elements_x, &
         MPI_Pack => WAITIO_MPI_Pack, &
         MPI_Unpack => WAITIO_MPI_Unpack, &
         MPI_Pack_size => WAITIO_MPI_Pack_size, &
@@ -207,18 +302,21 @@ module waitio_mpi_rename
         MPI_Op_free => WAITIO_MPI_Op_free, &
         MPI_Op_commutative => WAITIO_MPI_Op_commutative, &
         MPI_Reduce_local => WAITIO_MPI_Reduce_local, &
-        MPI_Send => WAITIO_MPI_Send
-    use waitio_mpi, only: &
+        MPI_Send => WAITIO_MPI_Send, &
         MPI_Ssend => WAITIO_MPI_Ssend, &
         MPI_Bsend => WAITIO_MPI_Bsend, &
         MPI_Buffer_attach => WAITIO_MPI_Buffer_attach, &
         MPI_Buffer_detach => WAITIO_MPI_Buffer_detach, &
         MPI_Rsend => WAITIO_MPI_Rsend, &
-        MPI_Recv => WAITIO_MPI_Recv, &
+        MPI_Recv => WAITIO_MPI_Recv
+    use waitio_mpi, only: &
         MPI_Sendrecv => WAITIO_MPI_Sendrecv, &
         MPI_Sendrecv_replace => WAITIO_MPI_Sendrecv_replace, &
         MPI_Probe => WAITIO_MPI_Probe, &
         MPI_Iprobe => WAITIO_MPI_Iprobe, &
+        MPI_Mprobe => WAITIO_MPI_Mprobe, &
+        MPI_Improbe => WAITIO_MPI_Improbe, &
+        MPI_Mrecv => WAITIO_MPI_Mrecv, &
         MPI_Test_cancelled => WAITIO_MPI_Test_cancelled, &
         MPI_Barrier => WAITIO_MPI_Barrier, &
         MPI_Bcast => WAITIO_MPI_Bcast, &
@@ -243,6 +341,12 @@ module waitio_mpi_rename
     implicit none
 
     interface
+        subroutine MPI_Comm_idup(comm, out, request, ierr)
+            integer, intent(in) :: comm
+            integer :: out
+            integer :: request
+            integer, optional :: ierr
+        end subroutine MPI_Comm_idup
         subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierr)
             type(*), dimension(*) :: buf
             integer, intent(in) :: count
@@ -433,6 +537,24 @@ module waitio_mpi_rename
             integer :: statuses(*)
             integer, optional :: ierr
         end subroutine MPI_Testsome
+        subroutine MPI_Imrecv(buf, count, datatype, message, request, ierr)
+            type(*), dimension(*) :: buf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer :: message
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DIR$ IGNORE_TKR buf
+!NVF$ IGNORE_TKR buf
+        end subroutine MPI_Imrecv
+        subroutine MPI_Request_get_status(request, flag, status, ierr)
+            integer, intent(in) :: request
+            logical :: flag
+            integer :: status(*)
+            integer, optional :: ierr
+        end subroutine MPI_Request_get_status
         subroutine MPI_Cancel(request, ierr)
             integer :: request
             integer, optional :: ierr

@@ -4,6 +4,13 @@
  * is an address; the lengths of character arguments come last. Requests are numbers: requests.c. */
 #include "requests.h"
 
+void waitio_mpi_f_sync_reg_(void *, int32_t *);
+void mpi_f_sync_reg_(void *buf_, int32_t *ierr);
+void mpi_f_sync_reg_(void *buf_, int32_t *ierr)
+{
+    waitio_mpi_f_sync_reg_(buf_, ierr);
+}
+
 void waitio_mpi_init_(int32_t *);
 void mpi_init_(int32_t *ierr);
 void mpi_init_(int32_t *ierr)
@@ -23,6 +30,13 @@ void mpi_query_thread_(void *provided_, int32_t *ierr);
 void mpi_query_thread_(void *provided_, int32_t *ierr)
 {
     waitio_mpi_query_thread_(provided_, ierr);
+}
+
+void waitio_mpi_is_thread_main_(void *, int32_t *);
+void mpi_is_thread_main_(void *flag_, int32_t *ierr);
+void mpi_is_thread_main_(void *flag_, int32_t *ierr)
+{
+    waitio_mpi_is_thread_main_(flag_, ierr);
 }
 
 void waitio_mpi_initialized_(void *, int32_t *);
@@ -60,6 +74,13 @@ void mpi_get_version_(void *version_, void *subversion_, int32_t *ierr)
     waitio_mpi_get_version_(version_, subversion_, ierr);
 }
 
+void waitio_mpi_get_library_version_(void *, void *, int32_t *, size_t);
+void mpi_get_library_version_(void *text_, void *length_, int32_t *ierr, size_t text_length);
+void mpi_get_library_version_(void *text_, void *length_, int32_t *ierr, size_t text_length)
+{
+    waitio_mpi_get_library_version_(text_, length_, ierr, text_length);
+}
+
 void waitio_mpi_get_processor_name_(void *, void *, int32_t *, size_t);
 void mpi_get_processor_name_(void *name_, void *length_, int32_t *ierr, size_t name_length);
 void mpi_get_processor_name_(void *name_, void *length_, int32_t *ierr, size_t name_length)
@@ -95,6 +116,41 @@ void mpi_errhandler_set_(void *comm_, void *handler_, int32_t *ierr)
     waitio_mpi_errhandler_set_(comm_, handler_, ierr);
 }
 
+void waitio_mpi_errhandler_get_(void *, void *, int32_t *);
+void mpi_errhandler_get_(void *comm_, void *handler_, int32_t *ierr);
+void mpi_errhandler_get_(void *comm_, void *handler_, int32_t *ierr)
+{
+    waitio_mpi_errhandler_get_(comm_, handler_, ierr);
+}
+
+void waitio_mpi_comm_create_errhandler_(void *, void *, int32_t *);
+void mpi_comm_create_errhandler_(void *error_function_, void *handler_, int32_t *ierr);
+void mpi_comm_create_errhandler_(void *error_function_, void *handler_, int32_t *ierr)
+{
+    waitio_mpi_comm_create_errhandler_(error_function_, handler_, ierr);
+}
+
+void waitio_mpi_errhandler_create_(void *, void *, int32_t *);
+void mpi_errhandler_create_(void *error_function_, void *handler_, int32_t *ierr);
+void mpi_errhandler_create_(void *error_function_, void *handler_, int32_t *ierr)
+{
+    waitio_mpi_errhandler_create_(error_function_, handler_, ierr);
+}
+
+void waitio_mpi_errhandler_free_(void *, int32_t *);
+void mpi_errhandler_free_(void *handler_, int32_t *ierr);
+void mpi_errhandler_free_(void *handler_, int32_t *ierr)
+{
+    waitio_mpi_errhandler_free_(handler_, ierr);
+}
+
+void waitio_mpi_comm_call_errhandler_(void *, void *, int32_t *);
+void mpi_comm_call_errhandler_(void *comm_, void *code_, int32_t *ierr);
+void mpi_comm_call_errhandler_(void *comm_, void *code_, int32_t *ierr)
+{
+    waitio_mpi_comm_call_errhandler_(comm_, code_, ierr);
+}
+
 void waitio_mpi_error_class_(void *, void *, int32_t *);
 void mpi_error_class_(void *code_, void *errorclass_, int32_t *ierr);
 void mpi_error_class_(void *code_, void *errorclass_, int32_t *ierr)
@@ -128,6 +184,181 @@ void mpi_comm_dup_(void *comm_, void *out_, int32_t *ierr);
 void mpi_comm_dup_(void *comm_, void *out_, int32_t *ierr)
 {
     waitio_mpi_comm_dup_(comm_, out_, ierr);
+}
+
+void waitio_mpi_comm_dup_with_info_(void *, void *, void *, int32_t *);
+void mpi_comm_dup_with_info_(void *comm_, void *info_, void *out_, int32_t *ierr);
+void mpi_comm_dup_with_info_(void *comm_, void *info_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_comm_dup_with_info_(comm_, info_, out_, ierr);
+}
+
+void waitio_mpi_comm_set_info_(void *, void *, int32_t *);
+void mpi_comm_set_info_(void *comm_, void *info_, int32_t *ierr);
+void mpi_comm_set_info_(void *comm_, void *info_, int32_t *ierr)
+{
+    waitio_mpi_comm_set_info_(comm_, info_, ierr);
+}
+
+void waitio_mpi_comm_get_info_(void *, void *, int32_t *);
+void mpi_comm_get_info_(void *comm_, void *out_, int32_t *ierr);
+void mpi_comm_get_info_(void *comm_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_comm_get_info_(comm_, out_, ierr);
+}
+
+void waitio_mpi_comm_test_inter_(void *, void *, int32_t *);
+void mpi_comm_test_inter_(void *comm_, void *flag_, int32_t *ierr);
+void mpi_comm_test_inter_(void *comm_, void *flag_, int32_t *ierr)
+{
+    waitio_mpi_comm_test_inter_(comm_, flag_, ierr);
+}
+
+void waitio_mpi_comm_set_name_(void *, void *, int32_t *, size_t);
+void mpi_comm_set_name_(void *comm_, void *name_, int32_t *ierr, size_t name_length);
+void mpi_comm_set_name_(void *comm_, void *name_, int32_t *ierr, size_t name_length)
+{
+    waitio_mpi_comm_set_name_(comm_, name_, ierr, name_length);
+}
+
+void waitio_mpi_comm_get_name_(void *, void *, void *, int32_t *, size_t);
+void mpi_comm_get_name_(void *comm_, void *name_, void *length_, int32_t *ierr, size_t name_length);
+void mpi_comm_get_name_(void *comm_, void *name_, void *length_, int32_t *ierr, size_t name_length)
+{
+    waitio_mpi_comm_get_name_(comm_, name_, length_, ierr, name_length);
+}
+
+void waitio_mpi_comm_create_keyval_(void *, void *, void *, void *, int32_t *);
+void mpi_comm_create_keyval_(void *copy_function_, void *delete_function_, void *keyval_, void *extra_state_, int32_t *ierr);
+void mpi_comm_create_keyval_(void *copy_function_, void *delete_function_, void *keyval_, void *extra_state_, int32_t *ierr)
+{
+    waitio_mpi_comm_create_keyval_(copy_function_, delete_function_, keyval_, extra_state_, ierr);
+}
+
+void waitio_mpi_comm_free_keyval_(void *, int32_t *);
+void mpi_comm_free_keyval_(void *keyval_, int32_t *ierr);
+void mpi_comm_free_keyval_(void *keyval_, int32_t *ierr)
+{
+    waitio_mpi_comm_free_keyval_(keyval_, ierr);
+}
+
+void waitio_mpi_comm_set_attr_(void *, void *, void *, int32_t *);
+void mpi_comm_set_attr_(void *comm_, void *keyval_, void *value_, int32_t *ierr);
+void mpi_comm_set_attr_(void *comm_, void *keyval_, void *value_, int32_t *ierr)
+{
+    waitio_mpi_comm_set_attr_(comm_, keyval_, value_, ierr);
+}
+
+void waitio_mpi_comm_get_attr_(void *, void *, void *, void *, int32_t *);
+void mpi_comm_get_attr_(void *comm_, void *keyval_, void *value_, void *flag_, int32_t *ierr);
+void mpi_comm_get_attr_(void *comm_, void *keyval_, void *value_, void *flag_, int32_t *ierr)
+{
+    waitio_mpi_comm_get_attr_(comm_, keyval_, value_, flag_, ierr);
+}
+
+void waitio_mpi_comm_delete_attr_(void *, void *, int32_t *);
+void mpi_comm_delete_attr_(void *comm_, void *keyval_, int32_t *ierr);
+void mpi_comm_delete_attr_(void *comm_, void *keyval_, int32_t *ierr)
+{
+    waitio_mpi_comm_delete_attr_(comm_, keyval_, ierr);
+}
+
+void waitio_mpi_keyval_create_(void *, void *, void *, void *, int32_t *);
+void mpi_keyval_create_(void *copy_function_, void *delete_function_, void *keyval_, void *extra_state_, int32_t *ierr);
+void mpi_keyval_create_(void *copy_function_, void *delete_function_, void *keyval_, void *extra_state_, int32_t *ierr)
+{
+    waitio_mpi_keyval_create_(copy_function_, delete_function_, keyval_, extra_state_, ierr);
+}
+
+void waitio_mpi_keyval_free_(void *, int32_t *);
+void mpi_keyval_free_(void *keyval_, int32_t *ierr);
+void mpi_keyval_free_(void *keyval_, int32_t *ierr)
+{
+    waitio_mpi_keyval_free_(keyval_, ierr);
+}
+
+void waitio_mpi_attr_put_(void *, void *, void *, int32_t *);
+void mpi_attr_put_(void *comm_, void *keyval_, void *value_, int32_t *ierr);
+void mpi_attr_put_(void *comm_, void *keyval_, void *value_, int32_t *ierr)
+{
+    waitio_mpi_attr_put_(comm_, keyval_, value_, ierr);
+}
+
+void waitio_mpi_attr_get_(void *, void *, void *, void *, int32_t *);
+void mpi_attr_get_(void *comm_, void *keyval_, void *value_, void *flag_, int32_t *ierr);
+void mpi_attr_get_(void *comm_, void *keyval_, void *value_, void *flag_, int32_t *ierr)
+{
+    waitio_mpi_attr_get_(comm_, keyval_, value_, flag_, ierr);
+}
+
+void waitio_mpi_attr_delete_(void *, void *, int32_t *);
+void mpi_attr_delete_(void *comm_, void *keyval_, int32_t *ierr);
+void mpi_attr_delete_(void *comm_, void *keyval_, int32_t *ierr)
+{
+    waitio_mpi_attr_delete_(comm_, keyval_, ierr);
+}
+
+void waitio_mpi_info_create_(void *, int32_t *);
+void mpi_info_create_(void *info_, int32_t *ierr);
+void mpi_info_create_(void *info_, int32_t *ierr)
+{
+    waitio_mpi_info_create_(info_, ierr);
+}
+
+void waitio_mpi_info_dup_(void *, void *, int32_t *);
+void mpi_info_dup_(void *info_, void *out_, int32_t *ierr);
+void mpi_info_dup_(void *info_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_info_dup_(info_, out_, ierr);
+}
+
+void waitio_mpi_info_free_(void *, int32_t *);
+void mpi_info_free_(void *info_, int32_t *ierr);
+void mpi_info_free_(void *info_, int32_t *ierr)
+{
+    waitio_mpi_info_free_(info_, ierr);
+}
+
+void waitio_mpi_info_set_(void *, void *, void *, int32_t *, size_t, size_t);
+void mpi_info_set_(void *info_, void *key_, void *value_, int32_t *ierr, size_t key_length, size_t value_length);
+void mpi_info_set_(void *info_, void *key_, void *value_, int32_t *ierr, size_t key_length, size_t value_length)
+{
+    waitio_mpi_info_set_(info_, key_, value_, ierr, key_length, value_length);
+}
+
+void waitio_mpi_info_delete_(void *, void *, int32_t *, size_t);
+void mpi_info_delete_(void *info_, void *key_, int32_t *ierr, size_t key_length);
+void mpi_info_delete_(void *info_, void *key_, int32_t *ierr, size_t key_length)
+{
+    waitio_mpi_info_delete_(info_, key_, ierr, key_length);
+}
+
+void waitio_mpi_info_get_(void *, void *, void *, void *, void *, int32_t *, size_t, size_t);
+void mpi_info_get_(void *info_, void *key_, void *room_, void *value_, void *flag_, int32_t *ierr, size_t key_length, size_t value_length);
+void mpi_info_get_(void *info_, void *key_, void *room_, void *value_, void *flag_, int32_t *ierr, size_t key_length, size_t value_length)
+{
+    waitio_mpi_info_get_(info_, key_, room_, value_, flag_, ierr, key_length, value_length);
+}
+
+void waitio_mpi_info_get_valuelen_(void *, void *, void *, void *, int32_t *, size_t);
+void mpi_info_get_valuelen_(void *info_, void *key_, void *length_, void *flag_, int32_t *ierr, size_t key_length);
+void mpi_info_get_valuelen_(void *info_, void *key_, void *length_, void *flag_, int32_t *ierr, size_t key_length)
+{
+    waitio_mpi_info_get_valuelen_(info_, key_, length_, flag_, ierr, key_length);
+}
+
+void waitio_mpi_info_get_nkeys_(void *, void *, int32_t *);
+void mpi_info_get_nkeys_(void *info_, void *n_, int32_t *ierr);
+void mpi_info_get_nkeys_(void *info_, void *n_, int32_t *ierr)
+{
+    waitio_mpi_info_get_nkeys_(info_, n_, ierr);
+}
+
+void waitio_mpi_info_get_nthkey_(void *, void *, void *, int32_t *, size_t);
+void mpi_info_get_nthkey_(void *info_, void *n_, void *key_, int32_t *ierr, size_t key_length);
+void mpi_info_get_nthkey_(void *info_, void *n_, void *key_, int32_t *ierr, size_t key_length)
+{
+    waitio_mpi_info_get_nthkey_(info_, n_, key_, ierr, key_length);
 }
 
 void waitio_mpi_comm_split_(void *, void *, void *, void *, int32_t *);
@@ -170,6 +401,13 @@ void mpi_cart_create_(void *comm_, void *n_, void *dims_, void *periods_, void *
 void mpi_cart_create_(void *comm_, void *n_, void *dims_, void *periods_, void *reorder_, void *out_, int32_t *ierr)
 {
     waitio_mpi_cart_create_(comm_, n_, dims_, periods_, reorder_, out_, ierr);
+}
+
+void waitio_mpi_cart_map_(void *, void *, void *, void *, void *, int32_t *);
+void mpi_cart_map_(void *comm_, void *n_, void *dims_, void *periods_, void *rank_, int32_t *ierr);
+void mpi_cart_map_(void *comm_, void *n_, void *dims_, void *periods_, void *rank_, int32_t *ierr)
+{
+    waitio_mpi_cart_map_(comm_, n_, dims_, periods_, rank_, ierr);
 }
 
 void waitio_mpi_cart_sub_(void *, void *, void *, int32_t *);
@@ -319,6 +557,27 @@ void mpi_group_free_(void *group_, int32_t *ierr)
     waitio_mpi_group_free_(group_, ierr);
 }
 
+void waitio_mpi_alloc_mem_(void *, void *, void *, int32_t *);
+void mpi_alloc_mem_(void *size_, void *info_, void *base_address_, int32_t *ierr);
+void mpi_alloc_mem_(void *size_, void *info_, void *base_address_, int32_t *ierr)
+{
+    waitio_mpi_alloc_mem_(size_, info_, base_address_, ierr);
+}
+
+void waitio_mpi_free_mem_(void *, int32_t *);
+void mpi_free_mem_(void *base_, int32_t *ierr);
+void mpi_free_mem_(void *base_, int32_t *ierr)
+{
+    waitio_mpi_free_mem_(base_, ierr);
+}
+
+void waitio_mpi_pcontrol_(void *, int32_t *);
+void mpi_pcontrol_(void *level_, int32_t *ierr);
+void mpi_pcontrol_(void *level_, int32_t *ierr)
+{
+    waitio_mpi_pcontrol_(level_, ierr);
+}
+
 void waitio_mpi_type_contiguous_(void *, void *, void *, int32_t *);
 void mpi_type_contiguous_(void *count_, void *datatype_, void *out_, int32_t *ierr);
 void mpi_type_contiguous_(void *count_, void *datatype_, void *out_, int32_t *ierr)
@@ -382,6 +641,13 @@ void mpi_type_create_subarray_(void *dims_, void *sizes_, void *parts_, void *st
     waitio_mpi_type_create_subarray_(dims_, sizes_, parts_, starts_, order_, datatype_, out_, ierr);
 }
 
+void waitio_mpi_type_create_darray_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_type_create_darray_(void *processes_, void *rank_, void *dims_, void *sizes_, void *distribs_, void *dargs_, void *psizes_, void *order_, void *datatype_, void *out_, int32_t *ierr);
+void mpi_type_create_darray_(void *processes_, void *rank_, void *dims_, void *sizes_, void *distribs_, void *dargs_, void *psizes_, void *order_, void *datatype_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_type_create_darray_(processes_, rank_, dims_, sizes_, distribs_, dargs_, psizes_, order_, datatype_, out_, ierr);
+}
+
 void waitio_mpi_type_create_resized_(void *, void *, void *, void *, int32_t *);
 void mpi_type_create_resized_(void *datatype_, void *lb_, void *extent_, void *out_, int32_t *ierr);
 void mpi_type_create_resized_(void *datatype_, void *lb_, void *extent_, void *out_, int32_t *ierr)
@@ -429,6 +695,69 @@ void mpi_type_get_true_extent_(void *datatype_, void *lb_, void *extent_, int32_
 void mpi_type_get_true_extent_(void *datatype_, void *lb_, void *extent_, int32_t *ierr)
 {
     waitio_mpi_type_get_true_extent_(datatype_, lb_, extent_, ierr);
+}
+
+void waitio_mpi_type_size_x_(void *, void *, int32_t *);
+void mpi_type_size_x_(void *datatype_, void *size_, int32_t *ierr);
+void mpi_type_size_x_(void *datatype_, void *size_, int32_t *ierr)
+{
+    waitio_mpi_type_size_x_(datatype_, size_, ierr);
+}
+
+void waitio_mpi_type_get_extent_x_(void *, void *, void *, int32_t *);
+void mpi_type_get_extent_x_(void *datatype_, void *lb_, void *extent_, int32_t *ierr);
+void mpi_type_get_extent_x_(void *datatype_, void *lb_, void *extent_, int32_t *ierr)
+{
+    waitio_mpi_type_get_extent_x_(datatype_, lb_, extent_, ierr);
+}
+
+void waitio_mpi_type_get_true_extent_x_(void *, void *, void *, int32_t *);
+void mpi_type_get_true_extent_x_(void *datatype_, void *lb_, void *extent_, int32_t *ierr);
+void mpi_type_get_true_extent_x_(void *datatype_, void *lb_, void *extent_, int32_t *ierr)
+{
+    waitio_mpi_type_get_true_extent_x_(datatype_, lb_, extent_, ierr);
+}
+
+void waitio_mpi_type_get_name_(void *, void *, void *, int32_t *, size_t);
+void mpi_type_get_name_(void *datatype_, void *name_, void *length_, int32_t *ierr, size_t name_length);
+void mpi_type_get_name_(void *datatype_, void *name_, void *length_, int32_t *ierr, size_t name_length)
+{
+    waitio_mpi_type_get_name_(datatype_, name_, length_, ierr, name_length);
+}
+
+void waitio_mpi_type_set_name_(void *, void *, int32_t *, size_t);
+void mpi_type_set_name_(void *datatype_, void *name_, int32_t *ierr, size_t name_length);
+void mpi_type_set_name_(void *datatype_, void *name_, int32_t *ierr, size_t name_length)
+{
+    waitio_mpi_type_set_name_(datatype_, name_, ierr, name_length);
+}
+
+void waitio_mpi_type_match_size_(void *, void *, void *, int32_t *);
+void mpi_type_match_size_(void *typeclass_, void *size_, void *out_, int32_t *ierr);
+void mpi_type_match_size_(void *typeclass_, void *size_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_type_match_size_(typeclass_, size_, out_, ierr);
+}
+
+void waitio_mpi_type_create_f90_integer_(void *, void *, int32_t *);
+void mpi_type_create_f90_integer_(void *range_, void *out_, int32_t *ierr);
+void mpi_type_create_f90_integer_(void *range_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_type_create_f90_integer_(range_, out_, ierr);
+}
+
+void waitio_mpi_type_create_f90_real_(void *, void *, void *, int32_t *);
+void mpi_type_create_f90_real_(void *precision_, void *range_, void *out_, int32_t *ierr);
+void mpi_type_create_f90_real_(void *precision_, void *range_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_type_create_f90_real_(precision_, range_, out_, ierr);
+}
+
+void waitio_mpi_type_create_f90_complex_(void *, void *, void *, int32_t *);
+void mpi_type_create_f90_complex_(void *precision_, void *range_, void *out_, int32_t *ierr);
+void mpi_type_create_f90_complex_(void *precision_, void *range_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_type_create_f90_complex_(precision_, range_, out_, ierr);
 }
 
 void waitio_mpi_get_address_(void *, void *, int32_t *);
@@ -499,6 +828,13 @@ void mpi_get_elements_(void *status_, void *datatype_, void *count_, int32_t *ie
 void mpi_get_elements_(void *status_, void *datatype_, void *count_, int32_t *ierr)
 {
     waitio_mpi_get_elements_(status_, datatype_, count_, ierr);
+}
+
+void waitio_mpi_get_elements_x_(void *, void *, void *, int32_t *);
+void mpi_get_elements_x_(void *status_, void *datatype_, void *count_, int32_t *ierr);
+void mpi_get_elements_x_(void *status_, void *datatype_, void *count_, int32_t *ierr)
+{
+    waitio_mpi_get_elements_x_(status_, datatype_, count_, ierr);
 }
 
 void waitio_mpi_pack_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -627,6 +963,27 @@ void mpi_iprobe_(void *source_, void *tag_, void *comm_, void *flag_, void *stat
     waitio_mpi_iprobe_(source_, tag_, comm_, flag_, status_, ierr);
 }
 
+void waitio_mpi_mprobe_(void *, void *, void *, void *, void *, int32_t *);
+void mpi_mprobe_(void *source_, void *tag_, void *comm_, void *message_, void *status_, int32_t *ierr);
+void mpi_mprobe_(void *source_, void *tag_, void *comm_, void *message_, void *status_, int32_t *ierr)
+{
+    waitio_mpi_mprobe_(source_, tag_, comm_, message_, status_, ierr);
+}
+
+void waitio_mpi_improbe_(void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_improbe_(void *source_, void *tag_, void *comm_, void *flag_, void *message_, void *status_, int32_t *ierr);
+void mpi_improbe_(void *source_, void *tag_, void *comm_, void *flag_, void *message_, void *status_, int32_t *ierr)
+{
+    waitio_mpi_improbe_(source_, tag_, comm_, flag_, message_, status_, ierr);
+}
+
+void waitio_mpi_mrecv_(void *, void *, void *, void *, void *, int32_t *);
+void mpi_mrecv_(void *buf_, void *count_, void *datatype_, void *message_, void *status_, int32_t *ierr);
+void mpi_mrecv_(void *buf_, void *count_, void *datatype_, void *message_, void *status_, int32_t *ierr)
+{
+    waitio_mpi_mrecv_(buf_, count_, datatype_, message_, status_, ierr);
+}
+
 void waitio_mpi_test_cancelled_(void *, void *, int32_t *);
 void mpi_test_cancelled_(void *status_, void *flag_, int32_t *ierr);
 void mpi_test_cancelled_(void *status_, void *flag_, int32_t *ierr)
@@ -751,6 +1108,48 @@ void mpi_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sen
 void mpi_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, int32_t *ierr)
 {
     waitio_mpi_alltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, ierr);
+}
+
+void waitio_mpi_comm_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_comm_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_comm_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g)
+{
+    waitio_mpi_comm_dup_fn_(a, b, c, d, e, f, g);
+}
+
+void waitio_mpi_comm_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_comm_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_comm_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g)
+{
+    waitio_mpi_comm_null_copy_fn_(a, b, c, d, e, f, g);
+}
+
+void waitio_mpi_comm_null_delete_fn_(void *a, void *b, void *c, void *d, void *e);
+void mpi_comm_null_delete_fn_(void *a, void *b, void *c, void *d, void *e);
+void mpi_comm_null_delete_fn_(void *a, void *b, void *c, void *d, void *e)
+{
+    waitio_mpi_comm_null_delete_fn_(a, b, c, d, e);
+}
+
+void waitio_mpi_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g)
+{
+    waitio_mpi_dup_fn_(a, b, c, d, e, f, g);
+}
+
+void waitio_mpi_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g)
+{
+    waitio_mpi_null_copy_fn_(a, b, c, d, e, f, g);
+}
+
+void waitio_mpi_null_delete_fn_(void *a, void *b, void *c, void *d, void *e);
+void mpi_null_delete_fn_(void *a, void *b, void *c, void *d, void *e);
+void mpi_null_delete_fn_(void *a, void *b, void *c, void *d, void *e)
+{
+    waitio_mpi_null_delete_fn_(a, b, c, d, e);
 }
 
 double waitio_mpi_wtime_(void);

@@ -4,6 +4,16 @@
  * is an address; the lengths of character arguments come last. Requests are numbers: requests.c. */
 #include "requests.h"
 
+void waitio_mpi_comm_idup_(void *, void *, void *, int32_t *);
+void mpi_comm_idup_(void *comm_, void *out_, void *request_, int32_t *ierr);
+void mpi_comm_idup_(void *comm_, void *out_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_comm_idup_(comm_, out_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
 void waitio_mpi_issend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
 void mpi_issend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
 void mpi_issend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
@@ -202,6 +212,27 @@ void mpi_testsome_(void *count_, void *requests_, void *done_, void *indices_, v
         return;
     waitio_mpi_testsome_(count_, r, done_, indices_, statuses_, ierr);
     wio_rename_give_all(count_, requests_, r);
+}
+
+void waitio_mpi_imrecv_(void *, void *, void *, void *, void *, int32_t *);
+void mpi_imrecv_(void *buf_, void *count_, void *datatype_, void *message_, void *request_, int32_t *ierr);
+void mpi_imrecv_(void *buf_, void *count_, void *datatype_, void *message_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_imrecv_(buf_, count_, datatype_, message_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_request_get_status_(void *, void *, void *, int32_t *);
+void mpi_request_get_status_(void *request_, void *flag_, void *status_, int32_t *ierr);
+void mpi_request_get_status_(void *request_, void *flag_, void *status_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    if (!wio_rename_take(request_, r, ierr))
+        return;
+    waitio_mpi_request_get_status_(r, flag_, status_, ierr);
+    wio_rename_give(request_, r);
 }
 
 void waitio_mpi_cancel_(void *, int32_t *);

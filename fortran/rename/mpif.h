@@ -4,7 +4,6 @@
 ! MPI's own file when this folder comes first among the -I options.
 ! Legal in fixed and in free source form.
       integer, parameter :: MPI_STATUS_SIZE=4
-      integer, parameter :: MPI_REQUEST_NULL=0
 ! Places in a status: source, tag, error code, bytes received.
       integer, parameter :: MPI_SOURCE=1
       integer, parameter :: MPI_TAG=2
@@ -49,6 +48,7 @@
       integer, parameter :: MPI_THREAD_MULTIPLE=3
       integer, parameter :: MPI_VERSION=3
       integer, parameter :: MPI_SUBVERSION=1
+      integer, parameter :: MPI_REQUEST_NULL=0
       integer, parameter :: MPI_INFO_NULL=0
       integer, parameter :: MPI_ERRORS_ARE_FATAL=1
       integer, parameter :: MPI_ERRORS_RETURN=2
@@ -57,6 +57,50 @@
       integer, parameter :: MPI_OFFSET_KIND=8
       integer, parameter :: MPI_MAX_PROCESSOR_NAME=256
       integer, parameter :: MPI_MAX_ERROR_STRING=1024
+      integer, parameter :: MPI_MAX_OBJECT_NAME=128
+      integer, parameter :: MPI_MAX_LIBRARY_VERSION_STRING=256
+      integer, parameter :: MPI_MAX_INFO_KEY=256
+      integer, parameter :: MPI_MAX_INFO_VAL=1024
+      integer, parameter :: MPI_COUNT_KIND=8
+      integer, parameter :: MPI_DISTRIBUTE_BLOCK=1
+      integer, parameter :: MPI_DISTRIBUTE_CYCLIC=2
+      integer, parameter :: MPI_DISTRIBUTE_NONE=3
+      integer, parameter :: MPI_DISTRIBUTE_DFLT_DARG=-1005
+      integer, parameter :: MPI_TYPECLASS_INTEGER=1
+      integer, parameter :: MPI_TYPECLASS_REAL=2
+      integer, parameter :: MPI_TYPECLASS_COMPLEX=3
+      integer, parameter :: MPI_MESSAGE_NULL=0
+      integer, parameter :: MPI_MESSAGE_NO_PROC=1
+      integer, parameter :: MPI_BSEND_OVERHEAD=0
+
+! Attributes that every communicator has.
+      integer, parameter :: MPI_KEYVAL_INVALID=0
+      integer, parameter :: MPI_TAG_UB=1
+      integer, parameter :: MPI_HOST=2
+      integer, parameter :: MPI_IO=3
+      integer, parameter :: MPI_WTIME_IS_GLOBAL=4
+      integer, parameter :: MPI_UNIVERSE_SIZE=5
+      integer, parameter :: MPI_APPNUM=6
+      integer, parameter :: MPI_LASTUSEDCODE=7
+
+! Classes of errors that programs ask for.
+      integer, parameter :: MPI_ERR_BUFFER=-1
+      integer, parameter :: MPI_ERR_COUNT=-1
+      integer, parameter :: MPI_ERR_TYPE=-1
+      integer, parameter :: MPI_ERR_OP=-1
+      integer, parameter :: MPI_ERR_ARG=-1
+      integer, parameter :: MPI_ERR_KEYVAL=-1
+      integer, parameter :: MPI_ERR_NO_MEM=-2
+      integer, parameter :: MPI_ERR_COMM=-3
+      integer, parameter :: MPI_ERR_GROUP=-3
+      integer, parameter :: MPI_ERR_RANK=-4
+      integer, parameter :: MPI_ERR_ROOT=-4
+      integer, parameter :: MPI_ERR_TAG=-5
+      integer, parameter :: MPI_ERR_REQUEST=-6
+      integer, parameter :: MPI_ERR_TRUNCATE=-7
+      integer, parameter :: MPI_ERR_OTHER=-18
+      integer, parameter :: MPI_ERR_INTERN=-21
+      integer, parameter :: MPI_ERR_LASTCODE=-22
 
 ! Types.
       integer, parameter :: MPI_INT=524289
@@ -144,3 +188,9 @@
 
       double precision, external :: MPI_WTIME
       double precision, external :: MPI_WTICK
+      external MPI_COMM_DUP_FN
+      external MPI_COMM_NULL_COPY_FN
+      external MPI_COMM_NULL_DELETE_FN
+      external MPI_DUP_FN
+      external MPI_NULL_COPY_FN
+      external MPI_NULL_DELETE_FN

@@ -27,8 +27,14 @@ FREE_START = re.compile(
 DECLARATIONS = {
     "wtime": "double precision, external :: WAITIO_MPI_WTIME",
     "wtick": "double precision, external :: WAITIO_MPI_WTICK",
-    "request_null": "integer, parameter :: WAITIO_MPI_REQUEST_NULL = 0",
 }
+DECLARATIONS.update(
+    {
+        name: f"external :: WAITIO_MPI_{name.upper()}"
+        for name in sorted(FORTRAN_NAMES)
+        if name.endswith("_fn")
+    }
+)
 
 
 @dataclass

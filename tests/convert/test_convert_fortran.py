@@ -95,11 +95,11 @@ def test_what_the_include_file_lacks_is_declared(convert):
     assert new.index("external") < new.index("subroutine b")
     text = (
         '      subroutine a\n#include "mpif.h"\n      t = MPI_WTICK()\n'
-        "      r = MPI_REQUEST_NULL\n      end\n"
+        "      r = MPI_NULL_COPY_FN\n      end\n"
     )
     new = convert("a.F", text)
     assert '#include "waitio_mpif.h"\n      double precision, external :: WAITIO_MPI_WTICK\n' in new
-    assert "      integer, parameter :: WAITIO_MPI_REQUEST_NULL = 0\n" in new
+    assert "      external :: WAITIO_MPI_NULL_COPY_FN\n" in new
 
 
 def test_unknown_names_and_own_names(convert):

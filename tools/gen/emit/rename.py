@@ -43,6 +43,9 @@ NAMES = {
 FULL = {"gather": "gather_full", "allgather": "allgather_full"}
 NOT_CONSTANTS = {"DEFTAG", "BYTES"}  # ours, not MPI's
 FUNCTIONS = ("wtime", "wtick")
+# Values of attributes: addresses, in MPI-1's calls default integers.
+WORDS = {"extra_state", "value"}
+SHORT_WORDS = {"keyval_create", "attr_put", "attr_get"}
 
 
 @dataclass
@@ -83,6 +86,8 @@ class Call:
 
 
 def _kind(base, stars, name, call):
+    if base == "void" and name in WORDS:
+        return "integer" if call in SHORT_WORDS else "address"
     if base == "void":
         return "choice"
     if base == "char":
@@ -112,7 +117,8 @@ def _argument(text, call):
 
 def calls(spec_sources):
     """Every call that returns a code and can be reached from Fortran, in the header's order."""
-    found = []
+    # Fortran alone has this one; it does nothing with its ierr.
+    found = [Call("f_sync_reg", "F_sync_reg", [Argument("buf", "choice", False, False)])]
     text = re.sub(r"/\*.*?\*/", "", spec_sources.header, flags=re.S)
     pattern = r"^int WAITIO_MPI_(\w+)\(([^;{]*)\);"
     for c_name, rest in re.findall(pattern, text, flags=re.M | re.S):
@@ -120,7 +126,7 @@ def calls(spec_sources):
         if f"waitio_mpi_{FULL.get(name, name)}_" not in spec_sources.symbols:
             continue
         words = [" ".join(w.split()) for w in rest.split(",")]
-        words = [w for w in words if w not in ("void", "int *argc", "char ***argv")]
+        words = [w for w in words if w not in ("void", "...", "int *argc", "char ***argv")]
         found.append(Call(name, c_name, [_argument(w, name) for w in words]))
     return found
 
@@ -143,7 +149,13 @@ class Sources:
     def constants(self):
         """Names of constants and places of the include file, without the prefix."""
         declared = re.findall(r"^ +integer(?:, parameter)? :: WAITIO_MPI_(\w+)", self.include, re.M)
-        return [*(name for name in declared if name not in NOT_CONSTANTS), "REQUEST_NULL"]
+        return [name for name in declared if name not in NOT_CONSTANTS]
+
+    @property
+    def callbacks(self):
+        """Functions that a program hands to calls by name: attributes that copy, or do nothing."""
+        found = (re.fullmatch(r"waitio_mpi_(\w+_fn)_", symbol) for symbol in self.symbols)
+        return sorted(match[1] for match in found if match)
 
 
 # ---- interfaces ---------------------------------------------------------------------------------
@@ -203,7 +215,7 @@ MODULE_HEAD = """! SPDX-License-Identifier: BSD-3-Clause
 module waitio_mpi
     implicit none
     include 'waitio_mpif.h'
-    integer, parameter :: WAITIO_MPI_REQUEST_NULL = 0 ! fills all integers of a request
+    external :: %s
 
     interface
 """
@@ -216,9 +228,9 @@ def module(sources):
     for name in FUNCTIONS:
         full = f"WAITIO_MPI_{name.capitalize()}"
         lines += [f"        double precision function {full}()", f"        end function {full}"]
-    return (
-        MODULE_HEAD % GENERATED + "\n".join(lines) + "\n    end interface\nend module waitio_mpi\n"
-    )
+    names = ", &\n        ".join(f"WAITIO_MPI_{name.upper()}" for name in sources.callbacks)
+    head = MODULE_HEAD % (GENERATED, names)
+    return head + "\n".join(lines) + "\n    end interface\nend module waitio_mpi\n"
 
 
 def interfaces(sources, requests):
@@ -255,6 +267,7 @@ def rename_module(sources):
     plain = [(c.c_name, FULL.get(c.name, c.c_name)) for c in found if c.position("request") is None]
     plain += [(name.capitalize(), name.capitalize()) for name in FUNCTIONS]
     constants = [(c, c) for c in sources.constants]
+    constants += [(c.upper(), c.upper()) for c in sources.callbacks]
     lines = list(_renames(constants + plain))
     lines.append("    use waitio_mpi, only: MPI_STATUS_SIZE => WAITIO_STATUS_SIZE")
     lines += ["    implicit none", "", "    interface"]
@@ -272,7 +285,6 @@ INCLUDE_HEAD = """! SPDX-License-Identifier: BSD-3-Clause
 ! MPI's own file when this folder comes first among the -I options.
 ! Legal in fixed and in free source form.
       integer, parameter :: MPI_STATUS_SIZE=4
-      integer, parameter :: MPI_REQUEST_NULL=0
 """
 
 
@@ -291,6 +303,7 @@ def include(sources):
         "      double precision, external :: MPI_WTIME",
         "      double precision, external :: MPI_WTICK",
     ]
+    kept += [f"      external MPI_{name.upper()}" for name in sources.callbacks]
     assert all(len(line) <= 72 for line in kept)
     return INCLUDE_HEAD + "\n".join(kept) + "\n"
 
@@ -342,6 +355,13 @@ def forward(sources, requests):
     """fortran/rename/forward_plain_gen.c and forward_requests_gen.c"""
     found = [c for c in calls(sources) if (c.position("request") is not None) == requests]
     out = [_forward(call) for call in found]
+    for name in sources.callbacks if not requests else ():
+        names = "abcde" if "delete" in name else "abcdefg"
+        words = ", ".join(f"void *{n}" for n in names)
+        out.append(
+            f"void waitio_mpi_{name}_({words});\nvoid mpi_{name}_({words});\n"
+            f"void mpi_{name}_({words})\n{{\n    waitio_mpi_{name}_({', '.join(names)});\n}}\n"
+        )
     for name in FUNCTIONS if not requests else ():
         out.append(
             f"double waitio_mpi_{name}_(void);\ndouble mpi_{name}_(void);\n"
@@ -370,9 +390,8 @@ def _words(name, words):
 def table(sources):
     """python/waitio/convert_names.py"""
     found = calls(sources)
-    fortran = sorted(
-        {c.name for c in found} | set(FUNCTIONS) | {c.lower() for c in sources.constants}
-    )
+    fortran = {c.name for c in found} | set(FUNCTIONS) | set(sources.callbacks)
+    fortran = sorted(fortran | {c.lower() for c in sources.constants})
     out = [
         TABLE_HEAD % GENERATED,
         _words("C_NAMES", sources.c_names),
