@@ -15,7 +15,8 @@ module waitio_mpi
         WAITIO_MPI_NULL_DELETE_FN
 
     interface
-        include 'gen/waitio_mpi_plain_gen.inc'
+        include 'gen/waitio_mpi_messages_gen.inc'
+        include 'gen/waitio_mpi_objects_gen.inc'
         include 'gen/waitio_mpi_requests_gen.inc'
         double precision function WAITIO_MPI_Wtime()
         end function WAITIO_MPI_Wtime

@@ -43,6 +43,8 @@ NAMES = {
 FULL = {"gather": "gather_full", "allgather": "allgather_full"}
 NOT_CONSTANTS = {"DEFTAG", "BYTES"}  # ours, not MPI's
 FUNCTIONS = ("wtime", "wtick")
+PARTS = ("messages", "objects", "requests")
+OBJECTS = r"(attr|cart|comm|err|group|info|keyval|op|type)"
 # Values of attributes: addresses, in MPI-1's calls default integers.
 WORDS = {"extra_state", "value"}
 SHORT_WORDS = {"keyval_create", "attr_put", "attr_get"}
@@ -158,6 +160,13 @@ class Sources:
         return sorted(match[1] for match in found if match)
 
 
+def part_of(call):
+    """Which of several files has it: none may grow too long."""
+    if call.position("request") is not None:
+        return "requests"
+    return "objects" if re.match(OBJECTS, call.name) else "messages"
+
+
 # ---- interfaces ---------------------------------------------------------------------------------
 
 TYPES = {
@@ -223,8 +232,7 @@ module waitio_mpi
 
 def module(sources):
     """fortran/waitio_mpi.f90"""
-    lines = ["        include 'gen/waitio_mpi_plain_gen.inc'"]
-    lines.append("        include 'gen/waitio_mpi_requests_gen.inc'")
+    lines = [f"        include 'gen/waitio_mpi_{part}_gen.inc'" for part in PARTS]
     for name in FUNCTIONS:
         full = f"WAITIO_MPI_{name.capitalize()}"
         lines += [f"        double precision function {full}()", f"        end function {full}"]
@@ -233,11 +241,11 @@ def module(sources):
     return head + "\n".join(lines) + "\n    end interface\nend module waitio_mpi\n"
 
 
-def interfaces(sources, requests):
-    """fortran/gen/waitio_mpi_plain_gen.inc and waitio_mpi_requests_gen.inc"""
+def interfaces(sources, part):
+    """fortran/gen/waitio_mpi_<part>_gen.inc"""
     lines = ["! SPDX-License-Identifier: BSD-3-Clause", f"! {GENERATED}"]
     for call in calls(sources):
-        if (call.position("request") is not None) == requests:
+        if part_of(call) == part:
             lines += _interface(call, "WAITIO_MPI_" + FULL.get(call.name, call.c_name), True)
     return "\n".join(lines) + "\n"
 
@@ -351,18 +359,17 @@ def _forward(call):
     return "\n".join([*lines, "}", ""])
 
 
-def forward(sources, requests):
-    """fortran/rename/forward_plain_gen.c and forward_requests_gen.c"""
-    found = [c for c in calls(sources) if (c.position("request") is not None) == requests]
-    out = [_forward(call) for call in found]
-    for name in sources.callbacks if not requests else ():
+def forward(sources, part):
+    """fortran/rename/forward_<part>_gen.c"""
+    out = [_forward(call) for call in calls(sources) if part_of(call) == part]
+    for name in sources.callbacks if part == "objects" else ():
         names = "abcde" if "delete" in name else "abcdefg"
         words = ", ".join(f"void *{n}" for n in names)
         out.append(
             f"void waitio_mpi_{name}_({words});\nvoid mpi_{name}_({words});\n"
             f"void mpi_{name}_({words})\n{{\n    waitio_mpi_{name}_({', '.join(names)});\n}}\n"
         )
-    for name in FUNCTIONS if not requests else ():
+    for name in FUNCTIONS if part == "messages" else ():
         out.append(
             f"double waitio_mpi_{name}_(void);\ndouble mpi_{name}_(void);\n"
             f"double mpi_{name}_(void)\n{{\n    return waitio_mpi_{name}_();\n}}\n"
@@ -409,13 +416,13 @@ def table(sources):
 
 def files(sources):
     """{path: text} of everything here."""
-    return {
+    found = {
         "fortran/waitio_mpi.f90": module(sources),
-        "fortran/gen/waitio_mpi_plain_gen.inc": interfaces(sources, False),
-        "fortran/gen/waitio_mpi_requests_gen.inc": interfaces(sources, True),
         "fortran/waitio_mpi_rename.f90": rename_module(sources),
         "fortran/rename/mpif.h": include(sources),
-        "fortran/rename/forward_plain_gen.c": forward(sources, False),
-        "fortran/rename/forward_requests_gen.c": forward(sources, True),
         "python/waitio/convert_names.py": table(sources),
     }
+    for part in PARTS:
+        found[f"fortran/gen/waitio_mpi_{part}_gen.inc"] = interfaces(sources, part)
+        found[f"fortran/rename/forward_{part}_gen.c"] = forward(sources, part)
+    return found

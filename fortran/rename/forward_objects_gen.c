@@ -4,90 +4,6 @@
  * is an address; the lengths of character arguments come last. Requests are numbers: requests.c. */
 #include "requests.h"
 
-void waitio_mpi_f_sync_reg_(void *, int32_t *);
-void mpi_f_sync_reg_(void *buf_, int32_t *ierr);
-void mpi_f_sync_reg_(void *buf_, int32_t *ierr)
-{
-    waitio_mpi_f_sync_reg_(buf_, ierr);
-}
-
-void waitio_mpi_init_(int32_t *);
-void mpi_init_(int32_t *ierr);
-void mpi_init_(int32_t *ierr)
-{
-    waitio_mpi_init_(ierr);
-}
-
-void waitio_mpi_init_thread_(void *, void *, int32_t *);
-void mpi_init_thread_(void *required_, void *provided_, int32_t *ierr);
-void mpi_init_thread_(void *required_, void *provided_, int32_t *ierr)
-{
-    waitio_mpi_init_thread_(required_, provided_, ierr);
-}
-
-void waitio_mpi_query_thread_(void *, int32_t *);
-void mpi_query_thread_(void *provided_, int32_t *ierr);
-void mpi_query_thread_(void *provided_, int32_t *ierr)
-{
-    waitio_mpi_query_thread_(provided_, ierr);
-}
-
-void waitio_mpi_is_thread_main_(void *, int32_t *);
-void mpi_is_thread_main_(void *flag_, int32_t *ierr);
-void mpi_is_thread_main_(void *flag_, int32_t *ierr)
-{
-    waitio_mpi_is_thread_main_(flag_, ierr);
-}
-
-void waitio_mpi_initialized_(void *, int32_t *);
-void mpi_initialized_(void *flag_, int32_t *ierr);
-void mpi_initialized_(void *flag_, int32_t *ierr)
-{
-    waitio_mpi_initialized_(flag_, ierr);
-}
-
-void waitio_mpi_finalized_(void *, int32_t *);
-void mpi_finalized_(void *flag_, int32_t *ierr);
-void mpi_finalized_(void *flag_, int32_t *ierr)
-{
-    waitio_mpi_finalized_(flag_, ierr);
-}
-
-void waitio_mpi_finalize_(int32_t *);
-void mpi_finalize_(int32_t *ierr);
-void mpi_finalize_(int32_t *ierr)
-{
-    waitio_mpi_finalize_(ierr);
-}
-
-void waitio_mpi_abort_(void *, void *, int32_t *);
-void mpi_abort_(void *comm_, void *code_, int32_t *ierr);
-void mpi_abort_(void *comm_, void *code_, int32_t *ierr)
-{
-    waitio_mpi_abort_(comm_, code_, ierr);
-}
-
-void waitio_mpi_get_version_(void *, void *, int32_t *);
-void mpi_get_version_(void *version_, void *subversion_, int32_t *ierr);
-void mpi_get_version_(void *version_, void *subversion_, int32_t *ierr)
-{
-    waitio_mpi_get_version_(version_, subversion_, ierr);
-}
-
-void waitio_mpi_get_library_version_(void *, void *, int32_t *, size_t);
-void mpi_get_library_version_(void *text_, void *length_, int32_t *ierr, size_t text_length);
-void mpi_get_library_version_(void *text_, void *length_, int32_t *ierr, size_t text_length)
-{
-    waitio_mpi_get_library_version_(text_, length_, ierr, text_length);
-}
-
-void waitio_mpi_get_processor_name_(void *, void *, int32_t *, size_t);
-void mpi_get_processor_name_(void *name_, void *length_, int32_t *ierr, size_t name_length);
-void mpi_get_processor_name_(void *name_, void *length_, int32_t *ierr, size_t name_length)
-{
-    waitio_mpi_get_processor_name_(name_, length_, ierr, name_length);
-}
-
 void waitio_mpi_error_string_(void *, void *, void *, int32_t *, size_t);
 void mpi_error_string_(void *code_, void *text_, void *length_, int32_t *ierr, size_t text_length);
 void mpi_error_string_(void *code_, void *text_, void *length_, int32_t *ierr, size_t text_length)
@@ -452,20 +368,6 @@ void mpi_cart_shift_(void *comm_, void *direction_, void *by_, void *source_, vo
     waitio_mpi_cart_shift_(comm_, direction_, by_, source_, dest_, ierr);
 }
 
-void waitio_mpi_topo_test_(void *, void *, int32_t *);
-void mpi_topo_test_(void *comm_, void *kind_, int32_t *ierr);
-void mpi_topo_test_(void *comm_, void *kind_, int32_t *ierr)
-{
-    waitio_mpi_topo_test_(comm_, kind_, ierr);
-}
-
-void waitio_mpi_dims_create_(void *, void *, void *, int32_t *);
-void mpi_dims_create_(void *nodes_, void *n_, void *dims_, int32_t *ierr);
-void mpi_dims_create_(void *nodes_, void *n_, void *dims_, int32_t *ierr)
-{
-    waitio_mpi_dims_create_(nodes_, n_, dims_, ierr);
-}
-
 void waitio_mpi_comm_group_(void *, void *, int32_t *);
 void mpi_comm_group_(void *comm_, void *out_, int32_t *ierr);
 void mpi_comm_group_(void *comm_, void *out_, int32_t *ierr)
@@ -555,27 +457,6 @@ void mpi_group_free_(void *group_, int32_t *ierr);
 void mpi_group_free_(void *group_, int32_t *ierr)
 {
     waitio_mpi_group_free_(group_, ierr);
-}
-
-void waitio_mpi_alloc_mem_(void *, void *, void *, int32_t *);
-void mpi_alloc_mem_(void *size_, void *info_, void *base_address_, int32_t *ierr);
-void mpi_alloc_mem_(void *size_, void *info_, void *base_address_, int32_t *ierr)
-{
-    waitio_mpi_alloc_mem_(size_, info_, base_address_, ierr);
-}
-
-void waitio_mpi_free_mem_(void *, int32_t *);
-void mpi_free_mem_(void *base_, int32_t *ierr);
-void mpi_free_mem_(void *base_, int32_t *ierr)
-{
-    waitio_mpi_free_mem_(base_, ierr);
-}
-
-void waitio_mpi_pcontrol_(void *, int32_t *);
-void mpi_pcontrol_(void *level_, int32_t *ierr);
-void mpi_pcontrol_(void *level_, int32_t *ierr)
-{
-    waitio_mpi_pcontrol_(level_, ierr);
 }
 
 void waitio_mpi_type_contiguous_(void *, void *, void *, int32_t *);
@@ -760,13 +641,6 @@ void mpi_type_create_f90_complex_(void *precision_, void *range_, void *out_, in
     waitio_mpi_type_create_f90_complex_(precision_, range_, out_, ierr);
 }
 
-void waitio_mpi_get_address_(void *, void *, int32_t *);
-void mpi_get_address_(void *at_, void *address_, int32_t *ierr);
-void mpi_get_address_(void *at_, void *address_, int32_t *ierr)
-{
-    waitio_mpi_get_address_(at_, address_, ierr);
-}
-
 void waitio_mpi_type_hvector_(void *, void *, void *, void *, void *, int32_t *);
 void mpi_type_hvector_(void *count_, void *length_, void *stride_, void *datatype_, void *out_, int32_t *ierr);
 void mpi_type_hvector_(void *count_, void *length_, void *stride_, void *datatype_, void *out_, int32_t *ierr)
@@ -809,55 +683,6 @@ void mpi_type_ub_(void *datatype_, void *ub_, int32_t *ierr)
     waitio_mpi_type_ub_(datatype_, ub_, ierr);
 }
 
-void waitio_mpi_address_(void *, void *, int32_t *);
-void mpi_address_(void *at_, void *address_, int32_t *ierr);
-void mpi_address_(void *at_, void *address_, int32_t *ierr)
-{
-    waitio_mpi_address_(at_, address_, ierr);
-}
-
-void waitio_mpi_get_count_(void *, void *, void *, int32_t *);
-void mpi_get_count_(void *status_, void *datatype_, void *count_, int32_t *ierr);
-void mpi_get_count_(void *status_, void *datatype_, void *count_, int32_t *ierr)
-{
-    waitio_mpi_get_count_(status_, datatype_, count_, ierr);
-}
-
-void waitio_mpi_get_elements_(void *, void *, void *, int32_t *);
-void mpi_get_elements_(void *status_, void *datatype_, void *count_, int32_t *ierr);
-void mpi_get_elements_(void *status_, void *datatype_, void *count_, int32_t *ierr)
-{
-    waitio_mpi_get_elements_(status_, datatype_, count_, ierr);
-}
-
-void waitio_mpi_get_elements_x_(void *, void *, void *, int32_t *);
-void mpi_get_elements_x_(void *status_, void *datatype_, void *count_, int32_t *ierr);
-void mpi_get_elements_x_(void *status_, void *datatype_, void *count_, int32_t *ierr)
-{
-    waitio_mpi_get_elements_x_(status_, datatype_, count_, ierr);
-}
-
-void waitio_mpi_pack_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_pack_(void *in_, void *count_, void *datatype_, void *out_, void *room_, void *position_, void *comm_, int32_t *ierr);
-void mpi_pack_(void *in_, void *count_, void *datatype_, void *out_, void *room_, void *position_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_pack_(in_, count_, datatype_, out_, room_, position_, comm_, ierr);
-}
-
-void waitio_mpi_unpack_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_unpack_(void *in_, void *room_, void *position_, void *out_, void *count_, void *datatype_, void *comm_, int32_t *ierr);
-void mpi_unpack_(void *in_, void *room_, void *position_, void *out_, void *count_, void *datatype_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_unpack_(in_, room_, position_, out_, count_, datatype_, comm_, ierr);
-}
-
-void waitio_mpi_pack_size_(void *, void *, void *, void *, int32_t *);
-void mpi_pack_size_(void *count_, void *datatype_, void *comm_, void *size_, int32_t *ierr);
-void mpi_pack_size_(void *count_, void *datatype_, void *comm_, void *size_, int32_t *ierr)
-{
-    waitio_mpi_pack_size_(count_, datatype_, comm_, size_, ierr);
-}
-
 void waitio_mpi_op_create_(void *, void *, void *, int32_t *);
 void mpi_op_create_(void *user_function_, void *commute_, void *op_, int32_t *ierr);
 void mpi_op_create_(void *user_function_, void *commute_, void *op_, int32_t *ierr)
@@ -877,237 +702,6 @@ void mpi_op_commutative_(void *op_, void *commute_, int32_t *ierr);
 void mpi_op_commutative_(void *op_, void *commute_, int32_t *ierr)
 {
     waitio_mpi_op_commutative_(op_, commute_, ierr);
-}
-
-void waitio_mpi_reduce_local_(void *, void *, void *, void *, void *, int32_t *);
-void mpi_reduce_local_(void *in_, void *inout_, void *count_, void *datatype_, void *op_, int32_t *ierr);
-void mpi_reduce_local_(void *in_, void *inout_, void *count_, void *datatype_, void *op_, int32_t *ierr)
-{
-    waitio_mpi_reduce_local_(in_, inout_, count_, datatype_, op_, ierr);
-}
-
-void waitio_mpi_send_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_send_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr);
-void mpi_send_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_send_(buf_, count_, datatype_, dest_, tag_, comm_, ierr);
-}
-
-void waitio_mpi_ssend_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_ssend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr);
-void mpi_ssend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_ssend_(buf_, count_, datatype_, dest_, tag_, comm_, ierr);
-}
-
-void waitio_mpi_bsend_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_bsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr);
-void mpi_bsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_bsend_(buf_, count_, datatype_, dest_, tag_, comm_, ierr);
-}
-
-void waitio_mpi_buffer_attach_(void *, void *, int32_t *);
-void mpi_buffer_attach_(void *buffer_, void *size_, int32_t *ierr);
-void mpi_buffer_attach_(void *buffer_, void *size_, int32_t *ierr)
-{
-    waitio_mpi_buffer_attach_(buffer_, size_, ierr);
-}
-
-void waitio_mpi_buffer_detach_(void *, void *, int32_t *);
-void mpi_buffer_detach_(void *buffer_address_, void *size_, int32_t *ierr);
-void mpi_buffer_detach_(void *buffer_address_, void *size_, int32_t *ierr)
-{
-    waitio_mpi_buffer_detach_(buffer_address_, size_, ierr);
-}
-
-void waitio_mpi_rsend_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_rsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr);
-void mpi_rsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_rsend_(buf_, count_, datatype_, dest_, tag_, comm_, ierr);
-}
-
-void waitio_mpi_recv_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_recv_(void *buf_, void *count_, void *datatype_, void *source_, void *tag_, void *comm_, void *status_, int32_t *ierr);
-void mpi_recv_(void *buf_, void *count_, void *datatype_, void *source_, void *tag_, void *comm_, void *status_, int32_t *ierr)
-{
-    waitio_mpi_recv_(buf_, count_, datatype_, source_, tag_, comm_, status_, ierr);
-}
-
-void waitio_mpi_sendrecv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_sendrecv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *dest_, void *sendtag_, void *recvbuf_, void *recvcount_, void *recvtype_, void *source_, void *recvtag_, void *comm_, void *status_, int32_t *ierr);
-void mpi_sendrecv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *dest_, void *sendtag_, void *recvbuf_, void *recvcount_, void *recvtype_, void *source_, void *recvtag_, void *comm_, void *status_, int32_t *ierr)
-{
-    waitio_mpi_sendrecv_(sendbuf_, sendcount_, sendtype_, dest_, sendtag_, recvbuf_, recvcount_, recvtype_, source_, recvtag_, comm_, status_, ierr);
-}
-
-void waitio_mpi_sendrecv_replace_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_sendrecv_replace_(void *buf_, void *count_, void *datatype_, void *dest_, void *sendtag_, void *source_, void *recvtag_, void *comm_, void *status_, int32_t *ierr);
-void mpi_sendrecv_replace_(void *buf_, void *count_, void *datatype_, void *dest_, void *sendtag_, void *source_, void *recvtag_, void *comm_, void *status_, int32_t *ierr)
-{
-    waitio_mpi_sendrecv_replace_(buf_, count_, datatype_, dest_, sendtag_, source_, recvtag_, comm_, status_, ierr);
-}
-
-void waitio_mpi_probe_(void *, void *, void *, void *, int32_t *);
-void mpi_probe_(void *source_, void *tag_, void *comm_, void *status_, int32_t *ierr);
-void mpi_probe_(void *source_, void *tag_, void *comm_, void *status_, int32_t *ierr)
-{
-    waitio_mpi_probe_(source_, tag_, comm_, status_, ierr);
-}
-
-void waitio_mpi_iprobe_(void *, void *, void *, void *, void *, int32_t *);
-void mpi_iprobe_(void *source_, void *tag_, void *comm_, void *flag_, void *status_, int32_t *ierr);
-void mpi_iprobe_(void *source_, void *tag_, void *comm_, void *flag_, void *status_, int32_t *ierr)
-{
-    waitio_mpi_iprobe_(source_, tag_, comm_, flag_, status_, ierr);
-}
-
-void waitio_mpi_mprobe_(void *, void *, void *, void *, void *, int32_t *);
-void mpi_mprobe_(void *source_, void *tag_, void *comm_, void *message_, void *status_, int32_t *ierr);
-void mpi_mprobe_(void *source_, void *tag_, void *comm_, void *message_, void *status_, int32_t *ierr)
-{
-    waitio_mpi_mprobe_(source_, tag_, comm_, message_, status_, ierr);
-}
-
-void waitio_mpi_improbe_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_improbe_(void *source_, void *tag_, void *comm_, void *flag_, void *message_, void *status_, int32_t *ierr);
-void mpi_improbe_(void *source_, void *tag_, void *comm_, void *flag_, void *message_, void *status_, int32_t *ierr)
-{
-    waitio_mpi_improbe_(source_, tag_, comm_, flag_, message_, status_, ierr);
-}
-
-void waitio_mpi_mrecv_(void *, void *, void *, void *, void *, int32_t *);
-void mpi_mrecv_(void *buf_, void *count_, void *datatype_, void *message_, void *status_, int32_t *ierr);
-void mpi_mrecv_(void *buf_, void *count_, void *datatype_, void *message_, void *status_, int32_t *ierr)
-{
-    waitio_mpi_mrecv_(buf_, count_, datatype_, message_, status_, ierr);
-}
-
-void waitio_mpi_test_cancelled_(void *, void *, int32_t *);
-void mpi_test_cancelled_(void *status_, void *flag_, int32_t *ierr);
-void mpi_test_cancelled_(void *status_, void *flag_, int32_t *ierr)
-{
-    waitio_mpi_test_cancelled_(status_, flag_, ierr);
-}
-
-void waitio_mpi_barrier_(void *, int32_t *);
-void mpi_barrier_(void *comm_, int32_t *ierr);
-void mpi_barrier_(void *comm_, int32_t *ierr)
-{
-    waitio_mpi_barrier_(comm_, ierr);
-}
-
-void waitio_mpi_bcast_(void *, void *, void *, void *, void *, int32_t *);
-void mpi_bcast_(void *buf_, void *count_, void *datatype_, void *root_, void *comm_, int32_t *ierr);
-void mpi_bcast_(void *buf_, void *count_, void *datatype_, void *root_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_bcast_(buf_, count_, datatype_, root_, comm_, ierr);
-}
-
-void waitio_mpi_reduce_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_reduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *root_, void *comm_, int32_t *ierr);
-void mpi_reduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *root_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_reduce_(sendbuf_, recvbuf_, count_, datatype_, op_, root_, comm_, ierr);
-}
-
-void waitio_mpi_allreduce_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_allreduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, int32_t *ierr);
-void mpi_allreduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_allreduce_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, ierr);
-}
-
-void waitio_mpi_reduce_scatter_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_reduce_scatter_(void *sendbuf_, void *recvbuf_, void *recvcounts_, void *datatype_, void *op_, void *comm_, int32_t *ierr);
-void mpi_reduce_scatter_(void *sendbuf_, void *recvbuf_, void *recvcounts_, void *datatype_, void *op_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_reduce_scatter_(sendbuf_, recvbuf_, recvcounts_, datatype_, op_, comm_, ierr);
-}
-
-void waitio_mpi_reduce_scatter_block_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_reduce_scatter_block_(void *sendbuf_, void *recvbuf_, void *recvcount_, void *datatype_, void *op_, void *comm_, int32_t *ierr);
-void mpi_reduce_scatter_block_(void *sendbuf_, void *recvbuf_, void *recvcount_, void *datatype_, void *op_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_reduce_scatter_block_(sendbuf_, recvbuf_, recvcount_, datatype_, op_, comm_, ierr);
-}
-
-void waitio_mpi_scan_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_scan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, int32_t *ierr);
-void mpi_scan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_scan_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, ierr);
-}
-
-void waitio_mpi_exscan_(void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_exscan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, int32_t *ierr);
-void mpi_exscan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_exscan_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, ierr);
-}
-
-void waitio_mpi_gather_full_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_gather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, int32_t *ierr);
-void mpi_gather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_gather_full_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, ierr);
-}
-
-void waitio_mpi_gatherv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_gatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *root_, void *comm_, int32_t *ierr);
-void mpi_gatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *root_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_gatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, root_, comm_, ierr);
-}
-
-void waitio_mpi_scatter_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_scatter_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, int32_t *ierr);
-void mpi_scatter_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_scatter_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, ierr);
-}
-
-void waitio_mpi_scatterv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_scatterv_(void *sendbuf_, void *sendcounts_, void *displs_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, int32_t *ierr);
-void mpi_scatterv_(void *sendbuf_, void *sendcounts_, void *displs_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_scatterv_(sendbuf_, sendcounts_, displs_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, ierr);
-}
-
-void waitio_mpi_allgather_full_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_allgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, int32_t *ierr);
-void mpi_allgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_allgather_full_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, ierr);
-}
-
-void waitio_mpi_allgatherv_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_allgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, int32_t *ierr);
-void mpi_allgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_allgatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, ierr);
-}
-
-void waitio_mpi_alltoall_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_alltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, int32_t *ierr);
-void mpi_alltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_alltoall_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, ierr);
-}
-
-void waitio_mpi_alltoallv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_alltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, int32_t *ierr);
-void mpi_alltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_alltoallv_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, ierr);
-}
-
-void waitio_mpi_alltoallw_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
-void mpi_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, int32_t *ierr);
-void mpi_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, int32_t *ierr)
-{
-    waitio_mpi_alltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, ierr);
 }
 
 void waitio_mpi_comm_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
@@ -1150,18 +744,4 @@ void mpi_null_delete_fn_(void *a, void *b, void *c, void *d, void *e);
 void mpi_null_delete_fn_(void *a, void *b, void *c, void *d, void *e)
 {
     waitio_mpi_null_delete_fn_(a, b, c, d, e);
-}
-
-double waitio_mpi_wtime_(void);
-double mpi_wtime_(void);
-double mpi_wtime_(void)
-{
-    return waitio_mpi_wtime_();
-}
-
-double waitio_mpi_wtick_(void);
-double mpi_wtick_(void);
-double mpi_wtick_(void)
-{
-    return waitio_mpi_wtick_();
 }
