@@ -99,6 +99,7 @@ check_interop() {
         need "gcc-$arch-linux-gnu" "a cross compiler for $arch" have "$arch-linux-gnu-gcc"
         need qemu-user "qemu's user mode for $arch" have "qemu-$arch"
     done
+    need gfortran-s390x-linux-gnu "a Fortran compiler for s390x" have s390x-linux-gnu-gfortran
     need libc6-dev-s390x-cross "a C library for s390x" test -e /usr/s390x-linux-gnu/include/stdlib.h
     need libc6-dev-arm64-cross "a C library for aarch64" test -e /usr/aarch64-linux-gnu/include/stdlib.h
 }

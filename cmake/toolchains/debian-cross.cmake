@@ -5,6 +5,11 @@
 # (tests/interop/build.sh makes one).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_C_COMPILER ${WAITIO_TRIPLET}-gcc)
+# Only if it is there: this machine's own would be found otherwise.
+find_program(WAITIO_FOREIGN_FORTRAN ${WAITIO_TRIPLET}-gfortran)
+if(WAITIO_FOREIGN_FORTRAN)
+  set(CMAKE_Fortran_COMPILER ${WAITIO_FOREIGN_FORTRAN})
+endif()
 set(WAITIO_FOREIGN_ROOT "" CACHE PATH "root of foreign libraries")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WAITIO_FOREIGN_ROOT)
 

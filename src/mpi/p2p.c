@@ -268,10 +268,13 @@ static int exchange_here(void *buf, int count, WAITIO_MPI_Datatype type, int des
                          int source, int rtag, WAITIO_MPI_Comm comm, waitio_status_t *st)
 {
     const struct wio_mpi_type *t = NULL;
+    struct wio_comm *unlike = NULL;
     int rc = wio_type_use(count, type, &t);
     size_t bytes = rc == 0 ? (size_t)count * t->size : 0;
     void *copy;
 
+    if (rc == 0 && dest != WAITIO_MPI_PROC_NULL)
+        rc = wio_comm_formats(comm, t, &unlike);
     if (rc != 0)
         return rc;
     if (bytes > INT32_MAX)
@@ -280,6 +283,8 @@ static int exchange_here(void *buf, int count, WAITIO_MPI_Datatype type, int des
     if (copy == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a copy of %zu bytes", bytes);
     wio_type_pack(t, buf, 0, bytes, copy);
+    if (unlike != NULL && wio_comm_swaps(unlike, dest)) /* bytes are not turned on their way */
+        wio_type_swap(t, bytes, copy);
     rc = exchange(outgoing(copy, (int)bytes, WAITIO_MPI_BYTE, dest, stag, comm),
                   incoming(buf, count, type, source, rtag, comm), st);
     wio_os_free(copy);

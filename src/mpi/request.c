@@ -21,6 +21,9 @@ struct own {
     struct wio_comm *comm; /* held when members' byte orders differ, else NULL */
     int number, peer;
     bool sending, persistent, active;
+    bool landed; /* delivered while it was looked at; what is below was found */
+    int code;
+    waitio_status_t found;
 };
 
 static struct wio_names names = WIO_NAMES_INIT;
@@ -247,11 +250,10 @@ static void deliver(const struct own *o, const waitio_status_t *found)
     wio_type_unpack(o->type, o->user, 0, found->bytes, o->packed);
 }
 
-/* Our operation is over: deliver, and end its handle unless it is persistent. */
-static int complete(struct own *o, int rc, const waitio_status_t *found, waitio_req_t *req)
+/* Our operation is over: end its handle unless it is persistent. */
+static int complete(struct own *o, int rc, waitio_req_t *req)
 {
-    o->active = false;
-    deliver(o, found);
+    o->active = o->landed = false;
     if (!o->persistent) {
         own_free(o);
         *req = null_request;
@@ -279,6 +281,8 @@ static int peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
             *done = wio_run_poll(o->run);
             return 0;
         }
+        if (o->landed)
+            return 0;
         req = &o->inner;
     }
     u = wio_api_universe();
@@ -330,6 +334,17 @@ static int wait_plain(waitio_req_t *req, waitio_status_t *st)
     return waitio_wait_status(req, st);
 }
 
+/* Wait for the message of an operation, and put what it brought where the program wants it. */
+static void land(struct own *o)
+{
+    if (o->landed)
+        return;
+    o->found = empty;
+    o->code = wait_plain(&o->inner, &o->found);
+    deliver(o, &o->found);
+    o->landed = true;
+}
+
 static int wait_own(waitio_req_t *req, waitio_status_t *st)
 {
     struct own *o = own_of(req);
@@ -342,14 +357,16 @@ static int wait_own(waitio_req_t *req, waitio_status_t *st)
     if (!o->active)
         return 0;
     if (o->run == NULL) {
-        rc = wait_plain(&o->inner, &found);
+        land(o);
+        found = o->found;
+        rc = o->code;
     } else {
         while (rc == 0 && !wio_run_poll(o->run))
             rc = wio_runs_wait(NULL, 0, 0);
         rc = rc != 0 ? rc : o->run->error;
     }
     put(st, &found);
-    return complete(o, rc, &found, req);
+    return complete(o, rc, req);
 }
 
 int wio_request_wait(waitio_req_t *req, waitio_status_t *st)
@@ -378,7 +395,6 @@ int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st)
 {
     struct wio_universe *u = wio_api_universe();
     struct wio_result res = {.source = empty.source, .tag = empty.tag};
-    const struct own *o = NULL;
     bool done, idle;
     int rc;
 
@@ -389,13 +405,16 @@ int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st)
     *st = empty;
     if (!*flag || idle)
         return rc;
-    if (is_own(req))
-        o = own_of(req);
-    if (o != NULL && o->run != NULL) {
-        st->error = o->run->error;
-        return 0;
+    if (is_own(req)) { /* a receive that is done is in the program's buffer */
+        struct own *o = own_of(req);
+        if (o != NULL && o->run == NULL) {
+            land(o);
+            *st = o->found;
+        }
+        if (o != NULL)
+            st->error = o->run != NULL ? o->run->error : o->code;
+        return o == NULL ? WAITIO_ERR_REQUEST : 0;
     }
-    req = o != NULL ? &o->inner : req;
     rc = wio_look(u, (const struct wio_handle *)(const void *)req->opaque, &done, &res);
     *st = (waitio_status_t){res.source, res.tag, res.err, res.cancelled, res.bytes};
     return rc;
@@ -689,9 +708,8 @@ int wio_request_drop(waitio_req_t *req)
         return 0;
     }
     if (o->active) { /* its data is still to be unpacked, or its packed form in use */
-        waitio_status_t found = empty;
-        rc = wait_plain(&o->inner, &found);
-        deliver(o, &found);
+        land(o);
+        rc = o->code;
     }
     if (o->persistent)
         waitio_request_free(&o->inner);

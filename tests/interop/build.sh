@@ -14,7 +14,7 @@ export LC_ALL=C
 mkdir -p "$1"
 build=$(cd "$1" && pwd)
 shift
-targets="sys_ring sys_sizes sys_traffic sys_actor lang_coll_all lang_plain_mpi lang_unlike"
+all="sys_ring sys_sizes sys_traffic sys_actor lang_coll_all lang_plain_mpi lang_more_calls lang_unlike"
 
 fetch() ( # fetch FOLDER DEBIAN_ARCHITECTURE: unpack OpenSSL into FOLDER/tree
     if [ -e "$1/tree/usr/include/openssl/evp.h" ]; then return 0; fi
@@ -40,13 +40,17 @@ for arch; do
         aarch64) debian=arm64 ;;
         *) echo "build.sh: $arch is not one of s390x, aarch64" >&2; exit 2 ;;
     esac
+    targets=$all fortran=OFF
+    if command -v "$arch-linux-gnu-gfortran" >/dev/null 2>&1; then
+        targets="$all lang_coll_types lang_faces_loose" fortran=ON
+    fi
     folder=$build/interop/$arch
     mkdir -p "$folder"
     fetch "$folder" "$debian" >"$folder/fetch.log" 2>&1 ||
         { cat "$folder/fetch.log" >&2; exit 1; }
     cmake -S "$root" -B "$folder/b" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DCMAKE_TOOLCHAIN_FILE="$root/cmake/toolchains/$arch.cmake" \
-        -DWAITIO_FOREIGN_ROOT="$folder/tree" -DWAITIO_FORTRAN=OFF -DWAITIO_BENCH=OFF \
+        -DWAITIO_FOREIGN_ROOT="$folder/tree" -DWAITIO_FORTRAN=$fortran -DWAITIO_BENCH=OFF \
         -DWAITIO_WERROR=ON >"$folder/build.log" 2>&1 &&
         cmake --build "$folder/b" --target $targets >>"$folder/build.log" 2>&1 ||
         { tail -n 40 "$folder/build.log" >&2; exit 1; }

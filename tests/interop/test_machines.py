@@ -2,6 +2,8 @@
 """Blocks on unlike machines in one universe: big-endian s390x and little-endian aarch64, emulated,
 with this one. Every number of every wire format has to be read the same on both sides."""
 
+import shutil
+
 import pytest
 
 # The first block's rank 0 holds the rendezvous: each machine has to play that part once.
@@ -137,8 +139,18 @@ def test_typed_data(mixed, names):
 
 
 @pytest.mark.parametrize("names", [("native", "s390x"), ("s390x", "native")], ids="-".join)
-@pytest.mark.parametrize("program", ["coll_all", "plain_mpi"])
+@pytest.mark.parametrize("program", ["coll_all", "plain_mpi", "more_calls"])
 def test_collectives(mixed, names, program):
     u = mixed(names, WAITIO_ERRORS=None, **TCP)
     for p in u.go([2, 2], program, timeout=170):
+        assert p.lines == ["ok"], p.story()
+
+
+@pytest.mark.skipif(shutil.which("s390x-linux-gnu-gfortran") is None, reason="no s390x gfortran")
+@pytest.mark.parametrize("names", [("native", "s390x"), ("s390x", "native")], ids="-".join)
+@pytest.mark.parametrize("program", ["coll_types", "faces_loose"])
+def test_fortran(mixed, names, program):
+    """All types of Fortran in all collectives; every third pair of type and communicator."""
+    u = mixed(names, WAITIO_ERRORS=None, COLL_TYPES_EACH=3, **TCP)
+    for p in u.go([2, 1], program, timeout=170):
         assert p.lines == ["ok"], p.story()
