@@ -115,9 +115,8 @@ def test_stubs_agree_with_the_extension(site, helpers, tmp_path):
     env = clean(PYTHONPATH=str(site), MYPYPATH=str(site))
     check = [sys.executable, "-m", "mypy.stubtest", "--ignore-unused-allowlist"]
     helpers.command(*check, "--allowlist", allow, "waitio._core", env=env, cwd=tmp_path)
-    modules = ["aio", "exceptions", "objects", "stream", "universe"]
-    files = [site / "waitio" / f"{m}.py" for m in modules]
-    files += [site / "waitio" / "_core.pyi", site / "waitio" / "__init__.pyi"]
+    files = [f for f in (site / "waitio").glob("*.py") if f.name != "__init__.py"]
+    files += (site / "waitio").glob("*.pyi")
     words = ["--strict", "--follow-imports=silent", f"--cache-dir={tmp_path / 'cache'}"]
     helpers.command(sys.executable, "-m", "mypy", *words, *files, env=clean(), cwd=tmp_path)
     use = tmp_path / "use.py"

@@ -10,7 +10,7 @@ from waitio.errors import UsageError, WaitioError, nearest
 from waitio.tools import exec_tool
 
 TOOLS = {"info": "waitio-info", "serv": "waitio-serv"}
-COMMANDS = ("run", "env", "perf", "convert", *TOOLS, "help", "version")
+COMMANDS = ("run", "env", "perf", "convert", *TOOLS, "completion", "help", "version")
 HELP = """usage: waitio COMMAND [ARGUMENTS]
 
 Messages between separately launched parallel programs.
@@ -21,6 +21,8 @@ Messages between separately launched parallel programs.
   perf    measure latency and bandwidth between blocks
   convert rewrite MPI sources for the conversion library
   serv    the rendezvous service for blocks started by hand
+
+  completion SHELL    print what makes bash, zsh or fish complete these words
 
 `waitio COMMAND --help` tells more.
 """
@@ -41,6 +43,8 @@ def _run(words: list[str]) -> int:
 
 def _dispatch(words: list[str]) -> int:
     command, rest = words[0], words[1:]
+    if command == "help" and rest and rest[0] not in ("help", "version"):
+        return _dispatch([rest[0], "--help"])
     if command in ("help", "--help", "-h"):
         sys.stdout.write(HELP)
         return 0
@@ -59,6 +63,10 @@ def _dispatch(words: list[str]) -> int:
         from waitio import convert
 
         return convert.main(rest)
+    if command == "completion":
+        from waitio import completion
+
+        return completion.main(rest, COMMANDS, TOOLS)
     if command in TOOLS:
         return exec_tool(TOOLS[command], rest)
     raise UsageError(f"unknown command '{command}'{nearest(command, COMMANDS)}; see waitio --help")

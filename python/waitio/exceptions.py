@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from waitio.errortable import ERRORS
 
@@ -31,6 +31,11 @@ class Error(Exception):
 
     code = 0
     """The number, one of the ``ERR_*`` constants of this package."""
+
+    def __init_subclass__(cls, code: int | None = None, **words: Any) -> None:
+        super().__init_subclass__(**words)
+        if code is not None:
+            cls.code = code
 
     def __init__(self, text: str, code: int | None = None, peer: Peer | None = None) -> None:
         if code is not None:
@@ -62,144 +67,100 @@ class Error(Exception):
         return (type(self), (str(self), self.code, self.peer))
 
 
-class ArgumentError(Error, ValueError):
+class ArgumentError(Error, ValueError, code=-1):
     """An argument is wrong: group, rank, tag, buffer."""
 
-    code = -1
 
-
-class GroupError(ArgumentError):
+class GroupError(ArgumentError, code=-3):
     """The group was freed, or this process is no member of it."""
 
-    code = -3
 
-
-class RankError(ArgumentError):
+class RankError(ArgumentError, code=-4):
     """The rank is not one of the group."""
 
-    code = -4
 
-
-class TagError(ArgumentError):
+class TagError(ArgumentError, code=-5):
     """The tag is out of range."""
-
-    code = -5
 
 
 class BufferError(ArgumentError, builtins.BufferError):
     """The object's memory cannot be sent or received into as it is."""
 
 
-class RequestError(Error):
+class RequestError(Error, code=-6):
     """The request is stale or of another universe."""
 
-    code = -6
 
-
-class TruncateError(Error):
+class TruncateError(Error, code=-7):
     """The message was longer than the receive buffer; what fits was delivered."""
 
-    code = -7
 
-
-class PeerError(Error, ConnectionError):
+class PeerError(Error, ConnectionError, code=-8):
     """The other process has died, left or cannot be reached."""
 
-    code = -8
 
-
-class RouteError(PeerError):
+class RouteError(PeerError, code=-14):
     """No transport connects the two processes."""
 
-    code = -14
 
-
-class TimeoutError(Error, builtins.TimeoutError):
+class TimeoutError(Error, builtins.TimeoutError, code=-9):
     """The time given was not enough."""
 
-    code = -9
 
-
-class ConfigError(Error):
+class ConfigError(Error, code=-10):
     """A setting is missing or malformed."""
 
-    code = -10
 
-
-class JoinError(Error):
+class JoinError(Error, code=-11):
     """The rendezvous refused this process."""
 
-    code = -11
 
-
-class AuthError(JoinError):
+class AuthError(JoinError, code=-12):
     """The two sides do not hold the same secret."""
-
-    code = -12
 
 
 class PickleError(AuthError):
     """Python objects are not exchanged in a universe without authentication."""
 
 
-class VersionError(JoinError):
+class VersionError(JoinError, code=-13):
     """The two sides speak different versions."""
 
-    code = -13
 
-
-class LimitError(Error):
+class LimitError(Error, code=-15):
     """A limit of the system or of the configuration is reached."""
 
-    code = -15
 
-
-class StateError(Error, RuntimeError):
+class StateError(Error, RuntimeError, code=-16):
     """The call is not allowed now: the universe was left, or never joined."""
 
-    code = -16
 
-
-class ForkError(StateError):
+class ForkError(StateError, code=-17):
     """The call was made in a forked child of a process that has joined."""
 
-    code = -17
 
-
-class SystemError(Error, OSError):
+class SystemError(Error, OSError, code=-18):
     """A system call failed."""
 
-    code = -18
 
-
-class UnsupportedError(Error):
+class UnsupportedError(Error, code=-19):
     """The library does not do this."""
 
-    code = -19
 
-
-class CancelledError(Error):
+class CancelledError(Error, code=-20):
     """The receive was cancelled."""
 
-    code = -20
 
-
-class ProtocolError(Error):
+class ProtocolError(Error, code=-21):
     """What arrived is malformed."""
 
-    code = -21
 
-
-class BusyError(Error):
+class BusyError(Error, code=-22):
     """Another operation is still in progress."""
 
-    code = -22
 
-
-class NoMemoryError(Error, MemoryError):
+class NoMemoryError(Error, MemoryError, code=-2):
     """Memory ran out."""
-
-    code = -2
 
 
 _CLASSES: dict[int, type[Error]] = {}

@@ -38,7 +38,7 @@ def _count(low: int, high: int) -> Check:
             raise ValueError("a whole number is needed")
         if not low <= value <= high:
             raise ValueError(f"it must lie between {low} and {high}")
-        return value
+        return int(value)
 
     return check
 
@@ -137,7 +137,7 @@ def _parse(path: str) -> dict[str, Any]:
         import tomllib as toml
     except ImportError:
         try:
-            import tomli as toml  # type: ignore[no-redef]
+            import tomli as toml  # type: ignore[no-redef,import-not-found,unused-ignore]
         except ImportError:
             raise UsageError(
                 f"{path}: reading a job file needs Python 3.11, or the package tomli"

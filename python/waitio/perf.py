@@ -300,9 +300,14 @@ def _run(blocks: list[Block], settings: Settings) -> tuple[int, list[dict[str, A
     """Run once; return the exit status and what was found."""
     from waitio.runner import Runner
 
-    runner = Runner(blocks, settings, PerfSink)
-    status = runner.run()
-    text = runner.sink.results
+    sinks: list[PerfSink] = []
+
+    def make_sink(settings: Settings) -> PerfSink:
+        sinks.append(PerfSink(settings))
+        return sinks[-1]
+
+    status = Runner(blocks, settings, make_sink).run()
+    text = sinks[-1].results if sinks else b""
     if status:
         return status, []
     try:

@@ -20,7 +20,7 @@ def check(path: str) -> None:
     if not os.access(folder, os.W_OK):
         raise WaitioError(f"--plot '{path}': cannot write in '{folder}'")
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib  # type: ignore[import-not-found,unused-ignore]  # noqa: F401
     except ImportError:
         raise WaitioError(
             "--plot needs matplotlib: install it for this Python (pip install matplotlib, or the"

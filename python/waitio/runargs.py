@@ -219,7 +219,7 @@ def _refuse_run_options(words: Sequence[str], where: str) -> None:
 
 def _job_file(values: dict[str, Any], words: Sequence[str], parts: int) -> str:
     """Return the job file the command line names, or nothing."""
-    path = values.get("file", "")
+    path: str = values.get("file", "")
     if path and words:
         raise UsageError(f"--file {path} and a block on the command line ('{words[0]}')")
     if not path and parts == 1 and len(words) == 1 and words[0].endswith(".toml"):

@@ -26,7 +26,7 @@ RANK_VARIABLES = (
 )
 
 
-def hand_over(path, pbid):
+def hand_over(path: str, pbid: str) -> None:
     """Give the reading ends of two fresh pipes to the runner; 1 and 2 become the writing ends."""
     rank = next((os.environ[name] for name in RANK_VARIABLES if name in os.environ), "-1")
     out, err = os.pipe(), os.pipe()
@@ -40,7 +40,7 @@ def hand_over(path, pbid):
     os.environ["WIO_RUN_RANK"] = rank
 
 
-def main():
+def main() -> None:
     """Hand over the output if somebody takes it, then become the program."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -57,8 +57,8 @@ class Messages(Iterator[Message], AsyncIterator[Message]):
 
     def __next__(self) -> Message:
         if self._ready is not None:
-            message, self._ready = self._ready, None
-            return message
+            kept, self._ready = self._ready, None
+            return kept
         while self._left is None or self._left > 0:
             try:
                 self._group.Probe(self._source, self._tag, timeout=self._timeout)
