@@ -28,6 +28,9 @@ cdef class Datatype:
     def __int__(self):
         return self.number
 
+    def __reduce__(self):
+        return self.name_  # the constant of this module
+
     def __repr__(self):
         return f"<Datatype {self.name_}>"
 
@@ -50,6 +53,9 @@ cdef class Op:
     def __int__(self):
         return self.number
 
+    def __reduce__(self):
+        return self.name_  # the constant of this module
+
     def __call__(self, a, b):
         """Combine two Python objects."""
         return self.function(a, b)
@@ -63,6 +69,9 @@ cdef class _InPlace:
 
     def __repr__(self):
         return "waitio.IN_PLACE"
+
+    def __reduce__(self):
+        return "IN_PLACE"
 
 
 cdef Datatype make_type(str name, int number):

@@ -100,6 +100,11 @@ cdef class Group(Collectives):
     def __len__(self):
         return self.size_
 
+    def __reduce__(self):
+        raise TypeError(
+            "a Group belongs to this process and cannot be pickled; make the same one in the other"
+        )
+
     def __repr__(self):
         if self.handle == NULL:
             return "<Group, freed>"

@@ -290,6 +290,9 @@ cdef class Request:
         if self.persistent:
             end_persistent(self)
 
+    def __reduce__(self):
+        raise TypeError("a Request belongs to this process and cannot be pickled")
+
     def __await__(self):
         from waitio import aio
 
