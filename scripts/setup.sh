@@ -73,6 +73,7 @@ check_demo_heat() {
     check_build
     need openmpi-bin "Open MPI's mpiexec" have mpiexec.openmpi
     need libopenmpi-dev "Open MPI's compiler wrapper" have mpicc.openmpi
+    need libmetis-dev "METIS (optional: heat3d's partitions)" have_header metis.h
     need mpich "MPICH's mpiexec" have mpiexec.mpich
     need libmpich-dev "MPICH's compiler wrapper" have mpicc.mpich
 }

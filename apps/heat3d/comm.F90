@@ -16,7 +16,7 @@ module heat3d_comm
     character(*), parameter, public :: COMM_LIBRARY = 'MPI'
 #endif
     private
-    public :: comm_start, comm_stop, comm_check, comm_sum, comm_least, comm_most, comm_share
+    public :: comm_start, comm_stop, comm_check, comm_sum, comm_total, comm_least, comm_most, comm_share
     public :: comm_exchange
 
     integer, parameter :: HALO_TAG = 7
@@ -60,13 +60,19 @@ contains
         stop status, quiet=.true.
     end subroutine comm_check
 
-    !> Sum over all processes. The one reduction inside the solver's loop, hence timed.
+    !> Sum over all processes.
+    real(real64) function comm_total(mine) result(total)
+        real(real64), intent(in) :: mine
+        integer :: ierr
+        call MPI_Allreduce(mine, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierr)
+    end function comm_total
+
+    !> The same, timed: the one reduction inside the solver's loop.
     real(real64) function comm_sum(mine) result(total)
         real(real64), intent(in) :: mine
         real(real64) :: start
-        integer :: ierr
         start = clock_now()
-        call MPI_Allreduce(mine, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierr)
+        total = comm_total(mine)
         call clock_add(CLOCK_ALLREDUCE, start)
     end function comm_sum
 

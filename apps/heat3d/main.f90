@@ -11,7 +11,8 @@ program heat3d
     use heat3d_mesh, only: mesh_box, mesh_t
     use heat3d_mesh_file, only: mesh_load
     use heat3d_partition, only: partition_rcb
-    use heat3d_report, only: report_answer, report_mesh, report_times
+    use heat3d_partition_metis, only: metis_there, partition_metis
+    use heat3d_report, only: report_answer, report_cut, report_mesh, report_times
     use heat3d_settings, only: settings_numbers, settings_read, settings_t
     use heat3d_solution, only: solution_value
     implicit none
@@ -56,10 +57,33 @@ contains
         if (size(mesh%x, 2) < comm_size) write (problem, '(i0,a,i0,a)') comm_size, &
             ' processes for ', size(mesh%x, 2), ' nodes: start fewer, or take a finer mesh'
         call comm_check(trim(problem), 2)
-        call partition_rcb(mesh%x, comm_size, owner)
+        call cut_mesh(mesh, owner)
         call domain_make(mesh, owner, comm_rank, comm_size, d)
         call report_mesh(size(mesh%nodes, 2), size(mesh%x, 2), d)
     end subroutine make_domain
+
+    !> Bisection is the same everywhere; what METIS finds comes from rank 0, for another block may
+    !> have another METIS, or none.
+    subroutine cut_mesh(mesh, owner)
+        type(mesh_t), intent(in) :: mesh
+        integer, allocatable, intent(out) :: owner(:)
+        character(:), allocatable :: problem
+        integer :: there(1)
+
+        there = merge(1, 0, metis_there())
+        call comm_share(there)
+        if (s%partition == 'rcb' .or. (s%partition == '' .and. there(1) == 0)) then
+            s%partition = 'rcb'
+            call partition_rcb(mesh%x, comm_size, owner)
+            return
+        end if
+        s%partition = 'metis'
+        problem = ''
+        allocate (owner(size(mesh%x, 2)))
+        if (comm_rank == 0) call partition_metis(mesh%nodes, comm_size, owner, problem)
+        call comm_check(problem, 2)
+        call comm_share(owner)
+    end subroutine cut_mesh
 
     subroutine make_matrix()
         character(:), allocatable :: problem
@@ -68,6 +92,7 @@ contains
         call assemble(d, s%solution, a, problem)
         call clock_add(CLOCK_ASSEMBLY, start)
         call comm_check(problem, 2)
+        call report_cut(s%partition, comm_total(real(count(a%column > d%owned), real64)) / 2)
     end subroutine make_matrix
 
     !> The start is zero inside and right on the boundary.

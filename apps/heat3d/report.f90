@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> What rank 0 prints: the mesh, the answer, and where the time went.
 module heat3d_report
-    use, intrinsic :: iso_fortran_env, only: real64
+    use, intrinsic :: iso_fortran_env, only: int64, real64
     use heat3d_cg, only: cg_result_t
     use heat3d_clock, only: clock_seconds, CLOCK_ASSEMBLY, CLOCK_EXCHANGE, CLOCK_ALLREDUCE, &
         CLOCK_PARTS, CLOCK_SOLVER
@@ -9,7 +9,7 @@ module heat3d_report
     use heat3d_domain, only: domain_t
     implicit none
     private
-    public :: report_mesh, report_answer, report_times
+    public :: report_mesh, report_cut, report_answer, report_times
 
 contains
 
@@ -30,6 +30,15 @@ contains
             ' nodes, ', nint(low(2)), ' to ', nint(high(2)), ' outer, ', nint(low(3)), ' to ', &
             nint(high(3)), ' neighbours'
     end subroutine report_mesh
+
+    !> cut: pairs of nodes that share an element and have different owners.
+    subroutine report_cut(partition, cut)
+        character(*), intent(in) :: partition
+        real(real64), intent(in) :: cut
+        if (comm_rank /= 0) return
+        print '(a,a)', 'partition  ', partition
+        print '(a,i0)', 'cut        ', nint(cut, int64)
+    end subroutine report_cut
 
     subroutine report_answer(found, norm, error)
         type(cg_result_t), intent(in) :: found

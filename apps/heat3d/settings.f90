@@ -5,7 +5,7 @@ module heat3d_settings
     implicit none
     private
     public :: settings_read, settings_numbers
-    character(*), parameter :: KEYS = 'nx ny nz tol maxit solution check mesh'
+    character(*), parameter :: KEYS = 'nx ny nz tol maxit solution check mesh partition'
     integer(int64), parameter :: MOST_NODES = 100000000_int64
 
     type, public :: settings_t
@@ -15,6 +15,7 @@ module heat3d_settings
         real(real64) :: check = 0 !< largest allowed error at a node, 0: any
         character(:), allocatable :: solution !< name of the analytic solution
         character(:), allocatable :: mesh !< file, empty: the generated box
+        character(:), allocatable :: partition !< rcb, metis; empty: METIS where it is there
     end type settings_t
 
 contains
@@ -28,6 +29,7 @@ contains
 
         s%solution = 'sine'
         s%mesh = ''
+        s%partition = ''
         problem = ''
         do i = 1, command_argument_count()
             call get_command_argument(i, length=length)
@@ -67,6 +69,10 @@ contains
             case ('mesh')
                 s%mesh = text
                 if (len(text) == 0) problem = 'mesh= needs the name of a file'
+            case ('partition')
+                s%partition = text
+                if (text /= 'rcb' .and. text /= 'metis') &
+                    problem = 'partition=' // text // ': there are rcb and metis'
             case default
                 problem = "unknown key '" // key // "'; the keys are " // KEYS
             end select
@@ -113,12 +119,13 @@ contains
     !> What must be the same in all processes, as numbers.
     function settings_numbers(s) result(numbers)
         type(settings_t), intent(in) :: s
-        real(real64) :: numbers(8)
+        real(real64) :: numbers(9)
         numbers(:3) = s%cells
         numbers(4) = s%maxit
         numbers(5) = s%tol
         numbers(6) = s%check
         numbers(7) = len(s%solution)
         numbers(8) = merge(1, 0, len(s%mesh) > 0)
+        numbers(9) = len(s%partition)
     end function settings_numbers
 end module heat3d_settings

@@ -101,6 +101,62 @@ def test_cutting_does_not_change_the_answer(heat3d, count):
     same(answer(heat3d([("", count)], *words)), answer(heat3d([("", 1), ("", 2)], *words)))
 
 
+PARTITIONS = ("rcb", "metis")
+
+
+def has_metis(heat3d):
+    """Was METIS found when heat3d was built? Then it is what cuts by itself."""
+    return re.search(r"(?m)^partition +metis$", heat3d([("", 1)], *box(2), "tol=0.1")[1])
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_the_partition_does_not_change_the_answer(heat3d, count):
+    """And whoever cuts, the parts are of one size and METIS cuts no more than half as much again."""
+    if not has_metis(heat3d):
+        pytest.skip("heat3d is built without METIS")
+    found = {}
+    for how in PARTITIONS:
+        status, out, err = heat3d([("", count)], *box(9), f"partition={how}")
+        found[how] = answer((status, out, err))
+        assert re.search(rf"(?m)^partition +{how}$", out)
+        low, high = map(int, re.search(r"parts +(\d+) to (\d+) nodes", out).groups())
+        assert low > 0
+        assert high < 1.15 * 1000 / count + 2
+    same(found["rcb"], found["metis"])
+    assert found["metis"]["cut"] <= 1.5 * found["rcb"]["cut"]
+    assert (found["rcb"]["cut"] == 0) == (count == 1)
+
+
+@pytest.mark.parametrize("how", PARTITIONS)
+def test_partitions_of_two_launchers(heat3d, how):
+    if how == "metis" and not has_metis(heat3d):
+        pytest.skip("heat3d is built without METIS")
+    one = answer(heat3d([("", 1)], *box(8)))
+    same(one, answer(heat3d(SHAPES["two MPIs"], *box(8), f"partition={how}")))
+
+
+def test_cut_of_a_box_by_coordinates(heat3d):
+    """Two halves of 4 x 4 x 4 nodes: between the two middle planes of 16 nodes each lie the pairs
+    of neighbours in a plane of 4 x 4, themselves included: 4 + 4 x 3 in each direction."""
+    found = answer(heat3d([("", 2)], "nx=3", "ny=3", "nz=3", "partition=rcb"))
+    assert found["cut"] == (4 + 2 * 3) ** 2
+
+
+def test_every_process_has_a_node_of_a_tiny_mesh(heat3d):
+    """METIS leaves parts of such a mesh empty; they are given nodes."""
+    result = heat3d([("", 8)], *box(1), "solution=linear")
+    assert re.search(r"parts +1 to 1 nodes", result[1]), result[1]
+    assert answer(result)["error"] < 1e-12
+
+
+def test_metis_that_is_not_there_is_told(heat3d):
+    if has_metis(heat3d):
+        pytest.skip("heat3d is built with METIS")
+    status, _, err = heat3d([("", 2)], "partition=metis")
+    assert status == 2
+    assert err.count("this program was built without METIS; take partition=rcb") == 1
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_plain_mpi_gives_the_same_answer(heat3d, plain, mpi):
     one = answer(plain(mpi, 3, *box(10)))
@@ -124,6 +180,7 @@ WRONG = [
     (["tol=-1"], 2, "tol=-1: give a positive number"),
     (["tol=1,2"], 2, "tol=1,2: give a positive number"),
     (["solution=cubic"], 2, "there are sine and linear"),
+    (["partition=scotch"], 2, "there are rcb and metis"),
     (["n=3"], 2, "unknown key 'n'; the keys are nx"),
     (["8"], 2, "'8' is not of the form key=value"),
     ([*box(1), "tol=1e-3"], 2, "9 processes for 8 nodes"),
