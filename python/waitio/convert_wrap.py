@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from waitio.convert_lines import Line, Statement, fixed_columns
@@ -93,6 +94,11 @@ def _line(line: Line, parts: list[tuple[int, int, str]], form: Form) -> str:
     return (line.end or "\n").join(lay(line, code, form.limit)) + line.end
 
 
+def _alone(comment: str) -> str:
+    """A comment for a line of its own, where `!$` would begin code and `!dir$` a directive."""
+    return "! " + comment[1:] if re.match(r"![A-Za-z]*\$", comment) else comment
+
+
 def _atoms(line: Line, code: str) -> list[str]:
     """Code in pieces between which a line may end; blanks stay with what they follow."""
     atoms, at = [], 0
@@ -152,7 +158,7 @@ def _free(line: Line, code: str, limit: int) -> list[str]:
         return [head + code + tail]
     comment = tail.lstrip("& \t") if line.continued else tail.strip()
     indent = head[: len(head) - len(head.lstrip())]
-    above = [indent + comment] if comment else []
+    above = [indent + _alone(comment)] if comment else []
     tail = "&" if line.continued else ""
     if len(head + code + tail) <= limit:
         return [*above, head + code + tail]
@@ -181,8 +187,12 @@ def _split_text(line: str, limit: int) -> list[str]:
 def _fixed(line: Line, code: str, limit: int) -> list[str]:
     """Columns are counted as the compiler does; the text of a line may be shorter, by a tab."""
     head, edge = line.text[: line.start], limit - fixed_columns(line)
-    beyond = line.text[edge:]
-    gap = line.text[line.stop : edge].rstrip()
+    beyond, gap = line.text[edge:], line.text[line.stop : edge].rstrip()
+    if gap.lstrip().startswith("!"):  # a comment may be as long as it likes
+        beyond, gap = "", line.text[line.stop :].rstrip()
+    blanks = code[len(code.rstrip()) :]
+    gap = blanks + gap if gap else ""
+    room = len(head + code.rstrip() + gap) if len(line.text.rstrip()) > edge else edge
     pinned = bool(line.open or line.joins)  # its end must stay at the last column
     if not pinned:
         code = code.rstrip()
@@ -190,12 +200,12 @@ def _fixed(line: Line, code: str, limit: int) -> list[str]:
         return [head + code + line.text[line.stop :]]
     elif len(code) < edge - line.start:
         code = _push_right(line, code, edge - line.start)
-    if len(head + code + gap) <= edge:
+    if len(head + code + gap) <= room and len(head + code) <= edge:
         return [_with_beyond(head + code + gap, beyond, edge)]
     out = [head + code] if len(head + code) <= edge else _fixed_lines(line, code, limit, pinned)
     if not pinned:
         out[-1] = _with_beyond(out[-1], beyond, edge if len(out) == 1 else limit)
-    return ([gap.strip()] if gap else []) + out
+    return ([_alone(gap.strip())] if gap else []) + out
 
 
 def _fixed_lines(line: Line, code: str, limit: int, pinned: bool) -> list[str]:

@@ -71,9 +71,18 @@ def test_in_place_keeps_mode_and_links(convert):
     assert sorted(os.listdir(convert.folder)) == ["a.c", "link.c", "same.c"]
 
 
+def test_a_link_stays_a_link(convert):
+    path = convert.file("d/a.c", C)
+    link = convert.folder / "link.c"
+    link.symlink_to("d/a.c")
+    assert convert.run("--in-place", link) == 0
+    assert link.is_symlink() and path.read_text() == DONE
+
+
 def test_loops_of_links(convert):
     convert.file("src/a.c", C)
-    (convert.folder / "src/loop").symlink_to("..")
+    for name in ("loop", "ring"):  # two: following them again and again would never end
+        (convert.folder / "src" / name).symlink_to("..")
     (convert.folder / "src/broken.c").symlink_to("nowhere")
     assert convert.run("--check", convert.folder / "src") == 1
     assert convert.report.count("a.c") == 0 and "broken.c: cannot be read" in convert.report

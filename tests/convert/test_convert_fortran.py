@@ -46,6 +46,8 @@ def test_texts_and_comments_stay(convert):
 def test_hollerith_texts_stay(convert):
     text = "   10 FORMAT(1X,12HDON'T PANIC!,8HMPI_INIT)\n      CALL MPI_INIT(I)\n"
     assert fixed(convert, text) == text.replace("CALL MPI", "CALL WAITIO_MPI")
+    text = "      CALL F(1H!, MPI_SUM, 5HDON'T, MPI_MAX) ! MPI'S\n"
+    assert fixed(convert, text).count("WAITIO_MPI_") == 2
 
 
 @pytest.mark.parametrize(
@@ -102,6 +104,13 @@ def test_what_the_include_file_lacks_is_declared(convert):
     assert "      external :: WAITIO_MPI_NULL_COPY_FN\n" in new
 
 
+def test_what_is_lacking_is_declared_in_files_that_are_included(convert):
+    convert.file("d/par.inc", "      include 'mpif.h'\n")
+    convert.file("d/use.f", "      include 'par.inc'\n      t = MPI_WTIME()\n      end\n")
+    assert convert.run("--in-place", convert.folder / "d") == 0
+    assert "external :: WAITIO_MPI_WTIME" in (convert.folder / "d/par.inc").read_text()
+
+
 def test_unknown_names_and_own_names(convert):
     text = (
         "module mpi_tools\n integer :: mpi_rank, mpi_err\n parameter (mpi_n = 3)\ncontains\n"
@@ -129,6 +138,27 @@ def test_long_free_lines_are_wrapped(convert):
     lines = new.splitlines()
     assert lines[0] == "  ! why" and lines[1].endswith(", &") and len(lines) == 3
     assert lines[2].startswith("      ") and all(len(line) <= 132 for line in lines)
+
+
+def test_comments_that_move_stay_comments(convert):
+    args = ", ".join(f"argument_{i}" for i in range(8))
+    new = free(convert, f"call MPI_Send({args}, MPI_INTEGER, MPI_COMM_WORLD) !$ x = 1\n")
+    assert new.startswith("! $ x = 1\n")
+    head = "      CALL MPI_SEND(A, B, C, MPI_INTEGER, 0, 0, COMM)"
+    new = fixed(convert, f"{head} !$omp flush\n")
+    assert new.startswith("! $omp flush\n      CALL WAITIO_MPI_SEND")
+
+
+def test_comments_beyond_column_72_are_not_torn(convert):
+    text = (
+        "      CALL MPI_SEND(A, B) ! a comment that has always been longer than the line may be\n"
+    )
+    assert fixed(convert, text) == text.replace("CALL MPI", "CALL WAITIO_MPI")
+    text = (
+        "      CALL MPI_SEND(A, B, MPI_INTEGER, 0, 0, MPI_COMM_WORLD) ! a comment beyond the line\n"
+    )
+    new = fixed(convert, text).splitlines()
+    assert new[0] == "! a comment beyond the line" and all(len(line) <= 72 for line in new)
 
 
 def test_line_length_is_an_option(convert):
@@ -200,6 +230,12 @@ def test_words_split_at_column_72(convert):
         "WAITIO_MPI_COMM_WORLD,IERR)"
     )
     assert "WAITIO_MPI_COMM_WORLD" in new and all(len(line) <= 72 for line in new.splitlines())
+
+
+def test_words_split_before_column_72(convert):
+    """Blanks at the end of a line of fixed form mean nothing, inside a word neither."""
+    new = fixed(convert, "      CALL MPI_IN  \n     &IT(IERR)\n      CALL X\n     &Y(MPI_SUM)\n")
+    assert "CALL WAITIO_MPI_INIT\n     &(IERR)\n" in new and "&Y(WAITIO_MPI_SUM)" in new
 
 
 def test_a_split_word_with_nothing_behind(convert):
