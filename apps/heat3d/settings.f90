@@ -62,22 +62,24 @@ contains
             case ('maxit'); call whole(key, text, huge(0), s%maxit, problem)
             case ('tol'); call positive(key, text, s%tol, problem)
             case ('check'); call positive(key, text, s%check, problem)
-            case ('solution')
-                s%solution = text
-                if (text /= 'sine' .and. text /= 'linear') &
-                    problem = 'solution=' // text // ': there are sine and linear'
+            case ('solution'); call choice(key, text, 'sine', 'linear', s%solution, problem)
+            case ('partition'); call choice(key, text, 'rcb', 'metis', s%partition, problem)
             case ('mesh')
                 s%mesh = text
                 if (len(text) == 0) problem = 'mesh= needs the name of a file'
-            case ('partition')
-                s%partition = text
-                if (text /= 'rcb' .and. text /= 'metis') &
-                    problem = 'partition=' // text // ': there are rcb and metis'
             case default
                 problem = "unknown key '" // key // "'; the keys are " // KEYS
             end select
         end associate
     end subroutine read_word
+
+    subroutine choice(key, text, one, other, chosen, problem)
+        character(*), intent(in) :: key, text, one, other
+        character(:), allocatable, intent(inout) :: chosen, problem
+        chosen = text
+        if (text /= one .and. text /= other) &
+            problem = key // '=' // text // ': there are ' // one // ' and ' // other
+    end subroutine choice
 
     subroutine whole(key, text, most, number, problem)
         character(*), intent(in) :: key, text

@@ -111,7 +111,7 @@ def has_metis(heat3d):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 def test_the_partition_does_not_change_the_answer(heat3d, count):
-    """And whoever cuts, the parts are of one size and METIS cuts no more than half as much again."""
+    """And whoever cuts, the parts are of one size; METIS cuts no more than half as much again."""
     if not has_metis(heat3d):
         pytest.skip("heat3d is built without METIS")
     found = {}
