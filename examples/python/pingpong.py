@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two programs throw an array to and fro, and say how long that takes.
+"""Two programs throw an array to each other, and say how long that takes.
 
     waitio run --name left python pingpong.py : --name right python pingpong.py
 

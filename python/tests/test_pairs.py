@@ -6,6 +6,19 @@ import pathlib
 
 import pytest
 
+ROUTES = {
+    "socket": {"WAITIO_COMM_TYPE": "socket"},
+    "inbox": {"WAITIO_COMM_TYPE": "shm", "WAITIO_SHM_RINGS": 0},
+    "ring": {"WAITIO_COMM_TYPE": "shm", "WAITIO_SHM_PROMOTE": 0},
+}
+
+
+@pytest.fixture(params=ROUTES)
+def universe(make_universe, request):
+    """A universe over each way that messages can take on one host."""
+    return make_universe(**ROUTES[request.param])
+
+
 SIZES = [0, 1, 7, 8, 4096, 65536, 65537, 1_000_000, 20_000_000]
 
 PYTHON = """

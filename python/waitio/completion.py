@@ -78,13 +78,12 @@ def candidates(
 ) -> list[str]:
     """Return what may stand at `position` (from 1) of the words behind `waitio`."""
     current = words[position - 1] if 0 < position <= len(words) else ""
-    if position <= 1:
+    options = current.startswith("-")
+    if position <= 1 or (position == 2 and words[0] == "help"):
         return [c for c in commands if c.startswith(current)]
-    if words[0] == "completion" and position == 2 and not current.startswith("-"):
+    if position == 2 and words[0] == "completion" and not options:
         return [s for s in SCRIPTS if s.startswith(current)]
-    if words[0] == "help" and position == 2:
-        return [c for c in commands if c.startswith(current)]
-    if not current.startswith("-"):
+    if not options:
         return []
     found = re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", _help_text(words[0], tools))
     return sorted({w for w in (*found, "--help") if w.startswith(current)})
