@@ -33,7 +33,8 @@ class Token:
 
 def tokens(code: str, fixed: bool = False) -> list[Token]:
     """The tokens of a statement, without blanks."""
-    found, at = [], 0
+    found: list[Token] = []
+    at = 0
     while at < len(code):
         match = TOKEN.match(code, at)
         assert match is not None
