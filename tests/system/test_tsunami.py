@@ -2,14 +2,18 @@
 """The tsunami demonstration: the physics of its ocean against closed forms, the whole of it coarse
 and short with its own checks, and what happens when a block dies or something is missing."""
 
+import importlib
 import importlib.util
 import os
 import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import time
+import types
 
 import pytest
 
@@ -24,21 +28,19 @@ def need_modules(*names):
             pytest.skip(f"the Python package {name} is not installed (make setup)")
 
 
+def app_module(name):
+    """A module of the application."""
+    if str(APP) not in sys.path:
+        sys.path.append(str(APP))
+    return importlib.import_module(f"tsunami.{name}")
+
+
 @pytest.fixture(scope="module")
 def tsunami():
     """The modules of the application."""
     need_modules("numpy", "matplotlib")
-    sys.path.insert(0, str(APP))
-    try:
-        from tsunami import files, interpolation, learner, world
-
-        yield type(
-            "Modules",
-            (),
-            {"files": files, "interpolation": interpolation, "learner": learner, "world": world},
-        )
-    finally:
-        sys.path.remove(str(APP))
+    names = "files", "interpolation", "learner", "world"
+    return types.SimpleNamespace(**{name: app_module(name) for name in names})
 
 
 @pytest.fixture(scope="module")
@@ -278,7 +280,7 @@ def test_demo_is_good_and_writes_a_report(demo):
 
 def test_demo_without_assimilation_fails_its_checks(demo):
     need_mpis("openmpi")
-    status, out, err = demo("--no-assimilation", "--no-mpi4py", "--no-report")
+    status, out, err = demo("--no-assimilation", "--no-mpi4py", "--no-report", "--speed", 6000)
     assert status == 1, out + err
     assert "FAIL error at the towns, assimilated / free run: 1.00" in out, out
 
@@ -290,13 +292,70 @@ def test_network_at_the_papers_rate(demo):
     assert re.search(r"300 samples of 2000 stations in \d", out), out
 
 
-def test_blocks_remote_prints_lines(demo):
-    status, out, err = demo("--blocks", "remote")
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+
+def test_lines_of_blocks_remote_work(demo, tmp_path):
+    """Two homes stand for two clusters; only names, port and scp differ from what is printed."""
+    need_mpis("openmpi", "mpich")
+    need_modules("mpi4py")
+    status, out, err = demo("--prepare-only", "--speed", 6000)
+    assert status == 0, out + err
+    status, text, err = demo("--blocks", "remote")
     assert (status, err) == (0, "")
-    for pbid, program in enumerate(("tsunami_ocean ocean.nml", "tsunami.gauges", "tsunami.assim")):
-        assert f"--pbid {pbid} " in out and program in out
-    done = subprocess.run(["sh", "-n"], input=out, text=True, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+    host, port = socket.gethostname(), str(free_port())
+    assert "a-node1" in text and "7100" in text and "scp -p" in text
+    text = text.replace("a-node1", host).replace("7100", port)
+    text = text.replace("tsunami-1", f"test-{port}")
+    text = re.sub(r"scp -p (\S+) cluster-b:(\S+)", rf"cp -p \1 {tmp_path}/b/\2", text)
+    secret, *blocks = re.split(r"(?m)^# [1-4]\. .*$", text)[1:]
+    env = {**app_module("launch").environment(demo.home), **demo.env}
+    env["PATH"] = f"{demo.home / 'bin'}:{demo.env['PATH']}"
+    env = {k: v for k, v in env.items() if not k.startswith("WAITIO_")}
+    children = []
+    for name, mpi, lines in zip("abb", ("openmpi", "", "mpich"), blocks):
+        folder = tmp_path / name
+        (folder / f"bin-{mpi}").mkdir(parents=True, exist_ok=True)
+        if mpi:
+            script = folder / f"bin-{mpi}" / "mpiexec"
+            script.write_text(f'#!/bin/sh\nexec mpiexec.{mpi} "$@"\n')
+            script.chmod(0o755)
+        own = {**env, "HOME": str(folder), "PATH": f"{folder / f'bin-{mpi}'}:{env['PATH']}"}
+        # The package is installed on a real cluster.
+        lines = lines.replace("PYTHONPATH=", f"PYTHONPATH={demo.env['PYTHONPATH'].split(':')[0]}:")
+        lines = lines.replace("tsunami_ocean", "--oversubscribe tsunami_ocean")
+        children.append((own, "set -e\n" + lines))
+    (tmp_path / "b").mkdir(exist_ok=True)
+    subprocess.run(["sh", "-ec", secret], env=children[0][0], check=True, timeout=30)
+    started = [
+        subprocess.Popen(
+            ["sh", "-c", lines],
+            env=own,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=open(tmp_path / f"said{k}", "w"),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        for k, (own, lines) in enumerate(children)
+    ]
+    until = time.monotonic() + 120
+    while time.monotonic() < until and any(c.poll() is None for c in started):
+        if any(c.poll() for c in started):  # one failed: the others would wait for it
+            break
+        time.sleep(0.1)
+    for child in started:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+    said = [
+        f"status {c.wait()}: {(tmp_path / f'said{k}').read_text()}" for k, c in enumerate(started)
+    ]
+    assert [child.returncode for child in started] == [0, 0, 0], "\n".join(said)
+    status, out, err = demo("--report-only")
+    assert status == 0 and "report.html" in out, out + err
 
 
 def gauges_of(mark):
@@ -346,11 +405,7 @@ def test_killed_gauges_end_the_run_with_a_reason(demo, waitio):
     assert re.search(r"gauges +1 +exit status 137 \(SIGKILL\) .*<- first failure", said), said
 
     folder = demo.home / "run"
-    sys.path.insert(0, str(APP))
-    from tsunami import launch
-
-    sys.path.remove(str(APP))
-    env = {**launch.environment(demo.home), **demo.env}
+    env = {**app_module("launch").environment(demo.home), **demo.env}
     env["PATH"] = f"{demo.home / 'bin'}:{demo.env['PATH']}"
     words = ["waitio", "run", "--keep-going", "tsunami.toml"]
     status, said = kill_gauges_during_the_event(words, waitio, env, folder)
@@ -365,7 +420,7 @@ def test_without_mpi4py_the_demo_says_so_and_goes_on(demo, tmp_path):
     hidden = tmp_path / "mpi4py.py"
     hidden.write_text("raise ImportError('hidden by a test')\n")
     path = f"{tmp_path}:{demo.env['PYTHONPATH']}"
-    status, out, err = demo("--no-report", PYTHONPATH=path)
+    status, out, err = demo("--no-report", "--speed", 6000, PYTHONPATH=path)
     assert status == 0, out + err
     assert "mpi4py does not load MPICH (ImportError: hidden by a test)" in out
     assert "pip install mpi4py" in out and "assim runs as one process, without MPI" in out

@@ -127,6 +127,7 @@ contains
 
     subroutine run_event()
         character(:), allocatable :: problem
+        real(real64) :: start
         integer :: k, every
 
         every = max(1, nint(s%map_every / s%cycle))
@@ -137,8 +138,10 @@ contains
         do k = 0, cycles
             if (k > 0) call advance(g, w)
             if (s%coupled) call coupling_correct(g, w%eta)
+            start = trace_now()
             call record_sample(r, k * s%cycle, record_heights(r, g, w%eta))
             if (mod(k, every) == 0) call record_map(r, g, k * s%cycle, w%eta)
+            call trace_add(start, 'compute', 'ocean', 0)
             call progress('event', k, cycles)
         end do
         call record_close(r)

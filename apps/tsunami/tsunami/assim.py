@@ -114,7 +114,8 @@ class Assimilation:
         mine = np.zeros(len(self.cells))
         for k, cell in enumerate(self.cells):
             mine[k] = sum(p.height(cell) for p in self.parts if p.has(cell))
-        return self.comm.allreduce(mine)
+        with self.trace.during("wait", "assim"):
+            return self.comm.allreduce(mine)
 
     def correct(self, innovation):
         """Send every process of the ocean its increment; returns that of the stations."""

@@ -17,7 +17,7 @@ from tsunami import files, world  # noqa: E402
 BLACK, GREY, BLUE, ORANGE = "#000000", "#8a8a8a", "#0072B2", "#D55E00"
 GREEN, SKY, YELLOW = "#009E73", "#56B4E9", "#E69F00"
 BLOCK = {"ocean": BLUE, "gauges": YELLOW, "assim": GREEN}
-LAND = LinearSegmentedColormap.from_list("land", ["#c9c5b6", "#a59c86", "#d9d5cc"])
+LAND = LinearSegmentedColormap.from_list("land", ["#b5ae97", "#8d8266", "#c9c2b2"])
 LIMIT = 1.0  # m, ends of the colour map
 SOUTH_PART = (-126.0, -122.25, 48.0, 49.3)  # where waves go within three hours
 
@@ -129,7 +129,7 @@ def map_at(axes, land, run, minute):
 
 def color_bar(figure, picture, axes, **options):
     bar = figure.colorbar(picture, ax=axes, pad=0.01, extend="both", **options)
-    bar.set_label("height of the sea above rest (m)")
+    bar.set_label("height above rest (m)")
 
 
 def maps(outcome, minutes=(5, 20, 40, 70)):
@@ -158,10 +158,10 @@ def maps(outcome, minutes=(5, 20, 40, 70)):
 
 def summary(outcome, minute=20, towns=("Bamfield", "Victoria")):
     """The picture of the README: three maps of one moment, and two towns."""
-    figure = plt.figure(figsize=(11, 5.4), layout="constrained")
+    figure = plt.figure(figsize=(11, 4.9), layout="constrained")
     grid = files.Grid.load(outcome.folder / "grid.bin")
     land = Land()
-    top, bottom = figure.subfigures(2, 1, height_ratios=(1.15, 1))
+    top, bottom = figure.subfigures(2, 1, height_ratios=(1.0, 1.08))
     axes = top.subplots(1, 3)
     for k, (at, run) in enumerate(zip(axes, runs(outcome))):
         sea, moment = map_at(at, land, run, minute)

@@ -4,7 +4,7 @@ clusters that do not share a home directory."""
 
 LINES = """\
 # The ocean on cluster A, gauges and assim on cluster B. Both reach {host}, a node of A, at port
-# {port}; both have this program and a copy of the folder
+# {port}; both have these programs, the Python package waitio, and a copy of the folder
 #     {folder}
 # which `scripts/demo.sh --prepare-only` fills. The blocks may start in any order, hours apart.
 
