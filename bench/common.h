@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { BENCH_BATCHES = 7, BENCH_WINDOW = 64 };
 

@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from place import HERE, LIMIT_S, free_port, parse, plan, rate_messages, run_pair, taskset
+from place import HERE, LIMIT_S, free_port, parse, plan, rate_messages, run_all, run_one, taskset
 
 ROOT_ENV = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -179,7 +179,7 @@ class Peers:
             self._wrap([exe, place, str(r), str(cpu), str(self.args.scale), str(self.args.max)])
             for r, cpu in enumerate(self.place.cpus)
         ]
-        return parse(run_pair(commands, [os.environ.copy()] * 2))
+        return parse(run_all(commands, [os.environ.copy()] * 2))
 
     # ---- running ----
 
@@ -187,16 +187,7 @@ class Peers:
         return self.net.wrap(command) if self.args.transport == "tcp" else command
 
     def _one_command(self, words, env):
-        done = subprocess.run(
-            self._wrap(words),
-            env={**os.environ, **env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=LIMIT_S,
-            check=True,
-        )
-        return parse(done.stdout)
+        return parse(run_one(self._wrap(words), env))
 
     def run(self, name):
         """One run of one peer; over TCP with a look at what the loopback device moved."""

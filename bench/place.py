@@ -143,8 +143,8 @@ def parse(text):
     return values
 
 
-def run_pair(commands, envs, cwd=None):
-    """Run two processes to their end; the output of the first."""
+def run_all(commands, envs, cwd=None):
+    """Run processes to their end; the output of the first."""
     procs = []
     try:
         for i, (c, e) in enumerate(zip(commands, envs)):
@@ -153,7 +153,8 @@ def run_pair(commands, envs, cwd=None):
                 subprocess.Popen(c, env=e, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, text=True)
             )
         out, _ = procs[0].communicate(timeout=LIMIT_S)
-        procs[1].wait(timeout=30)
+        for p in procs[1:]:
+            p.wait(timeout=30)
     finally:
         for p in procs:
             if p.poll() is None:
@@ -162,6 +163,20 @@ def run_pair(commands, envs, cwd=None):
     if any(p.returncode != 0 for p in procs):
         raise RuntimeError(f"{commands[0][0]} failed: {[p.returncode for p in procs]}")
     return out
+
+
+def run_one(command, env):
+    """Run a command that needs more in its environment to its end; its output."""
+    done = subprocess.run(
+        command,
+        env={**os.environ, **env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
+    )
+    return done.stdout
 
 
 def waitio_pair(args, place, commands, extra=None):
@@ -179,7 +194,7 @@ def waitio_pair(args, place, commands, extra=None):
             **(extra or {}),
         }
         envs = [{**os.environ, **common, "WAITIO_PBID": str(r)} for r in range(2)]
-        return run_pair([place.wrap(r, c) for r, c in enumerate(commands)], envs)
+        return run_all([place.wrap(r, c) for r, c in enumerate(commands)], envs)
 
 
 def taskset(cpu, command):

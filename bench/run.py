@@ -23,7 +23,7 @@ from pathlib import Path
 import draw
 import perfmodes
 from peers import Peers
-from place import HERE, PeerNet, Place, free_port, parse, run_pair, waitio_pair
+from place import HERE, PeerNet, Place, free_port, parse, run_all, waitio_pair
 
 # Floors by transport and whether both ranks share a core; the first is what ratios are formed with.
 FLOORS = {
@@ -55,7 +55,7 @@ def run_floor(program, kind, args, place):
         )
         for rank in range(2)
     ]
-    return parse(run_pair(commands, [os.environ.copy()] * 2))
+    return parse(run_all(commands, [os.environ.copy()] * 2))
 
 
 def run_waitio(args, place):

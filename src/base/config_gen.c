@@ -9,9 +9,9 @@ static const char *const values_secret[] = {"file", "none", NULL};
 static const char *const values_progress[] = {"service", "thread", "poll", NULL};
 static const char *const values_errors[] = {"default", "return", "abort", NULL};
 static const char *const values_coll_barrier[] = {"auto", "pb", "dissemination", "2l", "bt", NULL};
-static const char *const values_coll_bcast[] = {"auto", "pb", "chain", "scatter_allgather", "binomial", "linear", "2l", "bt", NULL};
-static const char *const values_coll_reduce[] = {"auto", "pb", "chain", "rabenseifner", "binomial", "ordered", "linear", "2l", "bt", NULL};
-static const char *const values_coll_allreduce[] = {"auto", "pb", "doubling", "ring", "rabenseifner", "reduce_bcast", "2l", "bt", NULL};
+static const char *const values_coll_bcast[] = {"auto", "trees", "pb", "chain", "scatter_allgather", "binomial", "linear", "2l", "bt", NULL};
+static const char *const values_coll_reduce[] = {"auto", "trees", "pb", "chain", "rabenseifner", "binomial", "ordered", "linear", "2l", "bt", NULL};
+static const char *const values_coll_allreduce[] = {"auto", "trees", "pb", "doubling", "ring", "rabenseifner", "reduce_bcast", "2l", "bt", NULL};
 static const char *const values_coll_reduce_scatter[] = {"auto", "halving", "pairwise", "by_root", NULL};
 static const char *const values_coll_scan[] = {"auto", "doubling", "chain", NULL};
 static const char *const values_coll_exscan[] = {"auto", "doubling", "chain", NULL};
@@ -446,17 +446,17 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
      "enum",
      "auto",
      "algorithm of bcast, the same on all processes; one that does not fit a call is not used for it",
-     "auto, pb, chain, scatter_allgather, binomial, linear, 2l, bt"},
+     "auto, trees, pb, chain, scatter_allgather, binomial, linear, 2l, bt"},
     {"WAITIO_COLL_REDUCE",
      "enum",
      "auto",
      "algorithm of reduce, the same on all processes; one that does not fit a call is not used for it",
-     "auto, pb, chain, rabenseifner, binomial, ordered, linear, 2l, bt"},
+     "auto, trees, pb, chain, rabenseifner, binomial, ordered, linear, 2l, bt"},
     {"WAITIO_COLL_ALLREDUCE",
      "enum",
      "auto",
      "algorithm of allreduce, the same on all processes; one that does not fit a call is not used for it",
-     "auto, pb, doubling, ring, rabenseifner, reduce_bcast, 2l, bt"},
+     "auto, trees, pb, doubling, ring, rabenseifner, reduce_bcast, 2l, bt"},
     {"WAITIO_COLL_REDUCE_SCATTER",
      "enum",
      "auto",

@@ -130,6 +130,7 @@ enum wio_cfg_coll_barrier {
 /** Values of WAITIO_COLL_BCAST. */
 enum wio_cfg_coll_bcast {
     WIO_CFG_COLL_BCAST_AUTO,
+    WIO_CFG_COLL_BCAST_TREES,
     WIO_CFG_COLL_BCAST_PB,
     WIO_CFG_COLL_BCAST_CHAIN,
     WIO_CFG_COLL_BCAST_SCATTER_ALLGATHER,
@@ -142,6 +143,7 @@ enum wio_cfg_coll_bcast {
 /** Values of WAITIO_COLL_REDUCE. */
 enum wio_cfg_coll_reduce {
     WIO_CFG_COLL_REDUCE_AUTO,
+    WIO_CFG_COLL_REDUCE_TREES,
     WIO_CFG_COLL_REDUCE_PB,
     WIO_CFG_COLL_REDUCE_CHAIN,
     WIO_CFG_COLL_REDUCE_RABENSEIFNER,
@@ -155,6 +157,7 @@ enum wio_cfg_coll_reduce {
 /** Values of WAITIO_COLL_ALLREDUCE. */
 enum wio_cfg_coll_allreduce {
     WIO_CFG_COLL_ALLREDUCE_AUTO,
+    WIO_CFG_COLL_ALLREDUCE_TREES,
     WIO_CFG_COLL_ALLREDUCE_PB,
     WIO_CFG_COLL_ALLREDUCE_DOUBLING,
     WIO_CFG_COLL_ALLREDUCE_RING,

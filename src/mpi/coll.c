@@ -12,7 +12,8 @@ struct plan {
     const struct wio_call *call;
     const struct wio_caller *who;
     struct wio_collective c;
-    struct unpack *after; /* packed results to be unpacked at the end */
+    const struct wio_algorithm *row; /* once it is chosen */
+    struct unpack *after;            /* packed results to be unpacked at the end */
     int rc;
 };
 
@@ -78,11 +79,45 @@ static int check_buffer(const char *name, const void *buf, size_t bytes)
     return 0;
 }
 
+/* ---- the algorithm ---- */
+
+static bool reduces(enum wio_collective_kind kind)
+{
+    return kind == WIO_REDUCE || kind == WIO_ALLREDUCE || kind == WIO_REDUCE_SCATTER ||
+           kind == WIO_SCAN || kind == WIO_EXSCAN;
+}
+
+static bool rooted(enum wio_collective_kind kind)
+{
+    return kind == WIO_BCAST || kind == WIO_REDUCE || kind == WIO_GATHER || kind == WIO_SCATTER;
+}
+
+/* @param bytes what wio_choice.bytes says */
+static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
+{
+    struct wio_choice choice = {.kind = p->call->kind,
+                                .size = p->who->size,
+                                .bytes = bytes,
+                                .commutes = !reduces(p->call->kind) || p->s->fold.commutative,
+                                .equal = !p->call->v,
+                                .topo = p->who->topo,
+                                .asked = p->who->asked};
+
+    return wio_algorithm_select(&choice);
+}
+
 /* ---- buffers of one block ---- */
 
-/* `times` times the side's count. @return its packed form; filled when it is an operand */
+/* The chosen algorithm has its packed form made part by part. */
+static bool packs_itself(const struct plan *p)
+{
+    return p->row != NULL && (p->row->need & WIO_PACKS) != 0 && !p->who->swap;
+}
+
+/* `times` times the side's count. @return its packed form, filled when it is an operand; the
+ * program's address with *type set where the algorithm packs */
 static void *block(struct plan *p, const char *name, const struct wio_side *side, int times,
-                   bool is_operand, size_t *bytes)
+                   bool is_operand, size_t *bytes, const struct wio_mpi_type **type)
 {
     const struct wio_mpi_type *t = NULL;
     void *packed;
@@ -95,24 +130,28 @@ static void *block(struct plan *p, const char *name, const struct wio_side *side
         return NULL;
     if (as_it_lies(p, t))
         return (char *)writable(side) + t->lb;
+    if (packs_itself(p)) {
+        *type = t;
+        return writable(side);
+    }
     packed = wio_schedule_scratch(p->s, *bytes);
     if (is_operand)
-        wio_schedule_pack(p->s, t, side->buf, packed, *bytes);
+        wio_schedule_pack(p->s, t, side->buf, 0, packed, *bytes);
     return packed;
 }
 
 static const void *operand(struct plan *p, const struct wio_side *side, int times, size_t *bytes)
 {
-    return block(p, "send", side, times, true, bytes);
+    return block(p, "send", side, times, true, bytes, &p->c.in_type);
 }
 
 /* As block(), and unpacked at the end. */
 static void *result(struct plan *p, const struct wio_side *side, size_t *bytes)
 {
-    void *packed = block(p, "receive", side, 1, false, bytes);
+    void *packed = block(p, "receive", side, 1, false, bytes, &p->c.out_type);
     const struct wio_mpi_type *t = p->rc == 0 ? wio_mpi_type(side->type) : NULL;
 
-    if (t != NULL && !as_it_lies(p, t))
+    if (t != NULL && !as_it_lies(p, t) && p->c.out_type == NULL)
         unpack_later(p, t, packed, writable(side), *bytes);
     return packed;
 }
@@ -181,7 +220,7 @@ static void describe(struct plan *p, const struct wio_side *side, const char *na
         if (!find_block(p, side, i, &b))
             return;
         if (use == FOR_SENDING)
-            wio_schedule_pack(p->s, b.type, b.user, area->base + at[i], b.bytes);
+            wio_schedule_pack(p->s, b.type, b.user, 0, area->base + at[i], b.bytes);
         else
             unpack_later(p, b.type, area->base + at[i], b.user, b.bytes);
     }
@@ -205,7 +244,7 @@ static void describe_equal(struct plan *p, const struct wio_side *side, const ch
     }
     area->base = wio_schedule_scratch(p->s, total);
     if (use == FOR_SENDING)
-        wio_schedule_pack(p->s, t, side->buf, area->base, total);
+        wio_schedule_pack(p->s, t, side->buf, 0, area->base, total);
     else
         unpack_later(p, t, area->base, writable(side), total);
 }
@@ -250,16 +289,20 @@ static void own_as_operand(struct plan *p, const struct wio_side *side)
     p->c.in = at;
     p->c.bytes = b.bytes;
     if (at != b.user + b.type->lb)
-        wio_schedule_pack(p->s, b.type, b.user, at, b.bytes);
+        wio_schedule_pack(p->s, b.type, b.user, 0, at, b.bytes);
 }
 
 static void plan_bcast(struct plan *p)
 {
+    const struct wio_side *side = &p->call->recv;
+    bool root = p->who->rank == p->call->root;
     const struct wio_mpi_type *t;
 
-    p->c.out = block(p, "broadcast", &p->call->recv, 1, p->who->rank == p->call->root, &p->c.bytes);
-    t = p->rc == 0 ? wio_mpi_type(p->call->recv.type) : NULL;
-    if (t != NULL && !as_it_lies(p, t) && p->who->rank != p->call->root)
+    if (failed(p, use_type(p, side->count, side->type, &t)))
+        return;
+    p->row = choose(p, (size_t)side->count * t->size);
+    p->c.out = block(p, "broadcast", side, 1, root, &p->c.bytes, &p->c.out_type);
+    if (p->rc == 0 && !as_it_lies(p, t) && p->c.out_type == NULL && !root)
         unpack_later(p, t, p->c.out, writable(&p->call->recv), p->c.bytes);
 }
 
@@ -270,6 +313,7 @@ static void plan_reduction(struct plan *p, bool wants)
     struct wio_side from = call->send;
     size_t room = 0;
 
+    p->row = choose(p, (size_t)call->recv.count * p->s->fold.type->size);
     from.count = call->recv.count;
     from.type = call->recv.type;
     if (wants)
@@ -409,17 +453,6 @@ static void plan_kind(struct plan *p)
 
 /* ---- from plan to schedule ---- */
 
-static bool reduces(enum wio_collective_kind kind)
-{
-    return kind == WIO_REDUCE || kind == WIO_ALLREDUCE || kind == WIO_REDUCE_SCATTER ||
-           kind == WIO_SCAN || kind == WIO_EXSCAN;
-}
-
-static bool rooted(enum wio_collective_kind kind)
-{
-    return kind == WIO_BCAST || kind == WIO_REDUCE || kind == WIO_GATHER || kind == WIO_SCATTER;
-}
-
 /* A size that all members know to be the same. */
 static size_t agreed_bytes(const struct plan *p)
 {
@@ -444,22 +477,16 @@ static size_t agreed_bytes(const struct plan *p)
 
 static void write_schedule(struct plan *p)
 {
-    struct wio_choice choice = {.kind = p->call->kind,
-                                .size = p->who->size,
-                                .commutes = !reduces(p->call->kind) || p->s->fold.commutative,
-                                .equal = !p->call->v,
-                                .topo = p->who->topo,
-                                .asked = p->who->asked};
-
     p->c.root = p->call->root;
     if (reduces(p->call->kind) && p->s->fold.type->size == 0)
         return; /* elements without data */
-    choice.bytes = agreed_bytes(p);
+    if (p->row == NULL)
+        p->row = choose(p, agreed_bytes(p));
     wio_schedule_round(p->s);
-    wio_algorithm_select(&choice)->write(p->s, &p->c);
+    p->row->write(p->s, &p->c);
     wio_schedule_round(p->s);
     for (const struct unpack *u = p->after; p->s->error == 0 && u != NULL; u = u->next)
-        wio_schedule_unpack(p->s, u->type, u->packed, u->user, u->bytes);
+        wio_schedule_unpack(p->s, u->type, u->packed, u->user, 0, u->bytes);
 }
 
 int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,

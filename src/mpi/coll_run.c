@@ -44,14 +44,17 @@ void waitio_mpi_blocking_next(void)
 
 /*
  * Blocking collectives of a communicator follow each other, so that one tag does for all: messages
- * between two processes arrive in order. Non-blocking ones overlap and need a tag each.
+ * between two processes arrive in order. Non-blocking ones overlap and need a tag each. So do the
+ * lanes of one collective, which is why tags go in steps.
  */
+enum { TAGS = WIO_LANES_MAX + 1 };
+
 static int tag_of(struct wio_comm *c, WAITIO_MPI_Comm comm, int *tag)
 {
     uint32_t number = 0;
     int rc = wio_comm_next(c, comm, WIO_COUNT_STARTED, &number);
 
-    *tag = (int)(1 + number % 0x7ffffffe);
+    *tag = (int)(1 + number % (INT32_MAX / TAGS - 1)) * TAGS;
     return rc;
 }
 

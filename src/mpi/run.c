@@ -13,7 +13,9 @@ void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag)
 {
     run->comm = comm;
     run->tag = tag;
-    run->first = run->end = 0;
+    run->next = 0;
+    run->track = &run->only;
+    run->ntracks = 0;
     run->flight = run->inside;
     run->cap = WIO_FLIGHTS_INSIDE;
     run->nflights = 0;
@@ -26,6 +28,8 @@ void wio_run_free(struct wio_running *run)
 {
     if (run->flight != run->inside)
         wio_os_free(run->flight);
+    if (run->track != &run->only)
+        wio_os_free(run->track);
     wio_schedule_free(&run->s);
     wio_comm_release(run->comm);
 }
@@ -48,11 +52,11 @@ static int room(struct wio_running *run)
     return 0;
 }
 
-static int start_step(struct wio_universe *u, struct wio_running *run, size_t i)
+static int start_step(struct wio_universe *u, struct wio_running *run, int track, size_t i)
 {
     const struct wio_step *step = &run->s.step[i];
     struct wio_flight *f;
-    int rc;
+    int rc, tag = run->tag + step->lane;
 
     if (step->kind != WIO_STEP_SEND && step->kind != WIO_STEP_RECV)
         return 0;
@@ -61,25 +65,27 @@ static int start_step(struct wio_universe *u, struct wio_running *run, size_t i)
         return rc;
     f = &run->flight[run->nflights];
     f->step = i;
+    f->track = track;
     if (step->kind == WIO_STEP_SEND)
-        rc = wio_isend(u, &run->comm->twin, (uint32_t)step->peer, step->from, step->n, run->tag,
-                       false, &f->handle);
-    else
-        rc = wio_irecv(u, &run->comm->twin, step->peer, step->to, step->n, run->tag, false,
+        rc = wio_isend(u, &run->comm->twin, (uint32_t)step->peer, step->from, step->n, tag, false,
                        &f->handle);
+    else
+        rc = wio_irecv(u, &run->comm->twin, step->peer, step->to, step->n, tag, false, &f->handle);
     run->nflights += rc == 0;
+    run->track[track].flights += rc == 0;
     return rc;
 }
 
 /* What crosses the border between PBs is counted: there should be little. */
-static void count_border(struct wio_universe *u, const struct wio_running *run)
+static void count_border(struct wio_universe *u, const struct wio_running *run,
+                         const struct wio_track *t)
 {
     const int *pb = run->comm->topo.pb;
     uint64_t msgs = 0, bytes = 0;
 
     if (run->comm->topo.npb < 2)
         return;
-    for (size_t i = run->first; i < run->end; i++) {
+    for (size_t i = t->first; i < t->end; i++) {
         const struct wio_step *step = &run->s.step[i];
         if (step->kind == WIO_STEP_SEND && pb[step->peer] != pb[run->comm->rank]) {
             msgs++;
@@ -113,25 +119,60 @@ static bool fail(struct wio_universe *u, struct wio_running *run, int code)
     return true;
 }
 
-/* Do the rounds that need no message, and start the next one that does.
- * @return true when the run is finished */
-static bool next_round(struct wio_universe *u, struct wio_running *run)
+/* Do the rounds of a lane that need no message, and start the next one that does. @return 0; a
+ * message that could not be started, an operator that failed */
+static int next_round(struct wio_universe *u, struct wio_running *run, int track)
 {
-    while (run->end < run->s.nsteps) {
-        int rc = 0;
-        run->first = run->end;
-        run->end = wio_schedule_round_end(&run->s, run->first);
-        for (size_t i = run->first; rc == 0 && i < run->end; i++)
-            rc = start_step(u, run, i);
+    struct wio_track *t = &run->track[track];
+    int rc = 0;
+
+    while (rc == 0 && t->flights == 0 && t->end < t->limit) {
+        t->first = t->end;
+        t->end = wio_schedule_round_end(&run->s, t->first);
+        for (size_t i = t->first; rc == 0 && i < t->end; i++)
+            rc = start_step(u, run, track, i);
+        if (rc == 0 && t->flights > 0)
+            count_border(u, run, t);
+        else if (rc == 0)
+            rc = wio_schedule_local(&run->s, t->first, t->end);
+    }
+    return rc;
+}
+
+/* The lanes of the next phase. */
+static int open_tracks(struct wio_running *run)
+{
+    const struct wio_schedule *s = &run->s;
+    size_t end = wio_schedule_phase_end(s, run->next), at = run->next;
+    int n = 0;
+
+    if (wio_schedule_lane_end(s, at) < end && run->track == &run->only) {
+        struct wio_track *many = wio_os_alloc(WIO_LANES_MAX * sizeof *many);
+        if (many == NULL)
+            return wio_fail(WAITIO_ERR_NOMEM, "no memory for the lanes of a collective");
+        run->track = many;
+    }
+    for (; at < end; n++) {
+        size_t limit = wio_schedule_lane_end(s, at);
+        run->track[n] = (struct wio_track){at, at, limit, 0};
+        at = limit;
+    }
+    run->ntracks = n;
+    run->next = end;
+    return 0;
+}
+
+/* Begin phases until one has messages under way. @return true when the run is finished */
+static bool next_phase(struct wio_universe *u, struct wio_running *run)
+{
+    while (run->next < run->s.nsteps) {
+        int rc = open_tracks(run);
+        for (int i = 0; rc == 0 && i < run->ntracks; i++)
+            rc = next_round(u, run, i);
         if (rc != 0)
             return fail(u, run, rc);
-        if (run->nflights > 0) {
-            count_border(u, run);
+        if (run->nflights > 0)
             return false;
-        }
-        rc = wio_schedule_local(&run->s, run->first, run->end);
-        if (rc != 0)
-            return fail(u, run, rc);
     }
     run->finished = true;
     return true;
@@ -151,53 +192,100 @@ static int landed(const struct wio_running *run, size_t step, const struct wio_r
     return res->err;
 }
 
-/* All messages of the round have landed. */
-static bool end_round(struct wio_universe *u, struct wio_running *run, int rc)
+/* All messages of a lane's round have landed: on to the next. */
+static int end_round(struct wio_universe *u, struct wio_running *run, int track)
 {
-    run->nflights = 0;
+    const struct wio_track *t = &run->track[track];
+    int rc = wio_schedule_local(&run->s, t->first, t->end);
+
+    return rc != 0 ? rc : next_round(u, run, track);
+}
+
+/* Flight @p i is over. */
+static int land(struct wio_universe *u, struct wio_running *run, int i)
+{
+    struct wio_flight f = run->flight[i];
+    struct wio_result res;
+    int rc = wio_wait(u, &f.handle, &res);
+
+    run->flight[i] = run->flight[--run->nflights];
     if (rc == 0)
-        rc = wio_schedule_local(&run->s, run->first, run->end);
-    return rc != 0 ? fail(u, run, rc) : next_round(u, run);
+        rc = landed(run, f.step, &res);
+    if (rc == 0 && --run->track[f.track].flights == 0)
+        rc = end_round(u, run, f.track);
+    return rc;
+}
+
+/* Look at all flights once. *moved: one of them has landed */
+static int sweep(struct wio_universe *u, struct wio_running *run, bool poll, bool *moved)
+{
+    int rc = 0;
+
+    *moved = false;
+    for (int i = run->nflights - 1; rc == 0 && i >= 0; i--, poll = false) {
+        bool done = false;
+        rc = wio_peek(u, &run->flight[i].handle, poll, &done);
+        if (rc == 0 && done) {
+            *moved = true;
+            rc = land(u, run, i);
+        } else if (run->ntracks == 1) { /* nothing to be done before all have landed */
+            break;
+        }
+    }
+    return rc;
 }
 
 /* Go on as far as possible without waiting. @return true when finished */
 static bool move(struct wio_universe *u, struct wio_running *run)
 {
-    while (!run->finished) {
-        int rc = 0;
-        for (int i = run->nflights - 1; i >= 0; i--) { /* the last one first: it comes last */
-            struct wio_result res;
-            bool done = false;
-            rc = wio_test(u, &run->flight[i].handle, &done, &res);
-            if (rc == 0 && !done) {
-                run->nflights = i + 1;
-                return false;
-            }
-            if (rc == 0)
-                rc = landed(run, run->flight[i].step, &res);
-            if (rc != 0) {
-                run->nflights = i;
-                return fail(u, run, rc);
-            }
-        }
-        end_round(u, run, 0);
+    bool moved = true;
+
+    for (bool poll = true; !run->finished && moved; poll = false) {
+        int rc = sweep(u, run, poll, &moved);
+        if (rc != 0)
+            return fail(u, run, rc);
+        if (run->nflights == 0)
+            next_phase(u, run);
     }
-    return true;
+    return run->finished;
 }
 
-/* Wait for one message while listed runs go on. */
-static int wait_beside(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
+/* A phase of one lane, and nothing else to be moved meanwhile: wait for one message after the
+ * other. @return true when finished */
+static bool wait_round(struct wio_universe *u, struct wio_running *run)
 {
-    bool done = false;
     int rc = 0;
 
-    while (rc == 0 && !done && wio_runs_listed()) {
-        wio_runs_move();
-        rc = wio_test(u, h, &done, res);
-        if (rc == 0 && !done)
-            rc = wio_runs_wait(h, sizeof *h, 1);
+    for (int i = 0; i < run->nflights; i++) {
+        struct wio_result res;
+        rc = wio_wait(u, &run->flight[i].handle, &res);
+        if (rc == 0)
+            rc = landed(run, run->flight[i].step, &res);
+        if (rc != 0) {
+            run->flight[i].handle = (struct wio_handle){0};
+            return fail(u, run, rc); /* the others are withdrawn */
+        }
     }
-    return rc != 0 || done ? rc : wio_wait(u, h, res);
+    run->nflights = run->track->flights = 0;
+    rc = end_round(u, run, 0);
+    if (rc != 0)
+        return fail(u, run, rc);
+    return run->nflights == 0 && next_phase(u, run);
+}
+
+/* Everything that is under way moves on, and then sleeps until some of it can move again. @return
+ * true when finished */
+static bool wait_some(struct wio_universe *u, struct wio_running *run)
+{
+    int last, rc;
+
+    if (wio_runs_listed())
+        wio_runs_move();
+    if (move(u, run))
+        return true;
+    last = run->ntracks == 1 ? run->nflights - 1 : 0; /* all, or the one that move() looks at */
+    rc = wio_runs_wait(&run->flight[last], sizeof *run->flight, run->nflights - last);
+    return rc != 0 && fail(u, run, rc);
 }
 
 int wio_run_now(struct wio_running *run)
@@ -209,23 +297,10 @@ int wio_run_now(struct wio_running *run)
         return run->error;
     if (u == NULL)
         return wio_last_code();
-    finished = next_round(u, run);
-    while (!finished) {
-        int rc = 0;
-        for (int i = 0; i < run->nflights; i++) {
-            struct wio_result res;
-            int now = WIO_UNLIKELY(wio_runs_listed()) ? wait_beside(u, &run->flight[i].handle, &res)
-                                                      : wio_wait(u, &run->flight[i].handle, &res);
-            if (now == 0)
-                now = landed(run, run->flight[i].step, &res);
-            if (now != 0) { /* the others are withdrawn */
-                run->flight[i].handle = (struct wio_handle){0};
-                rc = now;
-                break;
-            }
-        }
-        finished = rc != 0 ? fail(u, run, rc) : end_round(u, run, 0);
-    }
+    finished = next_phase(u, run);
+    while (!finished)
+        finished = run->ntracks > 1 || WIO_UNLIKELY(wio_runs_listed()) ? wait_some(u, run)
+                                                                       : wait_round(u, run);
     return run->error;
 }
 
@@ -255,7 +330,7 @@ void wio_run_start(struct wio_running *run)
     pthread_mutex_lock(&lock);
     if (runs.next == NULL)
         wio_list_init(&runs);
-    if (!next_round(u, run)) {
+    if (!next_phase(u, run)) {
         wio_list_push(&runs, &run->node);
         run->listed = true;
         __atomic_add_fetch(&listed, 1, __ATOMIC_RELEASE);

@@ -12,18 +12,29 @@
 #include "mpi/schedule.h"
 #include "p2p/p2p.h"
 
-/** A message of the round that is under way. */
+/** A message that is under way. */
 struct wio_flight {
     struct wio_handle handle;
     size_t step;
+    int track;
 };
-enum { WIO_FLIGHTS_INSIDE = 8 }; /* enough for all trees and exchanges */
+enum { WIO_FLIGHTS_INSIDE = 8 }; /* enough for all trees and exchanges of short messages */
+
+/** How far a lane of the phase under way has come. */
+struct wio_track {
+    size_t first, end; /**< steps of its round */
+    size_t limit;      /**< where it ends */
+    int flights;       /**< messages of its round that are under way */
+};
 
 struct wio_running {
     struct wio_schedule s;
     struct wio_comm *comm; /**< held */
-    int tag;
-    size_t first, end; /**< steps of the round under way */
+    int tag;               /**< of lane 0; the others follow */
+    size_t next;           /**< first step of the next phase */
+    struct wio_track *track;
+    struct wio_track only; /**< most phases have one lane */
+    int ntracks;
     struct wio_flight *flight;
     struct wio_flight inside[WIO_FLIGHTS_INSIDE];
     int nflights, cap;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/schedule.h"
 
+#include "mpi/spares.h"
 #include "os/os.h"
 
 /* A scratch buffer; data begins behind the link, aligned for any type. */
@@ -43,7 +44,7 @@ void wio_schedule_free(struct wio_schedule *s)
         wio_type_release(h->type);
     for (struct scratch *b = s->scratch; b != NULL; b = next) {
         next = b->next;
-        wio_os_free(b);
+        wio_spare_give(b);
     }
     if (s->step != s->few)
         wio_os_free(s->step);
@@ -67,6 +68,8 @@ static void add(struct wio_schedule *s, struct wio_step step)
         s->cap = cap;
     }
     step.round = s->round;
+    step.lane = s->lane;
+    step.phase = s->phase;
     s->step[s->nsteps++] = step;
 }
 
@@ -103,6 +106,9 @@ static void hold_type(struct wio_schedule *s, const struct wio_mpi_type *type)
 
     if (type->kind != WIO_KIND_DERIVED)
         return;
+    h = s->types;
+    if (h != NULL && h->type == type) /* another part of the same data */
+        return;
     h = wio_schedule_scratch(s, sizeof *h);
     if (s->error != 0)
         return;
@@ -111,30 +117,64 @@ static void hold_type(struct wio_schedule *s, const struct wio_mpi_type *type)
     wio_type_hold(type);
 }
 
-static void convert(struct wio_schedule *s, enum wio_step_kind kind,
-                    const struct wio_mpi_type *type, const void *from, void *to, size_t bytes)
+static void convert(struct wio_schedule *s, const struct wio_mpi_type *type, struct wio_step step)
 {
-    if (bytes == 0)
+    if (step.n == 0)
         return;
     hold_type(s, type);
-    add(s,
-        (struct wio_step){.kind = (uint8_t)kind, .from = from, .with = type, .to = to, .n = bytes});
+    step.with = type;
+    add(s, step);
 }
 
 void wio_schedule_pack(struct wio_schedule *s, const struct wio_mpi_type *type, const void *user,
-                       void *packed, size_t bytes)
+                       size_t at, void *packed, size_t bytes)
 {
-    convert(s, WIO_STEP_PACK, type, user, packed, bytes);
+    convert(
+        s, type,
+        (struct wio_step){.kind = WIO_STEP_PACK, .from = user, .at = at, .to = packed, .n = bytes});
 }
 
 void wio_schedule_unpack(struct wio_schedule *s, const struct wio_mpi_type *type,
-                         const void *packed, void *user, size_t bytes)
+                         const void *packed, void *user, size_t at, size_t bytes)
 {
-    convert(s, WIO_STEP_UNPACK, type, packed, user, bytes);
+    convert(s, type,
+            (struct wio_step){
+                .kind = WIO_STEP_UNPACK, .from = packed, .at = at, .to = user, .n = bytes});
+}
+
+void wio_schedule_put_size(void *word, size_t bytes)
+{
+    wio_put64(word, bytes);
+}
+
+void wio_schedule_check(struct wio_schedule *s, int peer, const void *word, size_t bytes)
+{
+    peer = s->map != NULL ? s->map[peer] : peer;
+    add(s, (struct wio_step){.kind = WIO_STEP_CHECK, .peer = peer, .from = word, .n = bytes});
 }
 
 void wio_schedule_round(struct wio_schedule *s)
 {
+    s->round++;
+}
+
+void wio_schedule_lane(struct wio_schedule *s)
+{
+    if (s->lane == WIO_LANES_MAX && s->error == 0)
+        s->error = wio_fail(WAITIO_ERR_LIMIT, "a collective of more than %d lanes", WIO_LANES_MAX);
+    if (s->error != 0)
+        return;
+    s->phase += s->lane == 0;
+    s->lane++;
+    s->round++;
+}
+
+void wio_schedule_join(struct wio_schedule *s)
+{
+    if (s->lane == 0)
+        return;
+    s->lane = 0;
+    s->phase++;
     s->round++;
 }
 
@@ -147,7 +187,7 @@ void *wio_schedule_scratch(struct wio_schedule *s, size_t bytes)
         s->used += rounded;
         return &s->room[s->used - rounded];
     }
-    b = s->error != 0 ? NULL : wio_os_realloc(NULL, sizeof *b + bytes);
+    b = s->error != 0 ? NULL : wio_spare_take(sizeof *b + bytes);
 
     if (b == NULL) {
         if (s->error == 0)
@@ -171,7 +211,7 @@ struct wio_team wio_schedule_team(struct wio_schedule *s, struct wio_team team)
 
 static void pack(const struct wio_schedule *s, const struct wio_step *step)
 {
-    wio_type_pack(step->with, step->from, 0, step->n, step->to);
+    wio_type_pack(step->with, step->from, step->at, step->n, step->to);
     if (s->swap)
         wio_type_swap(step->with, step->n, step->to);
 }
@@ -181,7 +221,19 @@ static void unpack(const struct wio_schedule *s, const struct wio_step *step)
 {
     if (s->swap)
         wio_type_swap(step->with, step->n, (void *)(uintptr_t)step->from);
-    wio_type_unpack(step->with, step->to, 0, step->n, step->from);
+    wio_type_unpack(step->with, step->to, step->at, step->n, step->from);
+}
+
+static int check(const struct wio_step *step)
+{
+    uint64_t theirs = wio_get64(step->from);
+
+    return theirs == step->n
+               ? 0
+               : wio_fail(theirs > step->n ? WAITIO_ERR_TRUNCATE : WAITIO_ERR_ARG,
+                          "the member of rank %d takes part with %llu bytes, this one with %zu: "
+                          "counts or types of this collective differ between its members",
+                          step->peer, (unsigned long long)theirs, step->n);
 }
 
 int wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end)
@@ -199,6 +251,8 @@ int wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end)
             pack(s, step);
         else if (step->kind == WIO_STEP_UNPACK)
             unpack(s, step);
+        else if (step->kind == WIO_STEP_CHECK)
+            rc = check(step);
     }
     return rc;
 }
@@ -208,6 +262,25 @@ size_t wio_schedule_round_end(const struct wio_schedule *s, size_t first)
     size_t i = first;
 
     while (i < s->nsteps && s->step[i].round == s->step[first].round)
+        i++;
+    return i;
+}
+
+size_t wio_schedule_lane_end(const struct wio_schedule *s, size_t first)
+{
+    size_t i = first;
+
+    while (i < s->nsteps && s->step[i].lane == s->step[first].lane &&
+           s->step[i].phase == s->step[first].phase)
+        i++;
+    return i;
+}
+
+size_t wio_schedule_phase_end(const struct wio_schedule *s, size_t first)
+{
+    size_t i = first;
+
+    while (i < s->nsteps && s->step[i].phase == s->step[first].phase)
         i++;
     return i;
 }

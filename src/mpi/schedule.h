@@ -9,6 +9,11 @@
  * local steps (fold, copy, pack, unpack) are done in the order written. wio_schedule_round() begins
  * the next round. Between two processes messages match in the order written.
  *
+ * Pipelines need more: a piece is to be passed on when it has come, whatever becomes of the others.
+ * They write *lanes*, each a list of rounds that goes its own way. Messages of a lane match those
+ * that the other side wrote for the lane of the same number, so that everybody begins the same
+ * lanes in the same order, also those in which it has nothing to do.
+ *
  * An algorithm speaks of the members of its *team*, numbered from 0. The team is the communicator,
  * or a part of it (wio_schedule_team), so that algorithms can be combined: one inside every PB, one
  * among the PBs' first members.
@@ -25,17 +30,21 @@ enum wio_step_kind {
     WIO_STEP_FOLD,
     WIO_STEP_COPY,
     WIO_STEP_PACK,
-    WIO_STEP_UNPACK
+    WIO_STEP_UNPACK,
+    WIO_STEP_CHECK
 };
 
 struct wio_step {
-    uint8_t kind; /**< enum wio_step_kind */
+    uint8_t kind;   /**< enum wio_step_kind */
+    uint8_t lane;   /**< 0 outside of lanes */
+    uint16_t phase; /**< lanes of one phase go on side by side, phases follow each other */
     int round;
-    int peer;         /**< send, recv: rank in the communicator */
-    const void *from; /**< send, copy, pack, unpack: data; fold: left operand */
+    int peer;         /**< send, recv, check: rank in the communicator */
+    size_t at;        /**< pack, unpack: where the bytes begin in the packed form of all */
+    const void *from; /**< send, copy, pack, unpack, check: data; fold: left operand */
     const void *with; /**< fold: right operand; pack, unpack: the type */
     void *to;         /**< recv, copy, fold, pack, unpack: destination */
-    size_t n;         /**< bytes; fold: elements */
+    size_t n;         /**< bytes; fold: elements; check: what is expected */
 };
 
 /** Part of a communicator: who takes part, and my place among them. */
@@ -46,6 +55,7 @@ struct wio_team {
 
 /* Short collectives need no allocation. */
 enum { WIO_STEPS_INSIDE = 10, WIO_SCRATCH_INSIDE = 256 };
+enum { WIO_LANES_MAX = 63 };
 
 /** Refers to itself: not to be copied. */
 struct wio_schedule {
@@ -56,7 +66,9 @@ struct wio_schedule {
     bool swap; /**< the packed form is in the other byte order */
     struct wio_step *step;
     size_t nsteps, cap;
-    int round;     /**< the round being written */
+    int round; /**< the round, lane and phase being written */
+    uint8_t lane;
+    uint16_t phase;
     int error;     /**< first failure while writing; later calls do nothing */
     void *scratch; /**< list of buffers freed with the schedule */
     void *types;   /**< list of types released with the schedule */
@@ -79,13 +91,23 @@ void wio_schedule_fold(struct wio_schedule *s, const void *left, const void *rig
 /** Nothing when @p from and @p to are the same or @p bytes is 0. They must not overlap otherwise.
  */
 void wio_schedule_copy(struct wio_schedule *s, const void *from, void *to, size_t bytes);
-/** @p bytes of packed form of elements at @p user. The type is held. */
+/** Bytes [at, at + bytes) of the packed form of elements at @p user. The type is held. */
 void wio_schedule_pack(struct wio_schedule *s, const struct wio_mpi_type *type, const void *user,
-                       void *packed, size_t bytes);
+                       size_t at, void *packed, size_t bytes);
 void wio_schedule_unpack(struct wio_schedule *s, const struct wio_mpi_type *type,
-                         const void *packed, void *user, size_t bytes);
-/** What follows starts when everything before it is complete. */
+                         const void *packed, void *user, size_t at, size_t bytes);
+/** How long a message is, as its members tell each other: WIO_SIZE_BYTES at @p word. */
+enum { WIO_SIZE_BYTES = 8 };
+void wio_schedule_put_size(void *word, size_t bytes);
+/** End with an error that names the member unless its word says @p bytes. */
+void wio_schedule_check(struct wio_schedule *s, int peer, const void *word, size_t bytes);
+/** What follows starts when everything before it (in a lane: of this lane) is complete. */
 void wio_schedule_round(struct wio_schedule *s);
+/** What follows is a lane: it starts when everything before the first lane is complete, and goes
+ * on beside the other lanes. */
+void wio_schedule_lane(struct wio_schedule *s);
+/** What follows is in no lane, and starts when all lanes are complete. */
+void wio_schedule_join(struct wio_schedule *s);
 /** Memory that lives as long as the schedule; never NULL (a failure is remembered in s->error). */
 void *wio_schedule_scratch(struct wio_schedule *s, size_t bytes);
 /** Write for @p team from now on. @return the team so far, to be restored */
@@ -93,7 +115,10 @@ struct wio_team wio_schedule_team(struct wio_schedule *s, struct wio_team team);
 
 /** Do the local steps among steps [first, end). @return 0 or the first failure of an operator */
 int wio_schedule_local(const struct wio_schedule *s, size_t first, size_t end);
-/** End of the round that begins at step @p first. */
+/** End of the round, lane or phase that begins at step @p first. A phase is a lane's steps, then
+ * the next one's; outside of lanes it is one lane. */
 size_t wio_schedule_round_end(const struct wio_schedule *s, size_t first);
+size_t wio_schedule_lane_end(const struct wio_schedule *s, size_t first);
+size_t wio_schedule_phase_end(const struct wio_schedule *s, size_t first);
 
 #endif /* WIO_MPI_SCHEDULE_H */

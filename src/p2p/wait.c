@@ -57,6 +57,7 @@ static void give_way(struct wio_universe *u)
 static void yield_and_learn(struct wio_universe *u, int64_t now)
 {
     give_way(u);
+    u->polls |= MEMORY_TURNS - 3; /* others ran: soon look at everything, not at one link only */
     int64_t cost = wio_os_now_ns() - now;
     bool gave = false;
     if (cost > YIELD_SHARED_NS) { /* somebody else ran, or only an interrupt: the kernel knows */

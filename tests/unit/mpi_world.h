@@ -18,85 +18,153 @@ enum { MOST = 13 };
 
 struct message {
     struct message *next;
+    int lane;
     size_t n;
+    const void *from; /* where the data is to be read: in data[], or still in the sender's memory */
+    int *under_way;   /* of the sender's lane, or NULL */
     unsigned char data[];
+};
+
+/* A lane of a rank's current phase. */
+struct track {
+    size_t at, limit; /* first step of its round, end of the lane */
+    int sent;         /* the round's messages have been sent */
+    int under_way;    /* those that have not been taken, when that is waited for */
 };
 
 struct world {
     int size;
+    int patient; /* sends are complete when they have been taken, as long ones are; else at once */
     struct wio_schedule s[MOST];
-    size_t at[MOST];                   /* first step of the rank's current round */
-    int sent[MOST];                    /* the round's messages have been sent */
+    size_t next[MOST];          /* first step of the rank's next phase */
+    unsigned char *taken[MOST]; /* by step: a receive that has its message */
+    struct track track[MOST][WIO_LANES_MAX];
+    int tracks[MOST];
     struct message *queue[MOST][MOST]; /* [from][to], oldest first */
     const int *pb;                     /* by rank, or NULL */
-    int crossings[2];                  /* messages across the border, and their bytes */
+    unsigned turn;
+    int crossings[2]; /* messages across the border, and their bytes */
+    int words;        /* those of them that hold a size */
 };
 
-static void put(struct world *w, int from, int to, const void *data, size_t n)
+static void put(struct world *w, int from, struct track *t, const struct wio_step *step)
 {
-    struct message *m = malloc(sizeof *m + n), **tail = &w->queue[from][to];
+    size_t copied = w->patient ? 0 : step->n;
+    struct message *m = malloc(sizeof *m + copied), **tail = &w->queue[from][step->peer];
     assert_non_null(m);
-    m->next = NULL;
-    m->n = n;
-    if (n > 0)
-        memcpy(m->data, data, n);
+    *m = (struct message){.lane = step->lane, .n = step->n};
+    if (w->patient)
+        m->under_way = &t->under_way;
+    t->under_way += w->patient;
+    m->from = w->patient ? step->from : m->data;
+    if (copied > 0)
+        memcpy(m->data, step->from, copied);
     while (*tail != NULL)
         tail = &(*tail)->next;
     *tail = m;
-    if (w->pb != NULL && w->pb[from] != w->pb[to]) {
+    if (w->pb != NULL && w->pb[from] != w->pb[step->peer]) {
         w->crossings[0]++;
-        w->crossings[1] += (int)n;
+        w->crossings[1] += (int)m->n;
+        w->words += m->n == WIO_SIZE_BYTES;
     }
 }
 
-/* Receives of one round that have no message yet, counting several from one peer. */
-static int missing(const struct world *w, int me, size_t at, size_t end)
+/* Take the oldest message that a receive matches. @return was there one? */
+static int take(struct world *w, int me, const struct wio_step *step)
 {
-    int need[MOST] = {0};
-    for (size_t i = at; i < end; i++) {
-        const struct wio_step *step = &w->s[me].step[i];
-        if (step->kind == WIO_STEP_RECV) {
-            const struct message *m = w->queue[step->peer][me];
-            for (int k = 0; k < need[step->peer] && m != NULL; k++)
-                m = m->next;
-            if (m == NULL)
-                return 1;
-            need[step->peer]++;
-        }
-    }
-    return 0;
+    struct message **at = &w->queue[step->peer][me], *m;
+    while (*at != NULL && (*at)->lane != step->lane)
+        at = &(*at)->next;
+    m = *at;
+    if (m == NULL)
+        return 0;
+    assert_int_equal(m->n, step->n);
+    if (m->n > 0)
+        memcpy(step->to, m->from, m->n);
+    if (m->under_way != NULL)
+        --*m->under_way;
+    *at = m->next;
+    free(m);
+    return 1;
 }
 
-static int advance(struct world *w, int me)
+static void send_all(struct world *w, int me, struct track *t, size_t end)
 {
     struct wio_schedule *s = &w->s[me];
-    size_t at = w->at[me], end = wio_schedule_round_end(s, at);
-
-    if (at == s->nsteps)
-        return 0;
-    for (size_t i = at; !w->sent[me] && i < end; i++)
+    for (size_t i = t->at; i < end; i++)
         if (s->step[i].kind == WIO_STEP_SEND) {
             assert_in_range(s->step[i].peer, 0, w->size - 1);
             assert_int_not_equal(s->step[i].peer, me);
-            put(w, me, s->step[i].peer, s->step[i].from, s->step[i].n);
+            put(w, me, t, &s->step[i]);
         }
-    w->sent[me] = 1;
-    if (missing(w, me, at, end))
+    t->sent = 1;
+}
+
+/* One round of one lane, or what of it is possible. @return has anything happened? */
+static int advance_track(struct world *w, int me, struct track *t)
+{
+    struct wio_schedule *s = &w->s[me];
+    size_t end = wio_schedule_round_end(s, t->at);
+    int news = !t->sent, missing = 0;
+
+    if (t->at == t->limit)
         return 0;
-    for (size_t i = at; i < end; i++) {
-        if (s->step[i].kind != WIO_STEP_RECV)
-            continue;
-        struct message *m = w->queue[s->step[i].peer][me];
-        w->queue[s->step[i].peer][me] = m->next;
-        assert_int_equal(m->n, s->step[i].n);
-        if (m->n > 0)
-            memcpy(s->step[i].to, m->data, m->n);
-        free(m);
-    }
-    assert_int_equal(wio_schedule_local(s, at, end), 0);
-    w->at[me] = end;
-    w->sent[me] = 0;
+    if (!t->sent)
+        send_all(w, me, t, end);
+    for (size_t i = t->at; i < end; i++)
+        if (s->step[i].kind == WIO_STEP_RECV && !w->taken[me][i]) {
+            w->taken[me][i] = (unsigned char)take(w, me, &s->step[i]);
+            news += w->taken[me][i];
+            missing += !w->taken[me][i];
+        }
+    if (missing > 0 || t->under_way > 0)
+        return news;
+    assert_int_equal(wio_schedule_local(s, t->at, end), 0);
+    *t = (struct track){end, t->limit, 0, 0};
     return 1;
+}
+
+static void next_phase(struct world *w, int me)
+{
+    const struct wio_schedule *s = &w->s[me];
+    size_t at = w->next[me], end = wio_schedule_phase_end(s, at);
+    w->next[me] = end;
+    if (w->taken[me] == NULL)
+        w->taken[me] = calloc(s->nsteps, 1);
+    assert_non_null(w->taken[me]);
+    for (w->tracks[me] = 0; at < end; w->tracks[me]++) {
+        size_t limit = wio_schedule_lane_end(s, at);
+        w->track[me][w->tracks[me]] = (struct track){at, limit, 0, 0};
+        at = limit;
+    }
+}
+
+static int idle(const struct world *w, int me)
+{
+    for (int i = 0; i < w->tracks[me]; i++)
+        if (w->track[me][i].at < w->track[me][i].limit)
+            return 0;
+    return 1;
+}
+
+static int finished(const struct world *w, int me)
+{
+    return idle(w, me) && w->next[me] == w->s[me].nsteps;
+}
+
+/* A round of every lane, the lanes in an order that changes. */
+static int advance(struct world *w, int me)
+{
+    int moved = 0, n;
+    if (finished(w, me))
+        return 0;
+    if (idle(w, me))
+        next_phase(w, me);
+    n = w->tracks[me];
+    for (int i = 0; i < n; i++)
+        moved += advance_track(w, me, &w->track[me][((unsigned)i + w->turn) % (unsigned)n]);
+    w->turn++;
+    return moved;
 }
 
 static void run(struct world *w)
@@ -108,10 +176,12 @@ static void run(struct world *w)
             moved += advance(w, r);
     }
     for (int r = 0; r < w->size; r++) {
-        assert_int_equal(w->at[r], w->s[r].nsteps); /* else: deadlock */
+        assert_true(finished(w, r)); /* else: deadlock */
         for (int q = 0; q < w->size; q++)
             assert_null(w->queue[r][q]);
         wio_schedule_free(&w->s[r]);
+        free(w->taken[r]);
+        w->taken[r] = NULL;
     }
 }
 

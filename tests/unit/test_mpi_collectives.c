@@ -159,7 +159,8 @@ static void tables(struct test *t, int r)
 static void fill(struct test *t)
 {
     size_t bytes;
-    t->room = t->size * (t->count > 5 ? t->count : 5) + 2;
+    bool blocks = has_blocks_in(t) || has_blocks_out(t) || t->kind == WIO_REDUCE_SCATTER;
+    t->room = (blocks ? t->size : 1) * (t->count > 5 ? t->count : 5) + 2;
     bytes = (size_t)(t->room * t->f->extent);
     for (int r = 0; r < t->size; r++) {
         tables(t, r);
@@ -239,7 +240,9 @@ static struct wio_call describe(struct test *t, int r)
 
 static void call_all(struct test *t)
 {
-    t->w = (struct world){.size = t->size, .pb = t->pb};
+    static int patient;
+    t->w = (struct world){.size = t->size, .pb = t->pb, .patient = patient};
+    patient = !patient;
     for (int r = 0; r < t->size; r++) {
         struct wio_caller who = {r, t->size, &t->topo, t->asked, t->swap, NULL};
         struct wio_call c = describe(t, r);
@@ -455,6 +458,74 @@ static void long_messages(void **state)
             }
 }
 
+static int row_named(enum wio_collective_kind kind, const char *name)
+{
+    int n = 0;
+    for (int i = 0; wio_algorithm_row(i) != NULL; i++) {
+        n += wio_algorithm_row(i)->kind == kind;
+        if (wio_algorithm_row(i)->kind == kind && strcmp(wio_algorithm_row(i)->name, name) == 0)
+            return n;
+    }
+    fail_msg("no algorithm %s", name);
+    return 0;
+}
+
+/* Many pieces over several trees, of data with holes and without, that go their own ways. */
+static void trees_of_many_pieces(void **state)
+{
+    static const enum wio_collective_kind kinds[] = {WIO_BCAST, WIO_REDUCE, WIO_ALLREDUCE};
+    static const int sizes[] = {2, 3, 5, 8, 13};
+    static struct test t;
+    (void)state;
+    t.form = EVEN;
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < 5; i++)
+            for (int flavour = INTS; flavour <= SUMS; flavour++)
+                for (int in_place = 0; in_place <= (k > 0); in_place++) {
+                    t.kind = kinds[k];
+                    t.asked = row_named(t.kind, "trees");
+                    t.f = &flavours[flavour];
+                    t.count = flavour == INTS ? 500003 : 250003;
+                    t.in_place = in_place;
+                    t.size = sizes[i];
+                    t.root = t.size / 2;
+                    shape(&t, (int)(i + k) % 4);
+                    one(&t);
+                }
+}
+
+/* Types with holes are packed piece by piece, into places that are used again. */
+static void trees_pack_by_the_piece(void **state)
+{
+    enum { COUNT = 400000, SIZE = 2 };
+    static const int pb[SIZE] = {0, 0}, first[1] = {0};
+    struct wio_topology topo = {1, pb, first, true};
+    struct wio_caller who = {0, SIZE, &topo, row_named(WIO_BCAST, "trees"), false, NULL};
+    struct wio_call c = {.kind = WIO_BCAST,
+                         .recv = {.buf = calloc(COUNT, (size_t)flavours[SUMS].extent),
+                                  .count = COUNT,
+                                  .type = flavours[SUMS].type}};
+    struct wio_schedule s;
+    size_t packed = 0, packs = 0;
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    (void)state;
+    assert_int_equal(wio_coll_write(&s, &c, &who), 0);
+    for (size_t i = 0; i < s.nsteps; i++)
+        if (s.step[i].kind == WIO_STEP_PACK) {
+            uintptr_t to = (uintptr_t)s.step[i].to;
+            packs++;
+            packed += s.step[i].n;
+            low = to < low ? to : low;
+            high = to + s.step[i].n > high ? to + s.step[i].n : high;
+        }
+    assert_true(wio_schedule_lane_end(&s, 0) < wio_schedule_phase_end(&s, 0));
+    assert_int_equal(packed, COUNT * 8);
+    assert_true(packs >= 8);
+    assert_true(high - low <= COUNT * 8 / 4);
+    wio_schedule_free(&s);
+    free((void *)(uintptr_t)c.recv.buf);
+}
+
 /* Members whose machines differ: everything travels in the other byte order, and is folded so. */
 static void the_other_byte_order(void **state)
 {
@@ -526,7 +597,7 @@ static void barriers_hold(void **state)
                         if (r != late)
                             advance(&t.w, r);
                 for (int r = 0; r < t.size; r++)
-                    assert_true(t.w.at[r] < t.w.s[r].nsteps);
+                    assert_false(finished(&t.w, r));
                 run(&t.w);
             }
 }
@@ -591,7 +662,73 @@ static void the_border_is_crossed_once_each_way(void **state)
             }
 }
 
+/* Long messages too: every byte crosses once each way. A tree that knows no PBs shows that this
+ * would be seen. */
+static void long_messages_cross_once_each_way(void **state)
+{
+    static const int kinds[] = {WIO_BCAST, WIO_REDUCE, WIO_ALLREDUCE};
+    static struct test t;
+    (void)state;
+    t.f = &flavours[INTS];
+    t.count = 200000;
+    t.form = EVEN;
+    for (int k = 0; k < 3; k++)
+        for (t.size = 2; t.size <= 9; t.size++) {
+            int least = (k < 2 ? 1 : 2) * t.count * 4;
+            t.kind = kinds[k];
+            t.root = t.size - 1;
+            t.asked = 0;
+            shape(&t, 1);
+            one(&t);
+            assert_int_equal(t.w.crossings[1] - t.w.words * WIO_SIZE_BYTES, least);
+            assert_in_range(t.w.words, 1, 12);
+        }
+    t.kind = WIO_BCAST;
+    t.root = 0;
+    t.asked = row_named(WIO_BCAST, "binomial");
+    t.size = 8;
+    for (int i = 0; i < t.size; i++)
+        t.pb[i] = i % 2;
+    t.first[1] = 1;
+    t.topo.runs = false;
+    one(&t);
+    assert_int_equal(t.w.crossings[1], 4 * t.count * 4);
+}
+
 /* ---- what is refused ---- */
+
+/* Members that do not agree hear of it before the first piece, the one that sends by name. */
+static void members_of_a_tree_tell_their_sizes(void **state)
+{
+    static const int pb[2] = {0, 0}, first[1] = {0};
+    static char data[600000];
+    static struct world w;
+    struct wio_topology topo = {1, pb, first, true};
+    size_t wrong = 0;
+    (void)state;
+    w = (struct world){.size = 2};
+    for (int r = 0; r < 2; r++) {
+        struct wio_caller who = {.rank = r, .size = 2, .topo = &topo};
+        struct wio_call c = {.kind = WIO_BCAST,
+                             .recv = {.buf = data, .count = 600000 - r, .type = WAITIO_MPI_CHAR}};
+        assert_int_equal(wio_coll_write(&w.s[r], &c, &who), 0);
+    }
+    for (size_t i = 0; i < w.s[0].nsteps; i++) {
+        const struct wio_step *step = &w.s[0].step[i];
+        for (size_t k = 0; step->kind == WIO_STEP_RECV && k < w.s[1].nsteps; k++)
+            if (w.s[1].step[k].kind == WIO_STEP_SEND)
+                memcpy(step->to, w.s[1].step[k].from, step->n);
+        if (step->kind == WIO_STEP_CHECK) {
+            wrong++;
+            assert_int_equal(wio_schedule_local(&w.s[0], i, i + 1), WAITIO_ERR_ARG);
+            assert_non_null(strstr(wio_last_error(), "rank 1 takes part with 599999 bytes, this "
+                                                     "one with 600000"));
+        }
+    }
+    assert_true(wrong > 0);
+    wio_schedule_free(&w.s[0]);
+    wio_schedule_free(&w.s[1]);
+}
 
 static void refused(struct wio_call c, int code, const char *text)
 {
@@ -675,9 +812,11 @@ static void selection_follows_the_table(void **state)
 {
     (void)state;
     assert_string_equal(chosen(WIO_ALLREDUCE, 4, 1, 8), "doubling");
-    assert_string_equal(chosen(WIO_ALLREDUCE, 4, 1, 1 << 20), "rabenseifner");
+    assert_string_equal(chosen(WIO_ALLREDUCE, 4, 1, 1 << 20), "trees");
     assert_string_equal(chosen(WIO_ALLREDUCE, 4, 2, 8), "pb");
     assert_string_equal(chosen(WIO_ALLREDUCE, 2, 2, 8), "doubling");
+    assert_string_equal(chosen(WIO_BCAST, 8, 2, 64 << 10), "pb");
+    assert_string_equal(chosen(WIO_BCAST, 8, 2, 1 << 20), "trees");
     assert_string_equal(chosen(WIO_ALLGATHER, 4, 1, 8), "bruck");
     assert_string_equal(chosen(WIO_ALLGATHER, 4, 1, 1 << 20), "ring");
     for (int kind = 0; kind < WIO_COLLECTIVE_COUNT; kind++)
@@ -731,11 +870,15 @@ int main(void)
         cmocka_unit_test(allgather),
         cmocka_unit_test(alltoall),
         cmocka_unit_test(long_messages),
+        cmocka_unit_test(trees_of_many_pieces),
+        cmocka_unit_test(trees_pack_by_the_piece),
         cmocka_unit_test(the_other_byte_order),
         cmocka_unit_test(numbers_travel_turned),
         cmocka_unit_test(barriers_hold),
         cmocka_unit_test(floats_are_the_same_everywhere),
         cmocka_unit_test(the_border_is_crossed_once_each_way),
+        cmocka_unit_test(long_messages_cross_once_each_way),
+        cmocka_unit_test(members_of_a_tree_tell_their_sizes),
         cmocka_unit_test(wrong_arguments_are_refused_by_name),
         cmocka_unit_test(selection_follows_the_table),
         cmocka_unit_test(variables_name_the_rows),

@@ -4,20 +4,32 @@
 
 enum { SEGMENT = 128 * 1024 }; /* of the chain: large against alpha, small against n */
 
-/* The root sends to one after the other. Cost (p-1) (alpha + n beta). */
-void wio_bcast_linear(struct wio_schedule *s, const struct wio_collective *c)
+/* The root sends to one after the other; @p waits: until it has left. */
+static void by_root(struct wio_schedule *s, const struct wio_collective *c, bool waits)
 {
-    if (s->rank != c->root) {
+    if (s->rank != c->root)
         wio_schedule_recv(s, c->root, c->out, c->bytes);
-        wio_schedule_round(s);
-        return;
-    }
-    for (int i = 0; i < s->size; i++) {
+    for (int i = 0; s->rank == c->root && i < s->size; i++) {
         if (i == c->root)
             continue;
         wio_schedule_send(s, i, c->out, c->bytes);
-        wio_schedule_round(s);
+        if (waits)
+            wio_schedule_round(s);
     }
+    wio_schedule_round(s);
+}
+
+/* Everything comes from the root. Cost (p-1) n beta and less than (p-1) alpha: for few processes
+ * the shortest way, and nobody has to run for another to go on. */
+void wio_bcast_linear(struct wio_schedule *s, const struct wio_collective *c)
+{
+    by_root(s, c, false);
+}
+
+/* One after the other, as in the WaitIO papers. Cost (p-1) (alpha + n beta). */
+void wio_bcast_sequential(struct wio_schedule *s, const struct wio_collective *c)
+{
+    by_root(s, c, true);
 }
 
 /* Down a binomial tree [TRG]. Cost ceil(log2 p) (alpha + n beta). */

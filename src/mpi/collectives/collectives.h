@@ -16,6 +16,13 @@
  *        Communication Library (InterCom), SHPCC 1994.
  * [HFM]  Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization, Int. J. Parallel
  *        Programming 17(1), 1988.
+ * [Trinaryx] Adachi, Shida, Miura, Sumimoto, Uno, Kurokawa, Shoji, Yokokawa: The Design of Ultra
+ *        Scalable MPI Collective Communication on the K Computer, Computer Science - Research and
+ *        Development 28(2-3), 2013.
+ * [SplitStream] Castro, Druschel, Kermarrec, Nandi, Rowstron, Singh: SplitStream: High-Bandwidth
+ *        Multicast in Cooperative Environments, SOSP 2003.
+ * [Two-tree] Sanders, Speck, Traeff: Two-tree Algorithms for Full Bandwidth Broadcast, Reduction
+ *        and Scan, Parallel Computing 35(12), 2009.
  * [HS]   Hillis, Steele: Data Parallel Algorithms, Comm. ACM 29(12), 1986.
  */
 #ifndef WIO_COLLECTIVES_H
@@ -67,6 +74,10 @@ static inline size_t wio_area_len(const struct wio_area *a, int i)
  * alltoall                                               everywhere    everywhere
  *
  * in and out may be the same for reduce, allreduce, scan and exscan.
+ *
+ * Algorithms see packed bytes. Those that say so (WIO_PACKS) are also given data of types with
+ * holes: in_type or out_type is set then, in or out is the program's address, and the algorithm has
+ * parts of the packed form made (wio_schedule_pack) as it needs them.
  */
 struct wio_collective {
     const void *in;
@@ -75,6 +86,7 @@ struct wio_collective {
     size_t count; /**< reductions: elements of the whole contribution */
     int root;
     struct wio_area ins, outs;
+    const struct wio_mpi_type *in_type, *out_type; /**< or NULL */
 };
 
 typedef void (*wio_algorithm_fn)(struct wio_schedule *s, const struct wio_collective *c);
@@ -85,7 +97,8 @@ enum {
     WIO_NEED_EQUAL = 2,    /**< all blocks are of one size (not the v and w forms) */
     WIO_NEED_PBS = 4,      /**< several PBs, and one of them with several members */
     WIO_NEED_RUNS = 8,     /**< commutes, or the members of every PB have consecutive ranks */
-    WIO_ONLY_ASKED = 16    /**< never chosen by itself */
+    WIO_ONLY_ASKED = 16,   /**< never chosen by itself */
+    WIO_PACKS = 32         /**< no demand: it packs and unpacks types with holes itself */
 };
 
 /** A row of the selection table. Of a kind's rows the first that admits the call is taken. */
@@ -118,20 +131,24 @@ bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice
 void wio_barrier_dissemination(struct wio_schedule *s, const struct wio_collective *c);
 
 void wio_bcast_linear(struct wio_schedule *s, const struct wio_collective *c);
+void wio_bcast_sequential(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_binomial(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_binary(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_chain(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_scatter_allgather(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_2l(struct wio_schedule *s, const struct wio_collective *c);
+void wio_bcast_trees(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_pb(struct wio_schedule *s, const struct wio_collective *c);
 
 void wio_reduce_linear(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_sequential(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_binomial(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_ordered(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_binary(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_chain(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_rabenseifner(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_2l(struct wio_schedule *s, const struct wio_collective *c);
+void wio_reduce_trees(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_pb(struct wio_schedule *s, const struct wio_collective *c);
 
 void wio_allreduce_doubling(struct wio_schedule *s, const struct wio_collective *c);
@@ -140,6 +157,7 @@ void wio_allreduce_binary(struct wio_schedule *s, const struct wio_collective *c
 void wio_allreduce_ring(struct wio_schedule *s, const struct wio_collective *c);
 void wio_allreduce_rabenseifner(struct wio_schedule *s, const struct wio_collective *c);
 void wio_allreduce_2l(struct wio_schedule *s, const struct wio_collective *c);
+void wio_allreduce_trees(struct wio_schedule *s, const struct wio_collective *c);
 void wio_allreduce_pb(struct wio_schedule *s, const struct wio_collective *c);
 
 void wio_reduce_scatter_halving(struct wio_schedule *s, const struct wio_collective *c);

@@ -9,24 +9,38 @@
 #include "mpi/collectives/team.h"
 
 enum { LONG = 256 * 1024 }; /* bytes from which bandwidth counts more than rounds */
+enum { FEW = 8 };
 
 struct ways {
     wio_algorithm_fn bcast_inside, bcast_across, reduce_inside, reduce_across, allreduce_across;
 };
 
-static void allreduce_linear(struct wio_schedule *s, const struct wio_collective *c)
+static void allreduce_sequential(struct wio_schedule *s, const struct wio_collective *c)
 {
     struct wio_collective part = *c;
 
     part.root = 0;
-    wio_reduce_linear(s, &part);
-    wio_bcast_linear(s, &part);
+    wio_reduce_sequential(s, &part);
+    wio_bcast_sequential(s, &part);
 }
 
-static const struct ways sequential = {wio_bcast_linear, wio_bcast_linear, wio_reduce_linear,
-                                       wio_reduce_linear, allreduce_linear};
-static const struct ways trees = {wio_bcast_binomial, wio_bcast_binomial, wio_reduce_binomial,
-                                  wio_reduce_binomial, wio_allreduce_doubling};
+static const struct ways sequential = {wio_bcast_sequential, wio_bcast_sequential,
+                                       wio_reduce_sequential, wio_reduce_sequential,
+                                       allreduce_sequential};
+
+/* Few processes are served directly: a tree would have some of them wait for others to run. */
+static void bcast_short(struct wio_schedule *s, const struct wio_collective *c)
+{
+    (s->size <= FEW ? wio_bcast_linear : wio_bcast_binomial)(s, c);
+}
+
+static void reduce_short(struct wio_schedule *s, const struct wio_collective *c)
+{
+    (s->size <= FEW ? wio_reduce_linear : wio_reduce_binomial)(s, c);
+}
+
+static const struct ways trees = {bcast_short, bcast_short, reduce_short, reduce_short,
+                                  wio_allreduce_doubling};
 /* Long messages: pipelines inside; across, nothing is sent twice. */
 static const struct ways pipes = {wio_bcast_chain, wio_bcast_binomial, wio_reduce_chain,
                                   wio_reduce_binomial, wio_allreduce_rabenseifner};

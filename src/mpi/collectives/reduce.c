@@ -3,11 +3,16 @@
 #include "mpi/collectives/team.h"
 
 enum { SEGMENT = 128 * 1024 };
+enum { LINEAR_ROOM = 512 * 1024 }; /* for contributions that are taken at a time */
 
-/* The root takes one contribution after the other, in rank order. Cost (p-1) (alpha + n beta + n
- * gamma). */
-void wio_reduce_linear(struct wio_schedule *s, const struct wio_collective *c)
+/* The root folds contributions in rank order. @param slots places for them, at least 2. They are
+ * filled at a time, or one after the other when @p single */
+static void at_root(struct wio_schedule *s, const struct wio_collective *c, int slots, bool single)
 {
+    int taken = 0;
+    const void *so_far = c->in;
+    /* The result may lie where the root's operand does, which is folded in its turn. */
+    bool aside = c->in == c->out && c->root > 1;
     char *sum, *theirs;
 
     if (s->rank != c->root) {
@@ -15,20 +20,38 @@ void wio_reduce_linear(struct wio_schedule *s, const struct wio_collective *c)
         wio_schedule_round(s);
         return;
     }
-    sum = wio_schedule_scratch(s, c->bytes);
-    theirs = wio_schedule_scratch(s, c->bytes);
+    sum = aside ? wio_schedule_scratch(s, c->bytes) : c->out;
+    theirs = s->size == 1 ? NULL : wio_schedule_scratch(s, c->bytes * (size_t)slots);
     for (int i = 0; i < s->size; i++) {
-        const void *operand = i == c->root ? c->in : theirs;
-        if (i != c->root)
-            wio_schedule_recv(s, i, theirs, c->bytes);
-        if (i == 0)
-            wio_schedule_copy(s, operand, sum, c->bytes);
-        else
-            wio_schedule_fold(s, sum, operand, sum, c->count);
-        wio_schedule_round(s);
+        const void *operand = c->in;
+        if (i != c->root) {
+            char *place = theirs + c->bytes * (size_t)(taken++ % slots);
+            wio_schedule_recv(s, i, place, c->bytes);
+            operand = place;
+        }
+        if (i > 0)
+            wio_schedule_fold(s, so_far, operand, sum, c->count);
+        so_far = i > 0 ? sum : operand;
+        if (single || (i > 0 && taken % slots == 0))
+            wio_schedule_round(s);
     }
-    wio_schedule_copy(s, sum, c->out, c->bytes);
+    wio_schedule_copy(s, so_far, c->out, c->bytes);
     wio_schedule_round(s);
+}
+
+/* Everything goes to the root. Cost (p-1) (n beta + n gamma) and less than (p-1) alpha: for few
+ * processes the shortest way, and nobody has to run for another to go on. */
+void wio_reduce_linear(struct wio_schedule *s, const struct wio_collective *c)
+{
+    size_t fits = c->bytes > 0 ? LINEAR_ROOM / c->bytes : (size_t)s->size;
+
+    at_root(s, c, fits < 2 ? 2 : fits < (size_t)s->size ? (int)fits : s->size, false);
+}
+
+/* One after the other, as in the WaitIO papers. Cost (p-1) (alpha + n beta + n gamma). */
+void wio_reduce_sequential(struct wio_schedule *s, const struct wio_collective *c)
+{
+    at_root(s, c, 2, true);
 }
 
 /*

@@ -11,6 +11,8 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_BARRIER, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_2l},
     {WIO_BARRIER, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_binary},
 
+    /* From where trees pay: measured on two cores with 2 to 8 processes (bench/coll.py --rows). */
+    {WIO_BCAST, "trees", WIO_PACKS, 0, 96 * K, 0, wio_bcast_trees},
     {WIO_BCAST, "pb", WIO_NEED_PBS, 0, 0, 0, wio_bcast_pb},
     /* Long messages: a chain moves n bytes through everybody once, a tree log2 p times. */
     {WIO_BCAST, "chain", 0, 3, 512 * K, 0, wio_bcast_chain},
@@ -20,6 +22,7 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_BCAST, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_2l},
     {WIO_BCAST, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_binary},
 
+    {WIO_REDUCE, "trees", WIO_PACKS | WIO_NEED_COMMUTES, 0, 96 * K, 0, wio_reduce_trees},
     {WIO_REDUCE, "pb", WIO_NEED_PBS | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_pb},
     {WIO_REDUCE, "chain", WIO_NEED_COMMUTES, 3, 1024 * K, 0, wio_reduce_chain},
     {WIO_REDUCE, "rabenseifner", WIO_NEED_COMMUTES, 4, 64 * K, 0, wio_reduce_rabenseifner},
@@ -29,6 +32,7 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_REDUCE, "2l", WIO_ONLY_ASKED | WIO_NEED_RUNS, 0, 0, 0, wio_reduce_2l},
     {WIO_REDUCE, "bt", WIO_ONLY_ASKED | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_binary},
 
+    {WIO_ALLREDUCE, "trees", WIO_PACKS | WIO_NEED_COMMUTES, 0, 32 * K, 0, wio_allreduce_trees},
     {WIO_ALLREDUCE, "pb", WIO_NEED_PBS | WIO_NEED_RUNS, 0, 0, 0, wio_allreduce_pb},
     /* Doubling moves n log2 p bytes through every process, the others 2 n at more messages. */
     {WIO_ALLREDUCE, "doubling", 0, 0, 0, 32 * K, wio_allreduce_doubling},

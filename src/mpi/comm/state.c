@@ -2,6 +2,7 @@
 #include "mpi/comm/state.h"
 
 #include "api/api.h"
+#include "mpi/spares.h"
 #include "os/os.h"
 
 struct wio_mpi_state wio_mpi_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -21,6 +22,7 @@ void wio_mpi_state_reset(void)
     for (size_t i = 0; i < st->nslots; i++)
         st->slot[i].comm = NULL;
     pthread_mutex_unlock(&st->lock);
+    wio_spares_free();
 }
 
 static int make(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)

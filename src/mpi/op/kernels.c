@@ -17,10 +17,21 @@ __extension__ typedef __float128 quad;
 #define HAVE_QUAD
 #endif
 
+/* out may be one of the operands, but no element depends on another: without being told, compilers
+ * have to expect that, and take one element at a time. */
+#if defined(__clang__)
+#define EACH_FOR_ITSELF _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define EACH_FOR_ITSELF _Pragma("GCC ivdep")
+#else
+#define EACH_FOR_ITSELF
+#endif
+
 /* Integer arithmetic is done unsigned (U): it wraps, and signed overflow is no accident. */
 #define KERNEL(NAME, T, EXPR)                                                                      \
     static void NAME(const void *a, const void *b, void *out, size_t n)                            \
     {                                                                                              \
+        EACH_FOR_ITSELF                                                                            \
         for (size_t i = 0; i < n; i++) {                                                           \
             T x, y, z;                                                                             \
             memcpy(&x, (const char *)a + i * sizeof(T), sizeof(T));                                \

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Time of collective operations. One source for both sides of the comparison: built as it is for
+ * the conversion library, with -DBENCH_MPI for an MPI (bench/coll.py does that). bench_coll
+ * [ops=bcast,reduce,...] [sizes=8,256,...] [ms=30] [pin=1] [root=turn|0] bytes: of the whole
+ * message of bcast, reduce, allreduce; of one block of the others.
+ *
+ * A batch is as many operations one behind the other as take so many milliseconds, between two
+ * barriers; the median of the batches counts. Roots take turns (root=turn), so that every operation
+ * needs the one before; with a fixed root a broadcast would show how fast messages can be sent.
+ */
+#ifdef BENCH_MPI
+#include <mpi.h>
+#else
+#include <waitio_mpi_rename.h>
+#endif
+
+#include "common.h"
+
+static int me, all, turning = 1;
+static size_t room;
+static double *sbuf, *rbuf;
+
+static void op_barrier(int n, int root)
+{
+    (void)n;
+    (void)root;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void op_bcast(int n, int root)
+{
+    MPI_Bcast(sbuf, n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+}
+
+static void op_reduce(int n, int root)
+{
+    MPI_Reduce(sbuf, rbuf, n, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+}
+
+static void op_allreduce(int n, int root)
+{
+    (void)root;
+    MPI_Allreduce(sbuf, rbuf, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void op_allgather(int n, int root)
+{
+    (void)root;
+    MPI_Allgather(sbuf, n, MPI_DOUBLE, rbuf, n, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+static void op_gather(int n, int root)
+{
+    MPI_Gather(sbuf, n, MPI_DOUBLE, rbuf, n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+}
+
+static void op_scatter(int n, int root)
+{
+    MPI_Scatter(sbuf, n, MPI_DOUBLE, rbuf, n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+}
+
+static void op_alltoall(int n, int root)
+{
+    (void)root;
+    MPI_Alltoall(sbuf, n, MPI_DOUBLE, rbuf, n, MPI_DOUBLE, MPI_COMM_WORLD);
+}
+
+/** many: a buffer holds a block per process. */
+static const struct operation {
+    const char *name;
+    void (*call)(int n, int root);
+    int many;
+} operations[] = {
+    {"barrier", op_barrier, 0},     {"bcast", op_bcast, 0},         {"reduce", op_reduce, 0},
+    {"allreduce", op_allreduce, 0}, {"allgather", op_allgather, 1}, {"gather", op_gather, 1},
+    {"scatter", op_scatter, 1},     {"alltoall", op_alltoall, 1},
+};
+enum { OPERATIONS = sizeof operations / sizeof operations[0] };
+
+/** Seconds for @p count operations, all of them complete everywhere. */
+static double batch(const struct operation *o, int n, int count)
+{
+    double begun;
+    MPI_Barrier(MPI_COMM_WORLD);
+    begun = bench_now();
+    for (int i = 0; i < count; i++)
+        o->call(n, turning ? i % all : 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return bench_now() - begun;
+}
+
+/** Operations that fill the time of a batch, the same on all processes. */
+static int count_for(const struct operation *o, int n, double seconds)
+{
+    int count = 2, next;
+    for (;;) {
+        double t = batch(o, n, count);
+        double want = t > 0 ? count * seconds / t : 10.0 * count;
+        next = want > 1e6 ? 1000000 : want < 2 ? 2 : (int)want;
+        if (t < seconds / 4)
+            next = next > 8 * count ? 8 * count : next;
+        MPI_Bcast(&next, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (next <= count * 2)
+            return next;
+        count = next;
+    }
+}
+
+static void measure(const struct operation *o, size_t bytes, double seconds)
+{
+    double v[BENCH_BATCHES];
+    int n = (int)(bytes / sizeof *sbuf), count = count_for(o, n, seconds);
+    for (int b = 0; b < BENCH_BATCHES; b++)
+        v[b] = batch(o, n, count) / count;
+    if (me == 0)
+        bench_report(o->name, bytes, bench_median(v, BENCH_BATCHES));
+}
+
+/** The value of an argument "name=value", or what holds without one. */
+static const char *argument(int argc, char **argv, const char *name, const char *otherwise)
+{
+    size_t n = strlen(name);
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], name, n) == 0 && argv[i][n] == '=')
+            return argv[i] + n + 1;
+    return otherwise;
+}
+
+/** Is @p word in a list with commas? */
+static int listed(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, n) == 0 && (at[n] == ',' || at[n] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
+static size_t largest(const char *sizes)
+{
+    size_t most = 0;
+    for (const char *at = sizes; *at != '\0'; at += strcspn(at, ","), at += *at == ',') {
+        size_t n = strtoull(at, NULL, 10);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void measure_all(const struct operation *o, const char *sizes, double seconds)
+{
+    if (o->call == op_barrier) {
+        measure(o, 0, seconds);
+        return;
+    }
+    for (const char *at = sizes; *at != '\0'; at += strcspn(at, ","), at += *at == ',')
+        measure(o, strtoull(at, NULL, 10), seconds);
+}
+
+int main(int argc, char **argv)
+{
+    const char *ops = argument(argc, argv, "ops", "barrier,bcast,reduce,allreduce");
+    const char *sizes = argument(argc, argv, "sizes", "8,256,65536,8388608");
+    double seconds = 1e-3 * atof(argument(argc, argv, "ms", "30"));
+    int blocks = 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &all);
+    turning = strcmp(argument(argc, argv, "root", "turn"), "turn") == 0;
+    if (atoi(argument(argc, argv, "pin", "1")) != 0)
+        bench_pin(me % (int)sysconf(_SC_NPROCESSORS_ONLN));
+    for (int i = 0; i < OPERATIONS; i++)
+        if (operations[i].many && listed(ops, operations[i].name))
+            blocks = all;
+    room = (largest(sizes) + sizeof *sbuf) * (size_t)blocks;
+    sbuf = bench_buffer(room);
+    rbuf = bench_buffer(room);
+    for (size_t i = 0; i < room / sizeof *sbuf; i++)
+        sbuf[i] = 1.0;
+    for (int i = 0; i < OPERATIONS; i++)
+        if (listed(ops, operations[i].name))
+            measure_all(&operations[i], sizes, seconds);
+    MPI_Finalize();
+    return 0;
+}

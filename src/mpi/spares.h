@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file spares.h
+ * Memory of collectives. Fresh memory costs a page fault for every page that is touched, which for
+ * messages of some size is as much as moving them, and the allocator gives large blocks back to the
+ * system as soon as they are freed. So a few blocks are kept for the next collective.
+ */
+#ifndef WIO_MPI_SPARES_H
+#define WIO_MPI_SPARES_H
+
+#include <stddef.h>
+
+/** At least @p bytes, aligned for any type; NULL: out of memory. @thread any */
+void *wio_spare_take(size_t bytes);
+/** What wio_spare_take() gave. @thread any */
+void wio_spare_give(void *block);
+/** Free what is kept. */
+void wio_spares_free(void);
+/** Bytes kept, for tests. */
+size_t wio_spares_kept(void);
+
+#endif /* WIO_MPI_SPARES_H */
