@@ -289,11 +289,13 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
     case WIO_OP_DONE:
         rc = answer(u, p, &msg);
         break;
-    default: /* CREDIT: the field below is all there is */
+    default: /* CREDIT: below */
         break;
     }
     if (rc == 0 && (msg.credit != p->credit.limit || !p->credit.open))
         wio_credit_heard(u, p, msg.credit);
+    if (msg.op == WIO_OP_CREDIT && msg.a != 0)
+        wio_credit_said(u, p, msg.a, msg.b);
     return rc;
 }
 

@@ -6,10 +6,17 @@
  * Grants are cumulative counters carried by every header, so losing one changes nothing. A new link
  * starts a new account (epoch): the old link was drained, and what is still held of it went back to
  * the budget's debt.
+ *
+ * A sender that is out of credit says so. What it is owed is told at once then; else its window
+ * grows, as long as the budget has something left; else it is told that this is all, and asks
+ * (RTS) for what it would rather send, until that, too, finds no room. Without this the receiver
+ * might wait for the very message that waits for its credit.
  */
 #include "p2p/universe.h"
 
-enum { ENVELOPE_BYTES = 96, FLOOR_UNITS = 16 };
+enum { ENVELOPE_BYTES = 96, FLOOR_UNITS = 16, ASK_UNITS = 2 /* of a request to send */ };
+/* What a CREDIT message says beside its credit, in a; b is the credit that the speaker knows. */
+enum { SAY_NOTHING = 0, SAY_WAITING = 1, SAY_ALL = 2 };
 #define WINDOW_MAX ((32u << 20) / WIO_CREDIT_UNIT)
 
 uint32_t wio_credit_cost(size_t bytes, bool rts)
@@ -23,17 +30,28 @@ uint32_t wio_credit_available(const struct wio_peer *p)
     return p->credit.open ? p->credit.limit - p->credit.used : 0;
 }
 
+static void say(struct wio_universe *u, struct wio_peer *p, uint64_t what)
+{
+    struct wio_msg msg = {.op = WIO_OP_CREDIT, .a = what, .b = p->credit.limit};
+    (void)wio_send_ctl(u, p, &msg, WIO_TX_SMALL);
+}
+
 static void announce(struct wio_universe *u, struct wio_peer *p)
 {
-    struct wio_msg msg = {.op = WIO_OP_CREDIT};
-    (void)wio_send_ctl(u, p, &msg, WIO_TX_SMALL);
+    p->credit.awaited = false;
+    say(u, p, SAY_NOTHING);
+}
+
+/* A part of what is left of the budget. */
+static uint64_t share_of(const struct wio_universe *u)
+{
+    uint64_t share = u->credit_left / 8;
+    return share > WINDOW_MAX ? WINDOW_MAX : share;
 }
 
 void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
 {
-    uint64_t share = u->credit_left / 8;
-    if (share > WINDOW_MAX)
-        share = WINDOW_MAX;
+    uint64_t share = share_of(u);
     if (share < FLOOR_UNITS)
         share = FLOOR_UNITS;
     /* Past the budget a small floor is promised all the same: without any credit nobody could
@@ -67,6 +85,7 @@ void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit
             p->credit.span = limit;
         p->credit.limit = limit;
         p->credit.open = true;
+        p->credit.pressed = p->credit.tight = false;
         if (!wio_list_empty(&p->sendq))
             wio_send_pump(u, p);
     }
@@ -83,6 +102,46 @@ void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t co
     struct wio_credit *c = &p->credit;
     c->granted += cost;
     uint32_t owed = c->granted - c->announced, left = c->announced - c->taken;
-    if (owed > c->window / 2 || (owed > c->window / 8 && left < c->window / 4))
+    if (owed > c->window / 2 || (owed > c->window / 8 && left < c->window / 4) ||
+        (c->awaited && owed >= ASK_UNITS))
         announce(u, p);
+}
+
+void wio_credit_press(struct wio_universe *u, struct wio_peer *p)
+{
+    if (p->credit.pressed)
+        return;
+    p->credit.pressed = true;
+    say(u, p, SAY_WAITING);
+}
+
+/* The peer is out of credit. */
+static void pressed(struct wio_universe *u, struct wio_peer *p, uint32_t known)
+{
+    struct wio_credit *c = &p->credit;
+    if (known != c->announced)
+        return; /* more is on its way */
+    if (c->granted - c->announced < ASK_UNITS) {
+        uint64_t more = share_of(u);
+        if (more < FLOOR_UNITS || more > UINT32_MAX / 2 - c->window) {
+            c->awaited = true;
+            say(u, p, SAY_ALL);
+            return;
+        }
+        u->credit_left -= more;
+        c->reserved += (uint32_t)more;
+        c->window += (uint32_t)more;
+        c->granted += (uint32_t)more;
+    }
+    announce(u, p);
+}
+
+void wio_credit_said(struct wio_universe *u, struct wio_peer *p, uint64_t what, uint64_t known)
+{
+    if (what == SAY_WAITING && p->link == WIO_EP_READY)
+        pressed(u, p, (uint32_t)known);
+    if (what == SAY_ALL && p->credit.pressed) { /* and nothing has come since we said so */
+        p->credit.tight = true;
+        wio_send_pump(u, p);
+    }
 }

@@ -212,7 +212,7 @@ static bool may_close(void *user, struct wio_ep *ep, uint32_t rank)
     return true;
 }
 
-static void activate(struct wio_universe *u, struct wio_peer *p)
+void wio_peer_activate(struct wio_universe *u, struct wio_peer *p)
 {
     if (!p->active) {
         p->active = true;
@@ -223,13 +223,13 @@ static void activate(struct wio_universe *u, struct wio_peer *p)
 void wio_peer_doom(struct wio_universe *u, struct wio_peer *p)
 {
     p->doomed = true;
-    activate(u, p);
+    wio_peer_activate(u, p);
 }
 
 void wio_peer_unsaid(struct wio_universe *u, struct wio_peer *p)
 {
     p->unsaid = true;
-    activate(u, p);
+    wio_peer_activate(u, p);
 }
 
 static void fail_unsaid(struct wio_universe *u, struct wio_peer *p)
@@ -286,7 +286,7 @@ static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_e
     else if (reason == WIO_BYE_ERROR)
         wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it closed the link after a protocol error");
     else if (!wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) || !wio_list_empty(&p->ctlq))
-        activate(u, p); /* closed by a connection cap with work left: dial again */
+        wio_peer_activate(u, p); /* closed by a connection cap with work left: dial again */
 }
 
 static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_state state, int err,
@@ -307,7 +307,7 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
         if (state != WIO_EP_READY || p->link != WIO_EP_CONNECTING || p->iface == ep->iface)
             return;
         p->given_up = p->ep; /* closed by the next pump: close() is not allowed in an upcall */
-        activate(u, p);
+        wio_peer_activate(u, p);
     }
     bool opened = state == WIO_EP_READY && p->link != WIO_EP_READY;
     if (p->ep == NULL)
@@ -318,7 +318,7 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
     ep->context = p;
     if (opened) { /* not again where connect() gave a ready link already (self) */
         wio_credit_open(u, p);
-        activate(u, p);
+        wio_peer_activate(u, p);
     }
 }
 

@@ -156,6 +156,16 @@ static int send_rts(struct wio_request *r)
     return rc;
 }
 
+/* No room for the message: may its envelope go alone? A short message rather waits than asks, which
+ * takes three times as long; but only if the receiver is sure to tell of so much room soon. */
+static bool may_ask(const struct wio_request *r, uint32_t cost, uint32_t room)
+{
+    const struct wio_credit *c = &r->peer->credit;
+    bool waits =
+        !c->tight && r->bytes <= SHORT_MAX && r->bytes <= r->peer->eager_max && cost <= c->span / 2;
+    return !waits && wio_credit_cost(r->bytes, true) <= room;
+}
+
 /** Try to put the envelope on the link. @return false: must wait (link not ready, no credit) */
 static bool try_send(struct wio_request *r)
 {
@@ -165,18 +175,14 @@ static bool try_send(struct wio_request *r)
         return false;
     uint32_t room = wio_credit_available(p);
     uint32_t cost = wio_credit_cost(r->bytes, false);
-    size_t eager_max = p->eager_max;
-    bool eager = r->bytes <= eager_max && cost <= room;
+    bool eager = r->bytes <= p->eager_max && cost <= room;
     if (!eager) {
-        /* A short message rather waits than asks, if the receiver is sure to tell of so much room.
-         */
-        bool rather_wait =
-            r->bytes <= SHORT_MAX && r->bytes <= eager_max && cost <= p->credit.span / 2;
-        cost = wio_credit_cost(r->bytes, true);
-        if (cost > room || rather_wait) {
+        if (!may_ask(r, cost, room)) {
             u->ctr.credit_waits++;
+            wio_credit_press(u, p);
             return false;
         }
+        cost = wio_credit_cost(r->bytes, true);
     }
     p->credit.used += cost;
     int rc = eager ? send_eager(r) : send_rts(r);
@@ -320,10 +326,8 @@ static void pump_bulk(struct wio_universe *u, struct wio_peer *p)
         if (!send_piece(WIO_CONTAINER(n, struct wio_request, node)))
             return;
     }
-    if (!wio_list_empty(&p->bulk) && !p->active) {
-        p->active = true;
-        wio_list_push(&u->active, &p->active_node);
-    }
+    if (!wio_list_empty(&p->bulk))
+        wio_peer_activate(u, p);
 }
 
 void wio_send_pump(struct wio_universe *u, struct wio_peer *p)

@@ -104,6 +104,18 @@ void wio_stuck_check(struct wio_universe *u, int64_t now)
     wio_stuck_redial(u, now);
 }
 
+/* Does a sender that could send it wait for what we hold? */
+static bool out_of_budget(const struct wio_request *r)
+{
+    for (uint32_t i = 0; i < r->group->size; i++) {
+        uint32_t rank = wio_group_member(r->group, i);
+        const struct wio_peer *p = r->u->peer[rank];
+        if (p != NULL && p->credit.awaited && (r->src < 0 || (uint32_t)r->src == rank))
+            return true;
+    }
+    return false;
+}
+
 static const char *state_text(const struct wio_request *r)
 {
     bool send = r->kind == WIO_REQ_SEND;
@@ -114,9 +126,12 @@ static const char *state_text(const struct wio_request *r)
         return r->u->ctr.pool_bytes + r->bytes > r->u->cfg.send_buffer_max
                    ? "waits: the send pool (WAITIO_SEND_BUFFER_MAX) is full and the receiver has "
                      "given no credit"
-                   : "waits for the receiver's credit (it holds many messages without a receive)";
+                   : "waits for the receiver's credit: it holds as many messages without a receive "
+                     "as its WAITIO_UNEXPECTED_MAX allows";
     case WIO_RS_POSTED:
-        return "no matching message has arrived";
+        return out_of_budget(r) ? "no matching message has arrived; others without a receive fill "
+                                  "WAITIO_UNEXPECTED_MAX, and the sender waits for room"
+                                : "no matching message has arrived";
     case WIO_RS_ASKED:
         return "asked to send; the receiver has not posted the receive";
     case WIO_RS_MOVING:

@@ -109,6 +109,9 @@ struct wio_credit {
     uint32_t reserved;  /* receiver: the part of window taken from the budget */
     uint32_t span;      /* sender: the first grant of this link, all that can ever be outstanding */
     bool open;          /* sender: a grant has come on this link */
+    bool pressed;       /* sender: it has said that it waits, and no grant has come since */
+    bool tight;         /* sender: ... and was told that nothing will come by itself */
+    bool awaited;       /* receiver: the peer waits for whatever comes back */
 };
 
 /** State of a peer from first contact on. */
@@ -262,6 +265,8 @@ void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool lef
                    const char *text);
 int wio_peer_error(const struct wio_universe *u,
                    const struct wio_peer *p); /* sets detail, returns PEER */
+/** Have its queues looked at by the next round of progress. */
+void wio_peer_activate(struct wio_universe *u, struct wio_peer *p);
 /** A dial failed where the peer cannot be failed (upcalls, scans): the next round of progress does
  * it. */
 void wio_peer_doom(struct wio_universe *u, struct wio_peer *p);
@@ -320,6 +325,10 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p); /* a link beca
 void wio_credit_close(struct wio_universe *u,
                       struct wio_peer *p); /* a link ended: take the window back */
 void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit);
+/** We are out of credit: say so, once until the next grant. */
+void wio_credit_press(struct wio_universe *u, struct wio_peer *p);
+/** A word about credit has come (a and b of a CREDIT message). */
+void wio_credit_said(struct wio_universe *u, struct wio_peer *p, uint64_t what, uint64_t known);
 /** The cost of a message comes back: its receive has taken it, or it is dropped. */
 void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch);
 

@@ -68,7 +68,7 @@ enum wio_msg_op {
     WIO_OP_CTS = 4,   /* yes, so many bytes, to this request of mine */
     WIO_OP_DATA = 5,  /* piece of a rendezvous message */
     WIO_OP_DONE = 6,  /* all bytes arrived (completes sends above the local limit) */
-    WIO_OP_CREDIT = 7 /* only the credit field matters */
+    WIO_OP_CREDIT = 7 /* the credit field, and perhaps a word about it */
 };
 
 /** Link part, decoded. */

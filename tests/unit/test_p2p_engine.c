@@ -405,6 +405,78 @@ static void a_sender_near_the_end_of_its_credit_is_told(void **unused)
     assert_true(count_sent(WIO_OP_CREDIT) > told);
 }
 
+/* A short message rather waits than asks, but says so; told that nothing will come, it asks. */
+static void a_short_send_without_credit_asks_in_the_end(void **unused)
+{
+    (void)unused;
+    fake_open(1, 40);
+    fake.credit[1] = 40;
+    (void)isend(1, 2000, 0); /* 33 units */
+    (void)isend(1, 500, 1);  /* 10 */
+    (void)isend(1, 500, 2);
+    assert_int_equal(count_sent(WIO_OP_EAGER), 1);
+    assert_int_equal(count_sent(WIO_OP_RTS), 0);
+    assert_int_equal(count_sent(WIO_OP_CREDIT), 1); /* once, not for each */
+    assert_int_equal(last_sent(WIO_OP_CREDIT)->msg.a, 1);
+    assert_int_equal(last_sent(WIO_OP_CREDIT)->msg.b, 40);
+    assert_int_equal(control(1, WIO_OP_CREDIT, 0, 2, 0), 0);
+    assert_int_equal(count_sent(WIO_OP_RTS), 2);
+    fake.credit[1] = 60; /* a grant ends it */
+    assert_int_equal(control(1, WIO_OP_CREDIT, 0, 0, 0), 0);
+    (void)isend(1, 500, 3);
+    (void)isend(1, 500, 4);
+    assert_int_equal(count_sent(WIO_OP_EAGER), 3);
+    assert_int_equal(count_sent(WIO_OP_CREDIT), 1);
+    (void)isend(1, 500, 5);
+    assert_int_equal(count_sent(WIO_OP_EAGER), 3);
+    assert_int_equal(count_sent(WIO_OP_RTS), 2);
+    assert_int_equal(count_sent(WIO_OP_CREDIT), 2); /* and it starts anew */
+}
+
+/* A window that is held in full grows while the budget lasts; then whatever comes back is told at
+ * once: the peer may wait to send what we wait for. */
+static void a_sender_out_of_credit_gets_what_there_is(void **unused)
+{
+    (void)unused;
+    struct wio_credit *c;
+    uint32_t number = 0;
+    u->credit_left = 8 * 200;
+    fake_open(1, ROOM);
+    c = &u->peer[1]->credit;
+    for (int round = 0; round < 40 && u->credit_left >= 8 * 16; round++) {
+        while (c->granted - c->taken >= 10) {
+            number++;
+            assert_int_equal(eager(1, number, (int)number, 500, 500), 0);
+        }
+        uint32_t before = c->granted;
+        int told = count_sent(WIO_OP_CREDIT);
+        assert_int_equal(control(1, WIO_OP_CREDIT, 0, 1, before - 1), 0);
+        assert_int_equal(count_sent(WIO_OP_CREDIT), told); /* it has not heard of all yet */
+        assert_int_equal(control(1, WIO_OP_CREDIT, 0, 1, before), 0);
+        assert_true(c->granted > before);
+        assert_int_equal(last_sent(WIO_OP_CREDIT)->msg.credit, c->granted);
+    }
+    assert_true(u->credit_left < 8 * 16); /* ... and no further */
+    while (c->granted - c->taken >= 10) {
+        number++;
+        assert_int_equal(eager(1, number, (int)number, 500, 500), 0);
+    }
+    uint32_t before = c->granted;
+    assert_int_equal(control(1, WIO_OP_CREDIT, 0, 1, before), 0);
+    assert_int_equal(c->granted, before);
+    assert_int_equal(last_sent(WIO_OP_CREDIT)->msg.a, 2);
+    int told = count_sent(WIO_OP_CREDIT);
+    assert_done(irecv(1, 500, 1), 0);
+    assert_int_equal(count_sent(WIO_OP_CREDIT), told + 1);
+    assert_int_equal(last_sent(WIO_OP_CREDIT)->msg.credit, before + 10);
+    assert_done(irecv(1, 500, 2), 0); /* nobody waits any more: the usual thrift */
+    assert_int_equal(count_sent(WIO_OP_CREDIT), told + 1);
+    fake_state(1, WIO_EP_CLOSED, 0, WIO_BYE_CAP);
+    for (int i = 3; i <= (int)number; i++)
+        assert_done(irecv(1, 500, i), 0);
+    assert_int_equal(u->credit_left, 8 * 200);
+}
+
 /* ---- receives ---- */
 
 static void a_posted_receive_takes_pieces_as_they_come(void **unused)
@@ -955,6 +1027,8 @@ int main(void)
         T(the_budget_does_not_grow_by_links_past_it),
         T(a_second_ready_does_not_open_a_second_account),
         T(a_sender_near_the_end_of_its_credit_is_told),
+        T(a_short_send_without_credit_asks_in_the_end),
+        T(a_sender_out_of_credit_gets_what_there_is),
         T(a_posted_receive_takes_pieces_as_they_come),
         T(a_receive_may_come_in_the_middle_of_its_message),
         T(a_longer_message_is_truncated_and_says_so),

@@ -375,6 +375,8 @@ static bool catch_up(struct shm_link *l)
         (void)wio_shm_records(l);
         wio_shm_dispatch(f);
         if (l->state < SHM_READY) {
+            if (wio_os_fault != NULL)
+                return false; /* a made-up EAGAIN */
             wio_shm_violation(l, "a message before the link was set up");
             return true;
         }

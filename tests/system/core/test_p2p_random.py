@@ -47,6 +47,16 @@ def test_settings(universe, settings):
     assert total(cast) == 4 * 300
 
 
+@pytest.mark.parametrize("seed", [746800, 602046])
+def test_probes_beyond_the_budget(universe, seed):
+    """What is probed for comes although other messages that nobody has taken yet fill the window
+    that its sender was given (these seeds once waited for ever)."""
+    cast = universe(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M").go(
+        [1, 1], "traffic", seed, 4, 300, 100000, timeout=60
+    )
+    assert total(cast) == 4 * 300
+
+
 @pytest.mark.slow
 def test_many_seeds(universe):
     end = time.monotonic() + 120
