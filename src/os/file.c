@@ -107,6 +107,7 @@ static void fill_stat(struct wio_os_stat *out, const struct stat *st)
     out->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
     out->is_dir = S_ISDIR(st->st_mode);
     out->is_file = S_ISREG(st->st_mode);
+    out->inode = st->st_ino;
 }
 
 int wio_os_stat(const char *path, struct wio_os_stat *st)

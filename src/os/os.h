@@ -138,6 +138,7 @@ struct wio_os_stat {
     unsigned mode;
     int64_t size;
     int64_t mtime_ns;
+    uint64_t inode;
     bool is_dir, is_file /* a regular one */;
 };
 int wio_os_stat(const char *path, struct wio_os_stat *st); /* follows links */

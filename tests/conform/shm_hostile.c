@@ -158,6 +158,37 @@ static void test_inboxes_that_are_none(void **state)
         }
 }
 
+/* The victim's own inbox, known from an earlier link: it would write to itself, in any name. */
+static void test_inbox_that_is_the_victims_own(void **state)
+{
+    (void)state;
+    struct world *w = variant_world(1);
+    struct raw first, r;
+    link_raw(w, &first);
+    int own = dup(first.theirs_fd);
+    struct shm_inbox_geo geo = first.theirs.geo;
+    assert_true(own >= 0);
+    raw_die(&first);
+    UNTIL(w, w->node[1].peer[0].closed == 1);
+    join_raw(w, &r);
+    assert_true(raw_inbox(&r, 16, 512));
+    struct shm_rec rec = raw_setup_record(&r), answer;
+    rec.a = geo.cells;
+    rec.b = geo.cell_bytes;
+    assert_true(raw_send(&r, &rec, sizeof rec, own));
+    int fd = -1;
+    char why[200];
+    assert_int_equal(raw_hear_type(&r, SHM_R_REFUSE, &answer, &fd), 1);
+    hung_up(&r);
+    assert_false(w->tr->reachable(w->node[1].iface, 0, why, sizeof why));
+    assert_non_null(strstr(why, "the inbox that we passed to it"));
+    assert_int_equal(w->node[1].peer[0].ready, 1); /* the first one */
+    raw_die(&r);
+    others_go_on(w);
+    world_free(w);
+    raw_close_fd(own);
+}
+
 static void test_inboxes_of_impossible_shape(void **state)
 {
     (void)state;
@@ -435,6 +466,7 @@ int main(void)
         CONFORM(test_garbage_for_a_handshake),
         CONFORM(test_crowd_of_silent_ones),
         CONFORM(test_inboxes_that_are_none),
+        CONFORM(test_inbox_that_is_the_victims_own),
         CONFORM(test_inboxes_of_impossible_shape),
         CONFORM(test_dialling_a_hostile_member),
         CONFORM(test_records_that_make_no_sense),

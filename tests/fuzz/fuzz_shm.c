@@ -451,20 +451,28 @@ static void step(struct world *w)
 
 /* ---- the end ---- */
 
+/* Some ends wait for a pause of real time. */
+static bool drive_more(struct world *w, int64_t end)
+{
+    drive(w);
+    return wio_os_now_ns() < end;
+}
+
 static void settle(struct world *w)
 {
+    int64_t end = wio_os_now_ns() + INT64_C(5000000000);
     raw_die(&w->raw);
-    for (int i = 0; i < 3000 && w->node[1].ready[0] > w->node[1].closed[0]; i++)
-        drive(w);
+    while (w->node[1].ready[0] > w->node[1].closed[0] && drive_more(w, end)) {
+    }
     require(w->node[1].ready[0] <= w->node[1].closed[0]);
     if (!w->spoilt) {
-        for (int i = 0; i < 3000 && w->queued > w->done; i++)
-            drive(w);
+        while (w->queued > w->done && drive_more(w, end)) {
+        }
         require(w->queued == w->done && w->node[1].closed[2] == 0);
         int before = w->node[1].from[2];
         node_send(w, 2, 1, 100, false);
-        for (int i = 0; i < 3000 && w->node[1].from[2] == before; i++)
-            drive(w);
+        while (w->node[1].from[2] == before && drive_more(w, end)) {
+        }
         require(w->node[1].from[2] > before);
     }
 }

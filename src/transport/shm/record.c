@@ -162,7 +162,7 @@ static bool map_inbox(struct shm_link *l, const struct shm_rec *r, int fd)
     const char *why = "its inbox has an impossible shape";
     void *map = NULL;
     if (wio_shm_inbox_geo_ok(&g) && r->d == SHM_VERSION && r->c != UINT32_MAX && r->c >> 28 == 0)
-        map = wio_shm_attach(fd, shm_inbox_bytes(&g), &why);
+        map = wio_shm_attach(shm_of(l), fd, shm_inbox_bytes(&g), &why);
     if (map == NULL) {
         refuse(l, fd < 0 ? SHM_NO_DESCRIPTOR : SHM_BAD_SEGMENT);
         wio_shm_link_over(l, WAITIO_ERR_NOROUTE, "cannot use its inbox: %s", why);

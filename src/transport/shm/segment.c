@@ -47,7 +47,8 @@ int wio_shm_inbox_make(struct shm_iface *f)
     if (fd < 0)
         return wio_fail_os(WAITIO_ERR_NOROUTE, fd, "no shared memory for an inbox of %zu bytes",
                            bytes);
-    void *map = wio_os_map(fd, bytes, true);
+    struct wio_os_stat st;
+    void *map = wio_os_fstat(fd, &st) < 0 ? NULL : wio_os_map(fd, bytes, true);
     if (map == NULL) {
         wio_os_close(fd);
         return wio_fail(WAITIO_ERR_NOROUTE, "cannot map an inbox of %zu bytes", bytes);
@@ -56,6 +57,7 @@ int wio_shm_inbox_make(struct shm_iface *f)
     wio_shm_inbox_format(&f->inbox);
     atomic_init(&f->inbox.head->fences, f->membarrier ? 0u : 1u);
     f->inbox_fd = fd;
+    f->inbox_inode = st.inode;
     f->inbox_pos = 0;
     account(f, bytes, true);
     return 0;
@@ -74,10 +76,16 @@ void wio_shm_inbox_drop(struct shm_iface *f)
 
 /* ---- what peers made ---- */
 
-void *wio_shm_attach(int fd, size_t bytes, const char **why)
+void *wio_shm_attach(const struct shm_iface *f, int fd, size_t bytes, const char **why)
 {
+    struct wio_os_stat st;
     if (fd < 0) {
         *why = "no descriptor came with it (descriptor limit reached?)";
+        return NULL;
+    }
+    /* We would write into our own inbox, in whose name the peer likes. */
+    if (wio_os_fstat(fd, &st) < 0 || (f->inbox.head != NULL && st.inode == f->inbox_inode)) {
+        *why = "its segment is the inbox that we passed to it";
         return NULL;
     }
     if (!wio_os_memfd_holds(fd, bytes)) {
@@ -135,7 +143,7 @@ struct shm_reader *wio_shm_reader_make(struct shm_iface *f, const struct shm_rin
     if (!wio_shm_ring_geo_ok(g))
         return NULL;
     struct shm_reader *r = wio_os_alloc(sizeof *r);
-    void *map = r == NULL ? NULL : wio_shm_attach(fd, shm_ring_bytes(g), &why);
+    void *map = r == NULL ? NULL : wio_shm_attach(f, fd, shm_ring_bytes(g), &why);
     if (map == NULL) {
         wio_os_free(r);
         return NULL;

@@ -154,6 +154,7 @@ struct shm_iface {
     int64_t timer_at, resume_at;
     struct shm_inbox inbox; /* head == NULL until the first contact */
     int inbox_fd;
+    uint64_t inbox_inode;
     uint32_t inbox_pos;
     struct shm_link **owner; /* senders by slot of their name */
     uint16_t *owner_gen;
@@ -192,7 +193,7 @@ static inline struct shm_iface *shm_of(const struct shm_link *l)
 int wio_shm_inbox_make(struct shm_iface *f);
 void wio_shm_inbox_drop(struct shm_iface *f);
 /** Map a peer's segment: sealed against shrinking and large enough. @return NULL: @p why */
-void *wio_shm_attach(int fd, size_t bytes, const char **why);
+void *wio_shm_attach(const struct shm_iface *f, int fd, size_t bytes, const char **why);
 /** Make a ring to a peer. @param[out] fd  to be sent and closed. @return NULL: no memory */
 struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd);
 void wio_shm_writer_free(struct shm_iface *f, struct shm_writer *w);
