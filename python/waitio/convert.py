@@ -100,12 +100,14 @@ def _check(settings: Settings, files: list[str]) -> None:
 class Progress:
     """A line on a terminal while there is much to do."""
 
+    PATIENCE_S = 0.5
+
     def __init__(self, total: int, quiet: bool) -> None:
         self.total, self.shown, self.began = total, False, time.monotonic()
         self.wanted = not quiet and sys.stderr.isatty()
 
     def at(self, what: str, done: int) -> None:
-        if not self.wanted or time.monotonic() - self.began < 0.5:
+        if not self.wanted or time.monotonic() - self.began < self.PATIENCE_S:
             return
         width = 30 * done // max(1, self.total)
         sys.stderr.write(f"\r{what:<10} [{'#' * width:<30}] {done}/{self.total} files ")

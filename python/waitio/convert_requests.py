@@ -39,7 +39,7 @@ class Requests:
     def __init__(self, sources: list[FortranSource]) -> None:
         self.sources = [s for s in sources if not s.refused]
         self.procedures: dict[str, list[Scope]] = {}
-        self.modules: list[Scope] = []
+        self.exported: dict[str, list[Scope]] = {}  # the modules that declare a name
         self.types: list[Scope] = []
         self.variables: dict[tuple[int, str], Scope] = {}  # requests, by their scope and name
         self.components: set[str] = set()
@@ -53,7 +53,8 @@ class Requests:
                 if scope.kind in ("subroutine", "function"):
                     self.procedures.setdefault(scope.name, []).append(scope)
                 elif scope.kind == "module":
-                    self.modules.append(scope)
+                    for name in scope.entities:
+                        self.exported.setdefault(name, []).append(scope)
                 elif scope.kind == "type":
                     self.types.append(scope)
         self.calls = [c for s in self.sources for c in self._calls(s)]
@@ -82,7 +83,7 @@ class Requests:
         for place in scope.chain():
             if place.kind != "type" and (name in place.entities or name in place.dummies):
                 return place
-        found = [m for m in self.modules if name in m.entities]
+        found = self.exported.get(name, [])
         return found[0] if len(found) == 1 else None
 
     def find(self) -> None:
@@ -136,9 +137,11 @@ class Requests:
             owners = [s for s in self.types if name in s.entities]
             for scope in owners:
                 self._declare(scope, name, self.source_of[id(scope)])
+        names = {name for _, name in self.variables} | self.components | {"mpi_request_null"}
         for source in self.sources:
             for part in source.tree.parts:
-                self._use(source, part)
+                if any(token.low in names for token in part.tokens):
+                    self._use(source, part)
         for call in self.calls:
             self._outside(call)
 

@@ -25,10 +25,7 @@ class Token:
     text: str
     start: int
     end: int
-
-    @property
-    def low(self) -> str:
-        return self.text.lower()
+    low: str  # the text in lower case
 
 
 def tokens(code: str, fixed: bool = False) -> list[Token]:
@@ -46,7 +43,8 @@ def tokens(code: str, fixed: bool = False) -> list[Token]:
         if kind == "sign" and match[0] in ("(/", "/)") and not _constructor(code, at, match[0]):
             end = at + 1
         if kind != "blank":
-            found.append(Token(kind, code[at:end], at, end))
+            text = code[at:end]
+            found.append(Token(kind, text, at, end, text.lower()))
         at = end
     return found
 

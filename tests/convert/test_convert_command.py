@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command: files, folders, what is written where, exit status, reports."""
 
+import io
 import os
 import pathlib
 import re
@@ -154,6 +155,26 @@ def test_diff_is_a_patch(convert):
         assert (convert.folder / "src" / name).read_bytes() == (
             convert.folder / "new" / name
         ).read_bytes()
+
+
+def test_progress_is_shown_on_terminals_only(convert, monkeypatch):
+    from waitio import convert as command
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for i in range(3):
+        convert.file(f"d/{i}.c", C)
+    monkeypatch.setattr(command.Progress, "PATIENCE_S", 0)
+    assert convert.run("--check", convert.folder / "d") == 0 and "\r" not in convert.report
+    for words, shown in (((), True), (("--quiet",), False)):
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        assert command.main(["--check", *words, str(convert.folder / "d")]) == 0
+        assert ("2/3 files" in terminal.getvalue()) == shown
+        lines = terminal.getvalue().rsplit("\r", 1)[-1]
+        assert ("3 files read" in lines) == shown, "the summary stands in a line of its own"
 
 
 def test_language_by_option(convert):
