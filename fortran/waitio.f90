@@ -337,6 +337,45 @@ module waitio
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_allgather
 
+        !> Equal parts of root's sbuf, by rank, to everybody's rbuf.
+        subroutine waitio_scatter(sbuf, rbuf, root, group, ierr) bind(c, name='waitio_cfi_scatter')
+            import :: c_int, waitio_group
+            type(*), dimension(..), intent(in) :: sbuf
+            type(*), dimension(..), intent(inout) :: rbuf
+            integer(c_int), intent(in) :: root
+            type(waitio_group), intent(in) :: group
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_scatter
+
+        !> Part r of everybody's sbuf to rank r, which has them one after the other by rank.
+        subroutine waitio_alltoall(sbuf, rbuf, group, ierr) bind(c, name='waitio_cfi_alltoall')
+            import :: c_int, waitio_group
+            type(*), dimension(..), intent(in) :: sbuf
+            type(*), dimension(..), intent(inout) :: rbuf
+            type(waitio_group), intent(in) :: group
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_alltoall
+
+        !> Element by element over the members up to this one.
+        subroutine waitio_scan(sbuf, rbuf, op, group, ierr) bind(c, name='waitio_cfi_scan')
+            import :: c_int, waitio_group
+            type(*), dimension(..), intent(in) :: sbuf
+            type(*), dimension(..), intent(inout) :: rbuf
+            integer(c_int), intent(in) :: op
+            type(waitio_group), intent(in) :: group
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_scan
+
+        !> The same without this one; rank 0's rbuf is left alone.
+        subroutine waitio_exscan(sbuf, rbuf, op, group, ierr) bind(c, name='waitio_cfi_exscan')
+            import :: c_int, waitio_group
+            type(*), dimension(..), intent(in) :: sbuf
+            type(*), dimension(..), intent(inout) :: rbuf
+            integer(c_int), intent(in) :: op
+            type(waitio_group), intent(in) :: group
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_exscan
+
         !> For keys of attributes: not copied, copied, nothing to do at the end.
         subroutine waitio_mpi_comm_null_copy_fn(oldcomm, keyval, extra_state, attribute_in, &
                                         attribute_out, flag, ierr)

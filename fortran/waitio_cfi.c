@@ -345,3 +345,84 @@ void waitio_cfi_allgather(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf,
         rc = waitio_mpi_allgather(s.at, r.at, (int)s.elements, s.type, *group);
     waitio_cfi_finish("waitio_allgather", rc, ierr);
 }
+
+void waitio_cfi_scatter(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf, const int *root,
+                        const waitio_group_t *group, int *ierr);
+void waitio_cfi_scatter(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf, const int *root,
+                        const waitio_group_t *group, int *ierr)
+{
+    struct buffer s, r;
+    int rank = -1, size = 0, rc = typed("waitio_scatter", sbuf, &s);
+
+    if (rc == 0)
+        rc = typed("waitio_scatter", rbuf, &r);
+    if (rc == 0)
+        rc = waitio_group_rank(*group, &rank);
+    if (rc == 0)
+        rc = waitio_group_size(*group, &size);
+    if (rc == 0 && rank == *root && s.type != r.type)
+        rc = waitio_cfi_refuse("waitio_scatter", "the two buffers have different types");
+    if (rc == 0 && rank == *root && s.elements < r.elements * (size_t)size)
+        rc = waitio_cfi_refuse("waitio_scatter", "the send buffer is too small");
+    if (rc == 0)
+        rc = waitio_mpi_scatter(s.at, (int)r.elements, r.type, r.at, (int)r.elements, r.type, *root,
+                                *group);
+    waitio_cfi_finish("waitio_scatter", rc, ierr);
+}
+
+void waitio_cfi_alltoall(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf,
+                         const waitio_group_t *group, int *ierr);
+void waitio_cfi_alltoall(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf,
+                         const waitio_group_t *group, int *ierr)
+{
+    struct buffer s, r;
+    int size = 1, rc = typed("waitio_alltoall", sbuf, &s);
+
+    if (rc == 0)
+        rc = typed("waitio_alltoall", rbuf, &r);
+    if (rc == 0)
+        rc = alike("waitio_alltoall", &s, &r, 1);
+    if (rc == 0)
+        rc = waitio_group_size(*group, &size);
+    if (rc == 0 && s.elements % (size_t)size != 0)
+        rc = waitio_cfi_refuse("waitio_alltoall",
+                               "the send buffer cannot be divided among the members");
+    if (rc == 0)
+        rc = WAITIO_MPI_Alltoall(s.at, (int)s.elements / size, s.type, r.at, (int)s.elements / size,
+                                 s.type, *group);
+    waitio_cfi_finish("waitio_alltoall", rc, ierr);
+}
+
+typedef int scan_fn(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+
+static void scan(const char *call, scan_fn *run, const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf,
+                 int op, waitio_group_t group, int *ierr)
+{
+    struct buffer s, r;
+    int rc = typed(call, sbuf, &s);
+
+    if (rc == 0)
+        rc = typed(call, rbuf, &r);
+    if (rc == 0)
+        rc = alike(call, &s, &r, 1);
+    if (rc == 0)
+        rc = run(s.at, r.at, (int)s.elements, s.type, op, group);
+    waitio_cfi_finish(call, rc, ierr);
+}
+
+void waitio_cfi_scan(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf, const int *op,
+                     const waitio_group_t *group, int *ierr);
+void waitio_cfi_scan(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf, const int *op,
+                     const waitio_group_t *group, int *ierr)
+{
+    scan("waitio_scan", WAITIO_MPI_Scan, sbuf, rbuf, *op, *group, ierr);
+}
+
+void waitio_cfi_exscan(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf, const int *op,
+                       const waitio_group_t *group, int *ierr);
+void waitio_cfi_exscan(const CFI_cdesc_t *sbuf, const CFI_cdesc_t *rbuf, const int *op,
+                       const waitio_group_t *group, int *ierr)
+{
+    scan("waitio_exscan", WAITIO_MPI_Exscan, sbuf, rbuf, *op, *group, ierr);
+}

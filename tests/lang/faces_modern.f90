@@ -194,6 +194,19 @@ contains
         call expect(all(every == [(r, r=0, n - 1)]), 'alltoall in place')
         call waitio_mpi_gather(me, 1, WAITIO_MPI_INTEGER, got, 1, WAITIO_MPI_INTEGER, 0, world)
         if (me == 0) call expect(all(got(0:n - 1) == [(r, r=0, n - 1)]), 'gather')
+        ! Those that find out the type.
+        got = [(10 * me + r, r=0, 2 * n - 1)]
+        a = -1
+        call waitio_scatter(got, a, n - 1, world)
+        call expect(all(a == 10 * (n - 1) + 2 * me + [0, 1]), 'scatter')
+        every = [(100 * me + r, r=0, n - 1)]
+        call waitio_alltoall(every, got(0:n - 1), world)
+        call expect(all(got(0:n - 1) == [(100 * r + me, r=0, n - 1)]), 'alltoall')
+        call waitio_scan([me, 1], a, WAITIO_SUM, world)
+        call expect(all(a == [me * (me + 1) / 2, me + 1]), 'scan')
+        a = -1
+        call waitio_exscan([me, 1], a, WAITIO_SUM, world)
+        call expect(all(a == merge([-1, -1], [me * (me - 1) / 2, me], me == 0)), 'exscan')
     end subroutine collectives
 
     subroutine communicators()
