@@ -462,6 +462,13 @@ def test_interrupt_in_a_collective(universe, call):
                 print("interrupted", flush=True)
             else:
                 raise SystemExit("no interrupt")
+            if "{call}" == "Split":
+                try:
+                    waitio.finalize()
+                except waitio.StateError as error:
+                    assert "Split" in str(error), error
+                else:
+                    raise SystemExit("finalized under a Split")
         else:
             world.Send(b"x", 0, 9)
             world.Recv(bytearray(1), 0, 8)

@@ -287,3 +287,47 @@ def test_memory_does_not_grow(universe):
         """,
         timeout=900 if SLOW else 120,
     )
+
+
+def test_memory_of_collectives_and_awaits_does_not_grow(universe):
+    rounds = 250_000 if SLOW else 6_000
+    universe.passes(
+        f"""
+        def resident():
+            with open("/proc/self/status") as lines:
+                return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+        other, out, into, all_ = 1 - me, np.zeros(8), np.zeros(8), np.zeros((2, 8))
+        persistent = [world.Send_init(out, other, 6), world.Recv_init(into, other, 6)]
+
+        async def rounds(n):
+            for i in range(n):
+                kind = i % 5
+                if kind == 0:
+                    world.Allreduce(out, into)
+                elif kind == 1:
+                    await world.Iallgather(out, all_)
+                elif kind == 2:
+                    request = world.irecv(other, 4)
+                    await world.isend(i, other, 4)
+                    assert await request == i
+                elif kind == 3:
+                    waitio.startall(persistent)
+                    for request in persistent:
+                        await request
+                else:
+                    world.Ibarrier()  # dropped
+                if i % 100 == 50:
+                    world.Split(0).free()
+            world.Barrier()
+
+        asyncio.run(rounds({rounds} // 3))
+        gc.collect()
+        before = resident()
+        asyncio.run(rounds({rounds}))
+        gc.collect()
+        grown = resident() - before
+        assert grown < 1500, f"{{grown}} KiB more"
+        """,
+        timeout=900 if SLOW else 120,
+    )
