@@ -96,6 +96,7 @@ def test_exit_without_finalize(universe, how):
         if me == 0:
             requests = [world.Isend(np.full(n, 1.0), 1, 1) for n in (10, 1_000_000)]
             requests += [world.Irecv(np.zeros(1000), 1, 9), world.irecv(1, 9)]
+            requests += [world.Ibarrier(), world.Iallreduce(np.ones(50_000), np.zeros(50_000))]
             loop = [requests]
             loop.append(loop)
             {how if how != "falls off" else "pass"}
