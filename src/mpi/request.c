@@ -140,6 +140,17 @@ static int start_packed(const struct wio_message *m, const struct wio_mpi_type *
     return rc;
 }
 
+/* Where the data of a type without holes begins. Types of absolute addresses come with BOTTOM,
+ * which is NULL: then it is a mistake only if the first page of memory is meant. */
+static void *place_of(void *buf, const struct wio_mpi_type *t)
+{
+    enum { PAGE = 4096 };
+
+    if (buf == NULL && t->lb >= 0 && t->lb < PAGE)
+        return NULL;
+    return (void *)((uintptr_t)buf + (uintptr_t)t->lb);
+}
+
 int wio_message_start(const struct wio_message *m, waitio_req_t *req)
 {
     const struct wio_mpi_type *t = NULL;
@@ -160,7 +171,7 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req)
     if (WIO_UNLIKELY(rc != 0))
         return rc;
     if (WIO_LIKELY((t->solid && unlike == NULL) || bytes == 0))
-        return start_bytes(m, m->buf == NULL ? NULL : (char *)m->buf + t->lb, bytes, req);
+        return start_bytes(m, place_of(m->buf, t), bytes, req);
     return start_packed(m, t, bytes, unlike, req);
 }
 

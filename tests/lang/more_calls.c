@@ -329,6 +329,37 @@ static void types(void)
     expect(size_x == 4, "an integer of 9 digits");
 }
 
+/* Types of addresses, of one piece and of two, sent from the bottom of memory. */
+static void bottom(void)
+{
+    int next = (rank + 1) % size, last = (rank + size - 1) % size, lengths[2] = {2, 1};
+    static int one[2], two[3], in[3];
+    MPI_Aint at[2], there[2];
+    MPI_Datatype single, both, target;
+    one[0] = rank;
+    one[1] = -rank;
+    two[0] = rank + 7;
+    in[0] = in[1] = in[2] = -1;
+    MPI_Get_address(one, &at[0]);
+    MPI_Get_address(two, &at[1]);
+    MPI_Get_address(&in[1], &there[0]);
+    MPI_Type_create_hindexed(1, lengths, at, MPI_INT, &single);
+    MPI_Type_create_hindexed(2, lengths, at, MPI_INT, &both);
+    MPI_Type_create_hindexed(1, lengths, there, MPI_INT, &target);
+    MPI_Type_commit(&single);
+    MPI_Type_commit(&both);
+    MPI_Type_commit(&target);
+    MPI_Sendrecv(MPI_BOTTOM, 1, single, next, 9, MPI_BOTTOM, 1, target, last, 9, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    expect(in[0] == -1 && in[1] == last && in[2] == -last, "one piece at an address");
+    MPI_Sendrecv(MPI_BOTTOM, 1, both, next, 9, in, 3, MPI_INT, last, 9, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    expect(in[0] == last && in[1] == -last && in[2] == last + 7, "two pieces at addresses");
+    MPI_Type_free(&single);
+    MPI_Type_free(&both);
+    MPI_Type_free(&target);
+}
+
 /* ---- the rest ---- */
 
 static void small(void)
@@ -386,6 +417,7 @@ int main(int argc, char **argv)
     matched();
     looking();
     types();
+    bottom();
     small();
     /* What hangs on COMM_SELF is told when the end comes. */
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, said_goodbye, &key, NULL);
