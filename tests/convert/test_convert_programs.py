@@ -152,6 +152,32 @@ def test_a_request_that_has_ended_is_refused(builder):
     assert "still here" in out
 
 
+@pytest.mark.parametrize("suffix", ["f", "f90"])
+def test_the_renaming_include_file_in_both_forms(builder, suffix):
+    source = builder.folder / f"use.{suffix}"
+    source.write_text(
+        "      program p\n      implicit none\n      include 'mpif.h'\n"
+        "      integer s(MPI_STATUS_SIZE), e\n      call MPI_Init(e)\n"
+        "      s(MPI_SOURCE) = 1\n      if (MPI_Wtime() < 0) stop 1\n"
+        "      if (s(MPI_SOURCE) == MPI_ANY_SOURCE) stop 2\n      call MPI_Finalize(e)\n"
+        "      end program p\n"
+    )
+    program = builder.build(source, "use", "waitio_mpi_rename")
+    builder.run("waitio", "run", program)
+
+
+def test_numbers_of_requests_do_not_run_out(builder):
+    """More requests than there are numbers, one after the other."""
+    source = builder.folder / "many.f90"
+    source.write_text(
+        "use mpi\ninteger :: r, e, x, i\ncall MPI_Init(e)\ndo i = 1, 530000\n"
+        "call MPI_Recv_init(x, 1, MPI_INTEGER, 0, 0, MPI_COMM_SELF, r, e)\n"
+        "call MPI_Request_free(r, e)\nend do\nprint *, 'done'\ncall MPI_Finalize(e)\nend\n"
+    )
+    program = builder.build(source, "many", "waitio_mpi_rename")
+    assert "done" in builder.run("waitio", "run", program)[0]
+
+
 def test_the_renaming_folder_is_asked_for(install_dir):
     """Nothing of it lies where other programs find it."""
     include = install_dir / "include"
