@@ -152,6 +152,22 @@ def test_a_request_that_has_ended_is_refused(builder):
     assert "still here" in out
 
 
+def test_renaming_with_cmake(builder, install_dir):
+    builder.flags("waitio_fortran")
+    (builder.folder / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(use C Fortran)\n"
+        "find_package(waitio 0.1 REQUIRED)\n"
+        + "".join(
+            f"add_executable({pathlib.Path(name).stem} {EXAMPLES / name})\n"
+            f"target_link_libraries({pathlib.Path(name).stem} PRIVATE waitio::waitio_mpi_rename)\n"
+            for name in PROGRAMS
+        )
+    )
+    builder.run("cmake", "-B", "b", f"-DCMAKE_PREFIX_PATH={install_dir}")
+    builder.run("cmake", "--build", "b")
+    assert "out of order 0" in builder.run("waitio", "run", "-n", 2, "b/samplesort")[0]
+
+
 @pytest.mark.parametrize("suffix", ["f", "f90"])
 def test_the_renaming_include_file_in_both_forms(builder, suffix):
     source = builder.folder / f"use.{suffix}"
