@@ -21,11 +21,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import uuid
 from pathlib import Path
 
 from peers import ROOT_ENV
-from place import HERE, free_port, parse, run_all, run_one
+from place import HERE, block_envs, parse, run_all, run_one
 from run import cell, ratios, size_text
 
 KINDS = ("bcast", "reduce", "allreduce")
@@ -66,20 +65,7 @@ class Runs:
     def waitio(self, procs, ops, sizes, extra=None):
         """Two blocks of half the processes each, started one by one."""
         exe = str(self.args.build / "bench" / "bench_coll")
-        common = {
-            "HOME": str(self.folder),
-            "WAITIO_MASTER_HOST": "127.0.0.1",
-            "WAITIO_MASTER_PORT": str(free_port()),
-            "WAITIO_NPB": "2",
-            "WAITIO_JOB_ID": uuid.uuid4().hex[:12],
-            "WAITIO_NPROCS": str(procs // 2),
-            **(extra or {}),
-        }
-        envs = [
-            {**os.environ, **common, "WAITIO_PBID": str(pb), "WAITIO_RANK": str(rank)}
-            for pb in range(2)
-            for rank in range(procs // 2)
-        ]
+        envs = block_envs(self.folder, [procs // 2] * 2, extra)
         commands = [[*self.prefix, exe, *self._words(ops, sizes)]] * procs
         return parse(run_all(commands, envs))
 

@@ -179,6 +179,29 @@ def run_one(command, env):
     return done.stdout
 
 
+def block_envs(home, sizes, extra=None):
+    """Environments of the processes of blocks of these sizes, to be started one by one."""
+    common = {
+        "HOME": str(home),
+        "WAITIO_MASTER_HOST": "127.0.0.1",
+        "WAITIO_MASTER_PORT": str(free_port()),
+        "WAITIO_NPB": str(len(sizes)),
+        "WAITIO_JOB_ID": uuid.uuid4().hex[:12],
+        **(extra or {}),
+    }
+    return [
+        {
+            **os.environ,
+            **common,
+            "WAITIO_PBID": str(pb),
+            "WAITIO_NPROCS": str(size),
+            "WAITIO_RANK": str(rank),
+        }
+        for pb, size in enumerate(sizes)
+        for rank in range(size)
+    ]
+
+
 def waitio_pair(args, place, commands, extra=None):
     """Run one process in each of two blocks; the output of the first."""
     comm_type = {"tcp": "socket"}.get(args.transport, args.transport)
