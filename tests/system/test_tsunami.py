@@ -39,7 +39,7 @@ def app_module(name):
 def tsunami():
     """The modules of the application."""
     need_modules("numpy", "matplotlib")
-    names = "files", "interpolation", "learner", "world"
+    names = "files", "interpolation", "learner", "sensors", "world"
     return types.SimpleNamespace(**{name: app_module(name) for name in names})
 
 
@@ -192,8 +192,9 @@ def test_wrong_settings_are_named(ocean, tsunami, settings, message):
     assert re.search(message, said), said
 
 
-def test_a_station_on_the_wrong_side_of_the_edge_is_named(ocean, tsunami):
-    status, said = ocean(canal(tsunami, 100, 1000.0), cells=[(5, 20)])
+@pytest.mark.parametrize("cell", [(5, 20), (1, 100), (-1, 20)])
+def test_a_station_on_the_wrong_side_of_the_edge_is_named(ocean, tsunami, cell):
+    status, said = ocean(canal(tsunami, 100, 1000.0), cells=[cell])
     assert status == 2 and "a station lies outside of the grid" in said
 
 
@@ -228,6 +229,36 @@ def test_learner_finds_a_linear_law(tsunami):
             learner.look([source[k], target[k]])
     assert learner.samples == 397
     assert np.abs(errors).max() < 1e-3
+
+
+def test_sensors_are_noisy_lose_samples_and_fail(tsunami):
+    import numpy as np
+
+    times = np.arange(2000.0)
+    config = {"seed": 1, "noise": 0.02, "lost": 0.1, "failures": [[2, 500, 700]]}
+    said = tsunami.sensors.what_sensors_say(np.ones((2000, 4)), times, config)
+    assert np.isnan(said[500:700, 2]).all() and not np.isnan(said[700:, 2]).all()
+    rest = said[:, [0, 1, 3]]
+    assert abs(np.isnan(rest).mean() - 0.1) < 0.02
+    assert abs(np.nanstd(rest) - 0.02) < 0.002 and abs(np.nanmean(rest) - 1) < 0.002
+
+
+def test_network_follows_the_recording(tsunami, tmp_path):
+    """Between two maps heights go along a straight line; dry cells are no stations."""
+    import numpy as np
+
+    maps = np.zeros((2, 2, 3), np.float32)
+    maps[0, 1], maps[1, 1] = (1, 2, 3), (3, 2.5, 1)
+    with open(tmp_path / "x.maps", "wb") as out:
+        np.array([3, 2, 2], "i4").tofile(out)
+        for k in (0, 1):
+            np.array([300.0 * k]).tofile(out)
+            maps[k].tofile(out)
+    network = tsunami.sensors.Network(tmp_path / "x", 50, seed=1)
+    assert set(network.cells) == {3, 4, 5}
+    for moment, row in ((0.0, (1, 2, 3)), (75.0, (1.5, 2.125, 2.5)), (300.0, (3, 2.5, 1))):
+        expected = np.array([0, 0, 0, *row])[network.cells]
+        assert np.allclose(network.heights(moment, noise=0.0), expected)
 
 
 @pytest.fixture
