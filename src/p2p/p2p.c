@@ -62,7 +62,8 @@ static void hold_group(struct wio_request *r, struct waitio_group *g)
 }
 
 #define STUCK_NS 1000000000LL
-#define PROBE_NS 2000000000LL /* between two looks whether a silent source must be dialled */
+#define TESTS_APART_NS 100000000LL /* who comes less often does something else meanwhile */
+#define PROBE_NS 2000000000LL      /* between two looks whether a silent source must be dialled */
 
 /* ---- start ---- */
 
@@ -275,6 +276,17 @@ static int64_t deadline_of(int64_t timeout_ns)
     return timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
 }
 
+/* A wait of many calls that began at waited_ns. */
+static void report_when_long(struct wio_universe *u, struct wio_request *r, const char *what,
+                             int64_t now)
+{
+    double warn_ns = u->cfg.warn_wait * 1e9;
+    if (warn_ns > 0 && (double)(now - r->waited_ns) > warn_ns * (r->warned + 1.0)) {
+        r->warned++;
+        wio_stuck_report(u, what, r, (double)(now - r->waited_ns) / 1e9);
+    }
+}
+
 /* Who waits in short slices never stays long enough in one of them for the duties of long waits. */
 static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t begun_ns)
 {
@@ -284,12 +296,8 @@ static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t be
         wio_stuck_check(u, now);
     if (r->waited_ns == 0)
         r->waited_ns = begun_ns;
-    if (warn_ns <= 0 || (double)(now - begun_ns) > warn_ns) /* the wait itself has reported */
-        return;
-    if ((double)(now - r->waited_ns) > warn_ns * (r->warned + 1.0)) {
-        r->warned++;
-        wio_stuck_report(u, "wait", r, (double)(now - r->waited_ns) / 1e9);
-    }
+    if ((double)(now - begun_ns) <= warn_ns) /* else the wait itself has reported */
+        report_when_long(u, r, "wait", now);
 }
 
 int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_ns, bool *done,
@@ -314,17 +322,34 @@ int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_n
     return top == NULL ? WAITIO_ERR_REQUEST : 0;
 }
 
-/* Non-blocking calls move things on, unless another thread does so already. */
-static void poke(struct wio_universe *u)
+/* Non-blocking calls move things on, unless another thread does so already.
+ * @return the time; 0: not looked at */
+static int64_t poke(struct wio_universe *u)
 {
     if (u->batched)
         wio_flush(u);
     if (u->polling)
-        return;
+        return 0;
     wio_progress(u, WIO_PROGRESS_FULL);
     int64_t now = wio_os_now_ns();
     if (now - u->stuck_ns >= STUCK_NS) /* a program may wait by testing only */
         wio_stuck_check(u, now);
+    return now;
+}
+
+/* Make progress for a request that is asked about. One that is asked about in vain again and again,
+ * with nothing else in between, is waited for. */
+static void poke_for(struct wio_universe *u, struct wio_request *r)
+{
+    int64_t now = poke(u);
+    if (r->user_done || now == 0)
+        return;
+    if (now - r->tested_ns > TESTS_APART_NS) {
+        r->waited_ns = now;
+        r->warned = 0;
+    }
+    r->tested_ns = now;
+    report_when_long(u, r, "test", now);
 }
 
 int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wio_result *res)
@@ -337,7 +362,7 @@ int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wi
     struct wio_request *top = find(u, h);
     struct wio_request *r = top == NULL ? NULL : running(top);
     if (r != NULL && !r->user_done)
-        poke(u);
+        poke_for(u, r);
     *done = r == NULL || r->user_done;
     if (r != NULL && *done)
         consume(top, h, res);
@@ -354,7 +379,7 @@ int wio_peek(struct wio_universe *u, const struct wio_handle *h, bool poll, bool
     struct wio_request *top = find(u, h);
     struct wio_request *r = top == NULL ? NULL : running(top);
     if (r != NULL && !r->user_done && poll)
-        poke(u);
+        poke_for(u, r);
     *done = r == NULL || r->user_done;
     wio_leave(u);
     return top == NULL ? WAITIO_ERR_REQUEST : 0;

@@ -253,14 +253,8 @@ void wio_peer_close_given_up(struct wio_peer *p)
         ep->iface->tr->close(ep, WIO_BYE_CAP); /* no word about the peer itself */
 }
 
-static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep, int err,
-                        enum wio_bye_reason reason, const char *text)
+static void forget(struct wio_universe *u, struct wio_peer *p, const struct wio_ep *ep)
 {
-    struct wio_grave *g = wio_os_alloc(sizeof *g);
-    if (g != NULL) {
-        g->ep = ep;
-        wio_list_push(&u->closed_eps, &g->node);
-    } /* else: freed with the interface */
     if (p->given_up == ep)
         p->given_up = NULL;
     if (p->ep == ep) {
@@ -269,6 +263,17 @@ static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_e
         p->watched = false;
         wio_credit_close(u, p);
     }
+}
+
+static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep, int err,
+                        enum wio_bye_reason reason, const char *text)
+{
+    struct wio_grave *g = wio_os_alloc(sizeof *g);
+    if (g != NULL) {
+        g->ep = ep;
+        wio_list_push(&u->closed_eps, &g->node);
+    } /* else: freed with the interface */
+    forget(u, p, ep);
     if (p->silent)
         wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it gave no sign of life at finalize");
     else if (err == WAITIO_ERR_NOROUTE && p->ep == NULL)

@@ -46,7 +46,7 @@ void wio_req_reset(struct wio_request *r, uint8_t kind)
     r->total = r->moved = r->granted = 0;
     r->cost = r->envelope = 0;
     r->remote = 0;
-    r->seen_ns = r->waited_ns = 0;
+    r->seen_ns = r->waited_ns = r->tested_ns = 0;
     r->warned = 0;
     r->node.next = r->owned.next = r->post.bin.next = r->tx.node.next = NULL;
 }

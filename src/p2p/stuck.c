@@ -105,14 +105,18 @@ void wio_stuck_check(struct wio_universe *u, int64_t now)
 }
 
 /* Does a sender that could send it wait for what we hold? */
+static bool awaits_room(const struct wio_universe *u, uint32_t rank)
+{
+    return u->peer[rank] != NULL && u->peer[rank]->credit.awaited;
+}
+
 static bool out_of_budget(const struct wio_request *r)
 {
-    for (uint32_t i = 0; i < r->group->size; i++) {
-        uint32_t rank = wio_group_member(r->group, i);
-        const struct wio_peer *p = r->u->peer[rank];
-        if (p != NULL && p->credit.awaited && (r->src < 0 || (uint32_t)r->src == rank))
+    if (r->src >= 0)
+        return awaits_room(r->u, (uint32_t)r->src);
+    for (uint32_t i = 0; r->group != NULL && i < r->group->size; i++)
+        if (awaits_room(r->u, wio_group_member(r->group, i)))
             return true;
-    }
     return false;
 }
 

@@ -80,7 +80,8 @@ struct wio_request {
     uint32_t cost;     /* credit this eager message or RTS took */
     uint64_t remote;   /* receive: sender's request id */
     int64_t seen_ns;   /* receive: first seen waiting by the stuck check; 0 = not yet */
-    int64_t waited_ns; /* a wait in slices for it began; 0 = none did */
+    int64_t waited_ns; /* a wait in slices, or by testing, began; 0 = none did */
+    int64_t tested_ns; /* asked about last in vain */
     uint32_t warned;   /* reports that this wait lasts long */
 };
 

@@ -39,6 +39,9 @@ static void receiver(void)
     double began = now_s();
     while (now_s() - began < 0.8) /* long enough for the report of a long wait */
         OK(waitio_wait_for(&reqs[0], 0.05, &flag, &st));
+    began = now_s();
+    while (now_s() - began < 2) /* the same by testing */
+        OK(waitio_test(&reqs[1], &flag, &st));
     OK(waitio_isend(all, 1, &go, 1, 1, &sent));
     OK(waitio_wait(&sent));
     OK(waitio_wait_for(&reqs[0], 1e300, &flag, &st));
