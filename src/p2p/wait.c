@@ -60,7 +60,9 @@ static void yield_and_learn(struct wio_universe *u, int64_t now)
     u->polls |= MEMORY_TURNS - 3; /* others ran: soon look at everything, not at one link only */
     int64_t cost = wio_os_now_ns() - now;
     bool gave = false;
-    if (cost > YIELD_SHARED_NS) { /* somebody else ran, or only an interrupt: the kernel knows */
+    /* Somebody else ran, or only an interrupt: the kernel knows. Where there are more of us than
+     * processors it need not be asked whether somebody else wants to run. */
+    if (cost > (u->spin.crowded ? YIELD_HOGGED_NS : YIELD_SHARED_NS)) {
         int64_t switches = wio_os_involuntary_switches();
         gave = switches != u->spin.switches;
         u->spin.switches = switches;
