@@ -483,6 +483,25 @@ int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t s
     return wio_request_waitall(n, reqs, st);
 }
 
+/* The first active request from *i on, n when there is none. *active counts them; before the first
+ * one everything is moved on. */
+static int next_active(int n, const waitio_req_t reqs[], int *i, int *active, bool *done)
+{
+    if (*i == 0 && wio_runs_listed())
+        wio_runs_move();
+    for (; *i < n; ++*i) {
+        bool idle;
+        int rc = peek(&reqs[*i], *active == 0, done, &idle);
+        if (rc != 0)
+            return rc;
+        if (!idle) {
+            ++*active;
+            return 0;
+        }
+    }
+    return 0;
+}
+
 /* The first request that is done. *index UNDEFINED: none is active. */
 static int look(int n, waitio_req_t reqs[], int *index, bool *found)
 {
@@ -490,17 +509,12 @@ static int look(int n, waitio_req_t reqs[], int *index, bool *found)
 
     *found = false;
     *index = WAITIO_UNDEFINED;
-    if (wio_runs_listed())
-        wio_runs_move();
     for (int i = 0; i < n; i++) {
-        bool done, idle;
-        int rc = peek(&reqs[i], active == 0, &done, &idle);
+        bool done;
+        int rc = next_active(n, reqs, &i, &active, &done);
         if (rc != 0)
             return rc;
-        if (idle)
-            continue;
-        active++;
-        if (done) {
+        if (i < n && done) {
             *found = true;
             *index = i;
             return 0;
@@ -563,17 +577,12 @@ static int sweep(int n, waitio_req_t reqs[], int *count, int indices[], waitio_s
 {
     int active = 0, got = 0, first = 0;
 
-    if (wio_runs_listed())
-        wio_runs_move();
     for (int i = 0; i < n; i++) {
-        bool done, idle;
-        int rc = peek(&reqs[i], active == 0, &done, &idle);
+        bool done;
+        int rc = next_active(n, reqs, &i, &active, &done);
         if (rc != 0)
             return rc;
-        if (idle)
-            continue;
-        active++;
-        if (!done)
+        if (i == n || !done)
             continue;
         rc = wio_request_wait(&reqs[i], st == NULL ? NULL : &st[got]);
         if (st != NULL)

@@ -36,16 +36,13 @@ void wio_bcast_sequential(struct wio_schedule *s, const struct wio_collective *c
 void wio_bcast_binomial(struct wio_schedule *s, const struct wio_collective *c)
 {
     int me = wio_from_root(s, s->rank, c->root);
-    int64_t bit = 1;
+    int64_t bit = wio_tree_bit(s, me);
 
-    /* The lowest set bit of my number (counted from the root) is the way to my parent ... */
-    while (bit < s->size && (me & bit) == 0)
-        bit *= 2;
     if (me != 0) {
         wio_schedule_recv(s, wio_to_rank(s, me - bit, c->root), c->out, c->bytes);
         wio_schedule_round(s);
     }
-    /* ... and the bits below it are my children, the largest subtree first. */
+    /* The largest subtree first. */
     for (bit /= 2; bit > 0; bit /= 2)
         if (me + bit < s->size)
             wio_schedule_send(s, wio_to_rank(s, me + bit, c->root), c->out, c->bytes);
@@ -95,12 +92,10 @@ void wio_bcast_scatter_allgather(struct wio_schedule *s, const struct wio_collec
     int me = wio_from_root(s, s->rank, c->root), p = s->size;
     size_t each = (c->bytes + (size_t)p - 1) / (size_t)p;
     char *out = c->out;
-    int64_t bit = 1;
+    int64_t bit = wio_tree_bit(s, me);
 #define EDGE(i) ((size_t)(i)*each < c->bytes ? (size_t)(i)*each : c->bytes)
 #define END(i, span) EDGE((i) + (span) < p ? (i) + (span) : p)
 
-    while (bit < p && (me & bit) == 0)
-        bit *= 2;
     if (me != 0) {
         wio_schedule_recv(s, wio_to_rank(s, me - bit, c->root), out + EDGE(me),
                           END(me, bit) - EDGE(me));

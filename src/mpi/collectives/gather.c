@@ -24,16 +24,12 @@ void wio_gather_binomial(struct wio_schedule *s, const struct wio_collective *c)
 {
     int me = wio_from_root(s, s->rank, c->root);
     size_t n = c->bytes;
-    int64_t bit = 1, span;
-    char *blocks;
+    int64_t bit = wio_tree_bit(s, me), span = wio_tree_span(s, me, bit);
+    char *blocks = wio_schedule_scratch(s, n * (size_t)span);
 
-    while (bit < s->size && (me & bit) == 0)
-        bit *= 2;
-    span = me + bit < s->size ? bit : s->size - me; /* blocks of my subtree */
-    blocks = wio_schedule_scratch(s, n * (size_t)span);
     wio_schedule_copy(s, c->in, blocks, n);
     for (int64_t child = 1; child < bit && me + child < s->size; child *= 2) {
-        int64_t its = me + 2 * child <= s->size ? child : s->size - me - child;
+        int64_t its = wio_tree_span(s, me + child, child);
         wio_schedule_recv(s, wio_to_rank(s, me + child, c->root), blocks + n * (size_t)child,
                           n * (size_t)its);
     }

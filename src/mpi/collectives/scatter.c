@@ -24,13 +24,9 @@ void wio_scatter_binomial(struct wio_schedule *s, const struct wio_collective *c
 {
     int me = wio_from_root(s, s->rank, c->root);
     size_t n = c->bytes;
-    int64_t bit = 1, span;
-    char *blocks;
+    int64_t bit = wio_tree_bit(s, me), span = wio_tree_span(s, me, bit);
+    char *blocks = wio_schedule_scratch(s, n * (size_t)span);
 
-    while (bit < s->size && (me & bit) == 0)
-        bit *= 2;
-    span = me + bit < s->size ? bit : s->size - me;
-    blocks = wio_schedule_scratch(s, n * (size_t)span);
     if (me != 0)
         wio_schedule_recv(s, wio_to_rank(s, me - bit, c->root), blocks, n * (size_t)span);
     for (int i = 0; me == 0 && i < s->size; i++)
@@ -38,7 +34,7 @@ void wio_scatter_binomial(struct wio_schedule *s, const struct wio_collective *c
                           blocks + n * (size_t)i, n);
     wio_schedule_round(s);
     for (int64_t child = bit / 2; child > 0; child /= 2) {
-        int64_t its = me + 2 * child <= s->size ? child : s->size - me - child;
+        int64_t its = wio_tree_span(s, me + child, child);
         if (me + child < s->size)
             wio_schedule_send(s, wio_to_rank(s, me + child, c->root), blocks + n * (size_t)child,
                               n * (size_t)its);

@@ -15,6 +15,22 @@ static inline int wio_to_rank(const struct wio_schedule *s, int64_t place, int r
     return (int)((place + root) % s->size);
 }
 
+/** In a binomial tree over places: the bit that leads to the parent. Below it are those of the
+ * children; the root has all. */
+static inline int64_t wio_tree_bit(const struct wio_schedule *s, int64_t place)
+{
+    int64_t bit = 1;
+
+    while (bit < s->size && (place & bit) == 0)
+        bit *= 2;
+    return bit;
+}
+/** Places in the subtree of a place that hangs on its parent by @p bit. */
+static inline int64_t wio_tree_span(const struct wio_schedule *s, int64_t place, int64_t bit)
+{
+    return bit < s->size - place ? bit : s->size - place;
+}
+
 /** The communicator in two layers: the members of my PB, and one leader of every PB. */
 struct wio_layers {
     struct wio_team inside;  /**< in rank order */
