@@ -37,7 +37,10 @@ static int look_who(struct wio_joiner *j)
             "user's, choose another WAITIO_MASTER_PORT for all programs of the run",
             j->port, j->master, text);
     j->probed = f != WIO_FOUND_NOBODY;
-    wio_info(j->log, WIO_C_BOOT, "port %u is taken (%s): joining as its client", j->port, text);
+    if (!j->taken || j->probed)
+        wio_info(j->log, WIO_C_BOOT, "port %u is taken (%s): %s", j->port, text,
+                 j->probed ? "joining as its client" : "trying to serve there again and again");
+    j->taken = !j->probed;
     return 0;
 }
 
@@ -70,6 +73,7 @@ int wio_join_embed(struct wio_joiner *j)
     int rc = wio_service_start(&sp, &j->service);
     if (rc == WAITIO_ERR_JOIN)
         return look_who(j);
+    j->taken = false;
     return rc != 0 ? rc : start_thread(j);
 }
 

@@ -16,6 +16,13 @@ int wio_join_timeout(struct wio_joiner *j)
 {
     double s = (double)(wio_os_now_ns() - j->start_ns) / 1e9;
     const char *and = j->note[0] != '\0' ? "; " : "";
+    if (j->taken)
+        return wio_fail(
+            WAITIO_ERR_TIMEOUT,
+            "joining timed out after %.1f s: port %u of %s, where PB 0 rank 0 serves the "
+            "rendezvous, is taken by a program that does not listen there: choose "
+            "another WAITIO_MASTER_PORT for all programs of the run",
+            s, (unsigned)j->port, j->master);
     const char *unset = j->p->cfg->master_host[0] == '\0'
                             ? " (WAITIO_MASTER_HOST is not set: it was looked for on this host)"
                             : "";

@@ -30,6 +30,7 @@ struct wio_joiner {
     bool master_loopback; /* the name is a loopback one */
     /* the service, when it is to be here */
     bool want_service, probed;
+    bool taken; /* something that does not answer holds the port where we would serve */
     int64_t next_try_ns;
     struct wio_service *service;
     pthread_t thread;

@@ -343,6 +343,16 @@ def test_port_taken_by_a_stranger(universe):
         b.failed("TIMEOUT", f"no answer from the rendezvous at 127.0.0.1 port {u.port}", timeout=20)
 
 
+def test_port_taken_by_one_who_does_not_listen(universe):
+    """The local end of somebody's connection, say: nobody answers there, and PB 0 cannot serve."""
+    u = universe(WAITIO_INIT_TIMEOUT=3)
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", u.port))
+        a = u.process(0, 0, 1, 2, "actor")
+        a.begin("init 3")
+        a.failed("TIMEOUT", f"port {u.port}", "WAITIO_MASTER_PORT", timeout=20)
+
+
 def test_port_taken_by_another_universe(universe):
     """Two runs, one port, different job ids: they do not join each other; the second waits for the
     port and joins when the first has formed."""
