@@ -329,62 +329,68 @@ def free_port():
         return s.getsockname()[1]
 
 
-def test_lines_of_blocks_remote_work(demo, tmp_path):
-    """Two homes stand for two clusters; only names, port and scp differ from what is printed."""
-    need_mpis("openmpi", "mpich")
-    need_modules("mpi4py")
-    status, out, err = demo("--prepare-only", "--speed", 6000)
-    assert status == 0, out + err
+def remote_lines(demo, home):
+    """What `--blocks remote` prints, as [secret, ocean, gauges, assim], for this host and a free
+    port; only names, port and scp differ."""
     status, text, err = demo("--blocks", "remote")
     assert (status, err) == (0, "")
-    host, port = socket.gethostname(), str(free_port())
+    port = str(free_port())
     assert "a-node1" in text and "7100" in text and "scp -p" in text
-    text = text.replace("a-node1", host).replace("7100", port)
+    text = text.replace("a-node1", socket.gethostname()).replace("7100", port)
     text = text.replace("tsunami-1", f"test-{port}")
-    text = re.sub(r"scp -p (\S+) cluster-b:(\S+)", rf"cp -p \1 {tmp_path}/b/\2", text)
-    secret, *blocks = re.split(r"(?m)^# [1-4]\. .*$", text)[1:]
+    text = re.sub(r"scp -p (\S+) cluster-b:(\S+)", rf"cp -p \1 {home}/b/\2", text)
+    # The package is installed on a real cluster, which has more cores, too.
+    site = demo.env["PYTHONPATH"].split(":")[0]
+    text = text.replace("PYTHONPATH=", f"PYTHONPATH={site}:")
+    text = text.replace(" tsunami_ocean", " --oversubscribe tsunami_ocean")
+    return re.split(r"(?m)^# [1-4]\. .*$", text)[1:]
+
+
+def cluster_env(demo, home, mpi):
+    """A home of its own, and mpiexec of this MPI."""
     env = {**app_module("launch").environment(demo.home), **demo.env}
-    env["PATH"] = f"{demo.home / 'bin'}:{demo.env['PATH']}"
     env = {k: v for k, v in env.items() if not k.startswith("WAITIO_")}
-    children = []
-    for name, mpi, lines in zip("abb", ("openmpi", "", "mpich"), blocks):
-        folder = tmp_path / name
-        (folder / f"bin-{mpi}").mkdir(parents=True, exist_ok=True)
-        if mpi:
-            script = folder / f"bin-{mpi}" / "mpiexec"
-            script.write_text(f'#!/bin/sh\nexec mpiexec.{mpi} "$@"\n')
-            script.chmod(0o755)
-        own = {**env, "HOME": str(folder), "PATH": f"{folder / f'bin-{mpi}'}:{env['PATH']}"}
-        # The package is installed on a real cluster.
-        lines = lines.replace("PYTHONPATH=", f"PYTHONPATH={demo.env['PYTHONPATH'].split(':')[0]}:")
-        lines = lines.replace("tsunami_ocean", "--oversubscribe tsunami_ocean")
-        children.append((own, "set -e\n" + lines))
-    (tmp_path / "b").mkdir(exist_ok=True)
-    subprocess.run(["sh", "-ec", secret], env=children[0][0], check=True, timeout=30)
-    started = [
-        subprocess.Popen(
-            ["sh", "-c", lines],
-            env=own,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=open(tmp_path / f"said{k}", "w"),
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        for k, (own, lines) in enumerate(children)
-    ]
-    until = time.monotonic() + 120
+    tools = home / f"bin-{mpi}"
+    tools.mkdir(parents=True)
+    script = tools / "mpiexec"
+    script.write_text(f'#!/bin/sh\nexec mpiexec.{mpi} "$@"\n')
+    script.chmod(0o755)
+    env.update(HOME=str(home), PATH=f"{tools}:{demo.home / 'bin'}:{env['PATH']}")
+    return env
+
+
+def run_together(scripts, folder, limit):
+    """Run (environment, shell lines) side by side; [(status, output)]. When one fails all end."""
+    started = []
+    for k, (env, lines) in enumerate(scripts):
+        with open(folder / f"said{k}", "w") as out:
+            options = {"stdout": out, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+            words = ["sh", "-ec", lines]
+            started.append(subprocess.Popen(words, env=env, start_new_session=True, **options))
+    until = time.monotonic() + limit
     while time.monotonic() < until and any(c.poll() is None for c in started):
-        if any(c.poll() for c in started):  # one failed: the others would wait for it
+        if any(c.poll() for c in started):
             break
         time.sleep(0.1)
     for child in started:
         if child.poll() is None:
             os.killpg(child.pid, signal.SIGKILL)
-    said = [
-        f"status {c.wait()}: {(tmp_path / f'said{k}').read_text()}" for k, c in enumerate(started)
-    ]
-    assert [child.returncode for child in started] == [0, 0, 0], "\n".join(said)
+    return [(c.wait(), (folder / f"said{k}").read_text()) for k, c in enumerate(started)]
+
+
+def test_lines_of_blocks_remote_work(demo, tmp_path):
+    """Two homes stand for two clusters."""
+    need_mpis("openmpi", "mpich")
+    need_modules("mpi4py")
+    status, out, err = demo("--prepare-only", "--speed", 6000)
+    assert status == 0, out + err
+    secret, ocean, gauges, assim = remote_lines(demo, tmp_path)
+    on_a = cluster_env(demo, tmp_path / "a", "openmpi")
+    on_b = cluster_env(demo, tmp_path / "b", "mpich")
+    subprocess.run(["sh", "-ec", secret], env=on_a, check=True, timeout=30)
+    blocks = [(on_a, ocean), (on_b, gauges), (on_b, assim)]
+    found = run_together(blocks, tmp_path, limit=120)
+    assert [status for status, _ in found] == [0, 0, 0], found
     status, out, err = demo("--report-only")
     assert status == 0 and "report.html" in out, out + err
 
