@@ -15,7 +15,7 @@
 #define PURE_SPIN_SHARED_NS 4000 /* somebody does now and then */
 #define YIELD_NS 150000
 #define YIELD_MOVING_NS 2000000 /* data is on its way: the end is near */
-#define YIELD_CROWDED_NS 40000
+#define YIELD_CROWDED_NS 150000
 #define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
 #define YIELD_HOGGED_NS 400000 /* a yield that took this long met somebody who computes */
 #define TICK_NS 1000000000LL
