@@ -104,6 +104,8 @@ static int judge(const struct follower *f)
         c->error == WAITIO_ERR_PROTOCOL)
         return wio_fail(c->error, "the process that leads this host's share of the job: %s",
                         c->text);
+    wio_info(f->j->log, WIO_C_BOOT, "the process that leads this host's share of the job: %s",
+             c->text[0] != '\0' ? c->text : "connection closed");
     if (f->j->have_progress &&
         f->j->lost_ns == 0) /* the rendezvous knew us; perhaps it died with the leader */
         f->j->lost_ns = wio_os_now_ns();
