@@ -3,6 +3,7 @@
 posting, probes, cancels, persistent sends. Guards: a match that overtakes, a lost or doubled
 message, a wrong byte or status each end the program with a line that says so."""
 
+import random
 import time
 
 import pytest
@@ -57,13 +58,35 @@ def test_probes_beyond_the_budget(universe, seed):
     assert total(cast) == 4 * 300
 
 
+SOMETIMES = [
+    dict(WAITIO_EAGER_MAX=0, WAITIO_SHM_EAGER_MAX=0),
+    dict(WAITIO_SPIN=0),
+    dict(WAITIO_MAX_CONNECTIONS=2),
+    dict(WAITIO_SHM_RINGS=0),
+    dict(WAITIO_SHM_RING=16384, WAITIO_SHM_INBOX=8192),
+    dict(WAITIO_SHM_DEMOTE=0.01),
+    dict(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M"),
+    dict(WAITIO_LOCAL_COMPLETE_MAX=0),
+    dict(WAITIO_WRAP="check:fault=7"),
+]
+
+
 @pytest.mark.slow
-def test_many_seeds(universe):
+def test_many_seeds_and_settings(universe):
+    """Settings that nobody thought of together: such a run found what the others had not."""
     end = time.monotonic() + 120
     seed = 1000
     while time.monotonic() < end:
         seed += 1
-        universe().go([2, 2], "traffic", seed, 4, 600, 4 << 20, timeout=100)
+        dice = random.Random(seed)
+        settings = dict(WAITIO_PROGRESS=dice.choice(["service", "thread", "poll"]))
+        for some in SOMETIMES:
+            if dice.random() < 0.3:
+                settings.update(some)
+        print(seed, settings)  # shown when it fails
+        largest = dice.choice([3000, 100000, 1 << 20, 4 << 20])
+        blocks = dice.choice([[1, 1], [2, 2], [3, 2], [2, 1, 1]])
+        universe(**settings).go(blocks, "traffic", seed, 4, 300, largest, timeout=100)
 
 
 @pytest.mark.slow
