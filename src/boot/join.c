@@ -16,7 +16,7 @@ int wio_join_timeout(struct wio_joiner *j)
 {
     double s = (double)(wio_os_now_ns() - j->start_ns) / 1e9;
     const char *and = j->note[0] != '\0' ? "; " : "";
-    if (j->taken)
+    if (j->taken && !j->have_progress)
         return wio_fail(
             WAITIO_ERR_TIMEOUT,
             "joining timed out after %.1f s: port %u of %s, where PB 0 rank 0 serves the "
