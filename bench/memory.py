@@ -10,13 +10,14 @@ Prints a table (median over the processes) and, with --plot, draws it.
 import argparse
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import uuid
 from pathlib import Path
+
+from place import free_port
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 300
@@ -27,12 +28,6 @@ MODES = {
     "default": {},
     "TCP": {"WAITIO_COMM_TYPE": "socket"},
 }
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def one_run(build, n, mode, rounds, home):

@@ -13,11 +13,12 @@ import argparse
 import json
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
+
+from waitio.ports import free_port
 
 HERE = pathlib.Path(__file__).resolve().parent
 TARGET_S = 1.5e-6  # what 8 bytes may take longer than in C
@@ -25,7 +26,7 @@ TARGET_S = 1.5e-6  # what 8 bytes may take longer than in C
 
 def run(programs: list[list[str]], kind: str) -> dict[tuple[str, int], float]:
     """Run two programs as the two blocks of a universe; return what the first printed."""
-    port = random.SystemRandom().randrange(20000, 32000)
+    port = free_port()
     with tempfile.TemporaryDirectory() as home:
         cast = []
         for pb, words in enumerate(programs):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import random
 import secrets
 import socket
 import subprocess
@@ -16,12 +15,12 @@ from typing import Callable
 from waitio import launchers
 from waitio.blocks import Block, Settings
 from waitio.errors import WaitioError
+from waitio.ports import free_port
 from waitio.rundir import RunDir
 from waitio.tools import find_tool
 
 LOOPBACK = "127.0.0.1"
 READY_TIMEOUT = 10.0
-PORT_TRIES = 200
 
 
 @dataclass
@@ -37,25 +36,6 @@ class Meeting:
 def new_job_id() -> str:
     """Return an id that no other run has."""
     return f"run-{secrets.token_hex(8)}"
-
-
-def free_port(host: str) -> int:
-    """Return a port nobody listens on.
-
-    It lies below the range from which the system takes ports of outgoing connections, so that
-    nothing else grabs it before the service does.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    chooser = random.SystemRandom()
-    for _ in range(PORT_TRIES):
-        port = chooser.randrange(20000, 32000)
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            try:
-                probe.bind(("::" if ":" in host else "", port))
-            except OSError:
-                continue
-            return port
-    raise WaitioError(f"no free TCP port after {PORT_TRIES} tries; give one with --master-port")
 
 
 def _master_host(blocks: Sequence[Block], settings: Settings, remote: bool, serv: bool) -> str:

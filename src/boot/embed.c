@@ -28,8 +28,8 @@ static int look_who(struct wio_joiner *j)
         return wio_fail(
             WAITIO_ERR_JOIN,
             "port %u of %s is taken by a stranger (%s): choose another WAITIO_MASTER_PORT for "
-            "all programs of the run",
-            j->port, j->master, text);
+            "all programs of the run%s",
+            j->port, j->master, text, wio_join_which_port(j));
     if (f == WIO_FOUND_OTHER_SECRET)
         return wio_fail(
             WAITIO_ERR_AUTH,

@@ -12,6 +12,15 @@
 
 /* ---- messages ---- */
 
+/* A port that any program may be given by chance is a bad choice. */
+const char *wio_join_which_port(const struct wio_joiner *j)
+{
+    return wio_os_port_is_ephemeral(j->port)
+               ? ", one outside the range that the system takes for outgoing connections "
+                 "(/proc/sys/net/ipv4/ip_local_port_range)"
+               : "";
+}
+
 int wio_join_timeout(struct wio_joiner *j)
 {
     double s = (double)(wio_os_now_ns() - j->start_ns) / 1e9;
@@ -21,8 +30,8 @@ int wio_join_timeout(struct wio_joiner *j)
             WAITIO_ERR_TIMEOUT,
             "joining timed out after %.1f s: port %u of %s, where PB 0 rank 0 serves the "
             "rendezvous, is taken by a program that does not listen there: choose "
-            "another WAITIO_MASTER_PORT for all programs of the run",
-            s, (unsigned)j->port, j->master);
+            "another WAITIO_MASTER_PORT for all programs of the run%s",
+            s, (unsigned)j->port, j->master, wio_join_which_port(j));
     const char *unset = j->p->cfg->master_host[0] == '\0'
                             ? " (WAITIO_MASTER_HOST is not set: it was looked for on this host)"
                             : "";

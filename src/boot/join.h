@@ -48,6 +48,8 @@ struct wio_joiner {
 
 /** Why the join timed out, as this thread's error. @return TIMEOUT */
 int wio_join_timeout(struct wio_joiner *j);
+/** Advice to add to "choose another WAITIO_MASTER_PORT", or "". */
+const char *wio_join_which_port(const struct wio_joiner *j);
 /** Remember a difficulty, log it when it is a new one. */
 void wio_join_note(struct wio_joiner *j, const char *fmt, ...) WIO_PRINTF(2, 3);
 /** Milliseconds until the earliest of @p n times (INT64_MAX = never), for epoll; 0 when one has

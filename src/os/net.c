@@ -166,6 +166,14 @@ int wio_os_host_identity(char *buf, size_t n)
     return r < 0 ? -EIO : (size_t)r >= n ? -ENAMETOOLONG : r;
 }
 
+bool wio_os_port_is_ephemeral(unsigned port)
+{
+    char line[64];
+    unsigned low, high;
+    return read_line("/proc/sys/net/ipv4/ip_local_port_range", line, sizeof line) > 0 &&
+           sscanf(line, "%u %u", &low, &high) == 2 && port >= low && port <= high;
+}
+
 int wio_os_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr_storage *src,
                         socklen_t *srclen)
 {

@@ -108,6 +108,9 @@ int wio_os_hostname(char *buf, size_t n);
 /** Text that is equal for two processes iff they share a host and a network namespace
  *  (boot id, network namespace inode). */
 int wio_os_host_identity(char *buf, size_t n);
+/** Whether the system takes @p port for outgoing connections and for listeners that ask for any
+ * port; false where it does not tell. */
+bool wio_os_port_is_ephemeral(unsigned port);
 /** Source address the kernel would use towards @p to (connected UDP socket, nothing is sent). */
 int wio_os_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr_storage *src,
                         socklen_t *srclen);

@@ -14,23 +14,27 @@ own, all on 127.0.0.1.
 import argparse
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 
+def root():
+    """The checkout."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    sys.path.append(os.path.join(root(), "python"))
+    from waitio.ports import free_port as choose
+
+    return choose()
 
 
 def forced(index):
     """Every WAITIO_COLL_ variable set to its value number `index`, modulo how many it has."""
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    with open(os.path.join(root, "spec", "config.toml"), encoding="utf-8") as table:
+    with open(os.path.join(root(), "spec", "config.toml"), encoding="utf-8") as table:
         rows = re.findall(r'name = "(WAITIO_COLL_\w+)".*values = \[([^]]*)\]', table.read())
     assert rows, "no WAITIO_COLL_ variables found"
     values = {name: re.findall(r'"(\w+)"', text) for name, text in rows}

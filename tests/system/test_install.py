@@ -5,10 +5,11 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 
 import pytest
+
+from waitio.ports import free_port
 
 # A whole universe in one process: joins, sends itself a message, leaves.
 PROGRAM = """
@@ -75,13 +76,10 @@ def clean_env(tmp_path, **extra):
 
 def alone(tmp_path, **extra):
     """Variables of a universe of one process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     return clean_env(
         tmp_path,
         WAITIO_MASTER_HOST="127.0.0.1",
-        WAITIO_MASTER_PORT=str(port),
+        WAITIO_MASTER_PORT=str(free_port()),
         WAITIO_PBID="0",
         WAITIO_NPB="1",
         WAITIO_RANK="0",

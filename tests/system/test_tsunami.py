@@ -17,6 +17,8 @@ import types
 
 import pytest
 
+from waitio.ports import free_port
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 APP = ROOT / "apps" / "tsunami"
 GRAVITY, RADIUS = 9.81, 6371e3
@@ -321,12 +323,6 @@ def test_network_at_the_papers_rate(demo):
     status, out, err = demo("--network", 3)
     assert status == 0, out + err
     assert re.search(r"300 samples of 2000 stations in \d", out), out
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("", 0))
-        return s.getsockname()[1]
 
 
 def remote_lines(demo, home):

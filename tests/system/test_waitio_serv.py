@@ -4,12 +4,13 @@
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 import pytest
+
+from waitio.ports import free_port
 
 JOIN = """
 import ctypes, sys
@@ -32,12 +33,9 @@ class Site:
         self.tool = str(build_dir / "bin" / "waitio-serv")
         self.library = str(build_dir / "lib" / "libwaitio.so")
         self.home = home
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "COUPLER_"))}
         self.env = keep | {"HOME": str(home), "COUPLER_JOB_ID": "7"}
-        self.env["WAITIO_MASTER_PORT"] = str(port)
+        self.env["WAITIO_MASTER_PORT"] = str(free_port())
         self.env["WAITIO_MASTER_HOST"] = "127.0.0.1"
 
     def run(self, *args, **env):

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -63,16 +64,29 @@ struct crowd {
     struct service_report *serv; /* shared memory */
 };
 
+/* As python/waitio/ports.py: below the range of outgoing connections, and marked as given out as
+ * long as this process lives. */
 static inline uint16_t wt_free_port(void)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof sa;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
-    close(fd);
-    return ntohs(sa.sin_port);
+    uint32_t dice = 0;
+    for (int tries = 0; tries < 200; tries++) {
+        assert_int_equal(wio_os_random(&dice, sizeof dice), 0);
+        uint16_t port = (uint16_t)(20000 + dice % 12000);
+        struct sockaddr_in sa = {.sin_family = AF_INET, .sin_port = htons(port)};
+        struct sockaddr_un un = {.sun_family = AF_UNIX};
+        int n = snprintf(un.sun_path + 1, sizeof un.sun_path - 1, "waitio-port-%u", port);
+        int fd = socket(AF_INET, SOCK_STREAM, 0), mark = socket(AF_UNIX, SOCK_STREAM, 0);
+        assert_true(fd >= 0 && mark >= 0);
+        int rc = bind(fd, (struct sockaddr *)&sa, sizeof sa);
+        close(fd);
+        if (rc == 0 &&
+            bind(mark, (struct sockaddr *)&un,
+                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
+            return port;
+        close(mark);
+    }
+    fail_msg("no free port");
+    return 0;
 }
 
 static inline void wt_crowd(struct crowd *c)

@@ -202,6 +202,32 @@ static void port_taken_by_a_stranger(void **state)
     }
 }
 
+/* A port that outgoing connections get: the remedy says which ports are better. */
+static void port_taken_from_the_outgoing_ones(void **state)
+{
+    (void)state;
+    struct crowd c;
+    struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof sa;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof sa), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
+    wt_crowd(&c);
+    c.cfg.master_port = ntohs(sa.sin_port);
+    wt_start(&c, 0, 2, 0, 1, 1); /* nobody listens there */
+    wt_wait_all(&c, 10);
+    wt_expect_error(&c, 0, WAITIO_ERR_TIMEOUT, "takes for outgoing connections");
+    wt_end(&c);
+    assert_int_equal(listen(fd, 10), 0); /* nobody answers */
+    wt_crowd(&c);
+    c.cfg.master_port = ntohs(sa.sin_port);
+    wt_start(&c, 0, 2, 0, 1, 6);
+    wt_wait_all(&c, 10);
+    wt_expect_error(&c, 0, WAITIO_ERR_JOIN, "takes for outgoing connections");
+    close(fd);
+    wt_end(&c);
+}
+
 static void bad_master_host(void **state)
 {
     (void)state;
@@ -228,7 +254,7 @@ static void too_few_descriptors(void **state)
     int leader = c.n++;
     pid_t pid = fork();
     if (pid == 0) {
-        struct rlimit few = {16, 16};
+        struct rlimit few = {17, 17};
         alarm(30);
         setrlimit(RLIMIT_NOFILE, &few);
         wt_join_here(&c, &c.p[leader], 1, 2, 0, 40, 3);
@@ -239,7 +265,7 @@ static void too_few_descriptors(void **state)
     for (int r = 1; r < 20; r++)
         wt_start(&c, 1, 2, r, 40, 3);
     wt_wait_all(&c, 8);
-    wt_expect_error(&c, leader, WAITIO_ERR_LIMIT, "descriptor limit of 16 is too low");
+    wt_expect_error(&c, leader, WAITIO_ERR_LIMIT, "descriptor limit of 17 is too low");
     wt_expect_error(&c, leader, WAITIO_ERR_LIMIT, "raise ulimit -n");
     wt_expect_error(&c, 5, WAITIO_ERR_TIMEOUT, "cannot reach the rendezvous");
     wt_end(&c);
@@ -257,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_second_run_waits_for_the_port),
         cmocka_unit_test(wrong_secret_is_told_at_once),
         cmocka_unit_test(port_taken_by_a_stranger),
+        cmocka_unit_test(port_taken_from_the_outgoing_ones),
         cmocka_unit_test(bad_master_host),
         cmocka_unit_test(too_few_descriptors),
     };

@@ -9,7 +9,6 @@ import pathlib
 import queue
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +16,8 @@ import time
 import uuid
 
 import pytest
+
+from waitio.ports import free_port
 
 FAULTS = pathlib.Path(__file__).resolve().parents[2] / "faults"
 SLOW = os.environ.get("WAITIO_TEST_SLOW") == "1"
@@ -41,12 +42,6 @@ def load_fault(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class EndedError(AssertionError):
