@@ -6,18 +6,20 @@
 #   scripts/setup.sh build|demo|demo-heat|test|docs|lint|interop|fuzz ...
 #
 # As root (or with password-less sudo) on Debian and Ubuntu it installs packages. Elsewhere it names
-# what is missing and the command that installs it, and exits with status 1. Python tools go into
-# .venv inside the checkout; nothing is installed for the user or the system with pip.
+# what is missing and the command that installs it, and exits with status 1; the same with the reason
+# where a mirror cannot be reached. Python tools go into .venv inside the checkout; nothing is installed
+# for the user or the system with pip.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-export LC_ALL=C
+export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 
-missing_packages=
-missing_names=
+missing_packages= missing_names=
+optional_packages= optional_names=
 
 need() { # need DEBIAN_PACKAGE WHAT COMMAND...: the command tells whether it is there
     package=$1 what=$2
     shift 2
+    case " $missing_packages " in *" $package "*) return 0 ;; esac
     if ! "$@" >/dev/null 2>&1; then
         missing_packages="$missing_packages $package"
         missing_names="$missing_names
@@ -25,10 +27,21 @@ need() { # need DEBIAN_PACKAGE WHAT COMMAND...: the command tells whether it is 
     fi
 }
 
+want() { # the same for what only some parts need: its absence stops nothing
+    package=$1 what=$2
+    shift 2
+    case " $optional_packages " in *" $package "*) return 0 ;; esac
+    if ! "$@" >/dev/null 2>&1; then
+        optional_packages="$optional_packages $package"
+        optional_names="$optional_names
+    $what (Debian package $package; optional)"
+    fi
+}
+
 have() { command -v "$1"; }
 
-have_header() { # have_header HEADER
-    for dir in /usr/include /usr/include/"$(uname -m)"-linux-gnu /usr/local/include; do
+have_header() { # have_header HEADER; HEADERS: where to look (tests)
+    for dir in ${HEADERS:-/usr/include /usr/include/"$(uname -m)"-linux-gnu /usr/local/include}; do
         if [ -e "$dir/$1" ]; then return 0; fi
     done
     echo "#include <$1>" | cc -E -o /dev/null - 2>/dev/null
@@ -73,7 +86,7 @@ check_demo_heat() {
     check_build
     need openmpi-bin "Open MPI's mpiexec" have mpiexec.openmpi
     need libopenmpi-dev "Open MPI's compiler wrapper" have mpicc.openmpi
-    need libmetis-dev "METIS (optional: heat3d's partitions)" have_header metis.h
+    want libmetis-dev "METIS (heat3d's partitions)" have_header metis.h
     need mpich "MPICH's mpiexec" have mpiexec.mpich
     need libmpich-dev "MPICH's compiler wrapper" have mpicc.mpich
 }
@@ -125,45 +138,91 @@ check_fuzz() {
     need libclang-rt-14-dev "clang's libFuzzer and sanitizers" have_fuzzer
 }
 
+# What a log of apt-get or pip says went wrong, in words; the first that fits.
+why() { # why FALLBACK
+    while IFS='|' read -r words pattern; do
+        if grep -qE "$pattern" "$log"; then
+            echo "$words"
+            return 0
+        fi
+    done <<'END'
+the disk is full|No space left|have enough free space
+another package manager is at work here; try again when it is done|Could not get lock|Unable to acquire the dpkg
+the mirror cannot be reached: no network here, or one that needs a proxy (http_proxy, https_proxy) or another mirror|resolving|resolve|[Cc]ould not connect|[Cc]annot initiate the connection|Connection (timed out|refused|failed)|unreachable|NewConnectionError|Timeout|name resolution
+the mirror's certificate is not trusted here (Debian package ca-certificates; PIP_CERT names another file)|CERTIFICATE_VERIFY_FAILED
+this system's package sources do not have them|Unable to locate package|no installation candidate|No matching distribution
+the mirror's files and its lists do not agree; try again later|404|Hash Sum mismatch|not signed|not valid yet
+END
+    echo "$1"
+}
+
+say_commands() { # say_commands PREFIX
+    cat >&2 <<END
+    ${1}apt-get update
+    ${1}apt-get install --no-install-recommends$missing_packages$optional_packages
+END
+}
+
+find_root() { # into as_root: what makes a command run as root; false: nothing does
+    as_root=
+    [ "$(id -u)" -eq 0 ] && return 0
+    as_root="sudo -n env DEBIAN_FRONTEND=noninteractive"
+    command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null
+}
+
+apt() { # apt SUBCOMMAND ...
+    $as_root apt-get -y -q --no-install-recommends -o DPkg::Lock::Timeout=120 \
+        -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 "$@" </dev/null >>"$log" 2>&1
+}
+
 install_packages() {
     if ! command -v apt-get >/dev/null 2>&1; then
+        [ "$missing_packages" ] || return 0
         cat >&2 <<END
-setup: missing on this machine:$missing_names
+setup: missing on this machine:$missing_names$optional_names
 Install them with your system's package manager (dnf, zypper, spack, modules ...) and try again.
 END
         exit 1
     fi
-    if [ "$(id -u)" -eq 0 ]; then
-        as_root=
-    elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
-        as_root="sudo -n"
-    else
-        cat >&2 <<END
-setup: missing on this machine:$missing_names
-Neither root nor password-less sudo here. Ask for, or run:
-    sudo apt-get install --no-install-recommends$missing_packages
-END
+    if ! find_root; then
+        [ "$missing_packages" ] || return 0
+        echo "setup: missing on this machine:$missing_names$optional_names" >&2
+        if command -v sudo >/dev/null 2>&1; then
+            echo "Run these and try again (or have them run by who administers this machine):" >&2
+            say_commands "sudo "
+        else
+            echo "Neither root nor sudo here. Who administers this machine can install them:" >&2
+            say_commands ""
+        fi
         exit 1
     fi
-    echo "setup: installing$missing_packages"
-    export DEBIAN_FRONTEND=noninteractive
-    apt_install="$as_root apt-get install -y -q --no-install-recommends $missing_packages"
-    # Package lists may be absent (containers) or stale: try, refresh once, try again.
-    if ! $apt_install </dev/null >"$log" 2>&1; then
-        $as_root apt-get update -q </dev/null >>"$log" 2>&1 || true
-        if ! $apt_install </dev/null >>"$log" 2>&1; then
-            tail -n 20 "$log" >&2
-            echo "setup: could not install$missing_packages (is the network reachable?)" >&2
-            exit 1
-        fi
+    echo "setup: installing$missing_packages$optional_packages (a minute or two)"
+    : >"$log"
+    # shellcheck disable=SC2086 # words to be split
+    if apt install $missing_packages $optional_packages; then return 0; fi
+    # Package lists may be absent (containers) or stale: refresh once, try again.
+    : >"$log"
+    apt update || true
+    # shellcheck disable=SC2086
+    if apt install $missing_packages $optional_packages; then return 0; fi
+    # shellcheck disable=SC2086
+    if [ "$optional_packages" ] && { [ -z "$missing_packages" ] || apt install $missing_packages; }; then
+        echo "setup: goes on without$optional_packages, which could not be installed"
+        return 0
     fi
+    grep -E '^(E|W):' "$log" | sort -ru | head -n 6 >&2 || true
+    cat >&2 <<END
+setup: apt-get could not install$missing_packages
+setup: the reason: $(why "apt-get says it above")
+END
+    exit 1
 }
 
 # Where pip reaches no index the system's own pytest will do.
 system_pytest() {
     python=$(find_python)
     if ! "$python" -c 'import pytest' 2>/dev/null; then
-        missing_packages=" python3-pytest" missing_names="
+        missing_packages=" python3-pytest" optional_packages= optional_names= missing_names="
     pytest (Debian package python3-pytest)"
         (install_packages) || return 1
         "$python" -c 'import pytest' 2>/dev/null || return 1
@@ -186,7 +245,10 @@ venv() { # venv PART: the tools of scripts/requirements-PART.txt, in .venv
         </dev/null >"$log" 2>&1; then
         [ "$1" = test ] && system_pytest && return 0
         tail -n 5 "$log" >&2
-        echo "setup: pip could not install scripts/requirements-$1.txt (is the network reachable?)" >&2
+        cat >&2 <<END
+setup: pip could not install scripts/requirements-$1.txt into .venv
+setup: the reason: $(why "pip says it above")
+END
         exit 1
     fi
     cp "$wanted" "$stamp"
@@ -205,7 +267,7 @@ for part; do
         ;;
     esac
 done
-[ -z "$missing_packages" ] || install_packages
+[ -z "$missing_packages$optional_packages" ] || install_packages
 for part; do
     case $part in
     demo | test | docs | lint) venv "$part" ;;

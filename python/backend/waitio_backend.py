@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scikit-build-core, with one addition: an sdist carries the C library's sources as `library/`.
+"""scikit-build-core, with two additions.
 
-They lie outside of this folder in a checkout, where an sdist cannot reach.
+An sdist carries the C library's sources as `library/`: they lie outside of this folder in a
+checkout, where an sdist cannot reach. And the build may be asked for in the checkout's root.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from scikit_build_core.build import *  # noqa: F403
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(HERE)
+os.chdir(HERE)  # `pip install .` in the checkout's root, whose pyproject.toml leads here
 PARTS = (
     "CMakeLists.txt",
     "LICENSE",

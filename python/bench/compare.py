@@ -4,7 +4,7 @@
 
     compare.py --build build/release [--type socket] [--type shm] [--rounds 5] [--json FILE]
 
-The interpreter that runs this must have the package `waitio` (pip install ./python).
+The interpreter that runs this must have the package `waitio` (pip install .).
 """
 
 from __future__ import annotations

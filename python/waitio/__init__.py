@@ -56,7 +56,7 @@ def _load(module: str) -> Any:
         raise ImportError(
             "the extension module of the package waitio is missing or does not load"
             f" ({error}); this copy holds the `waitio` command only. Install the package:"
-            " pip install ./python in WaitIO's sources",
+            " pip install . in WaitIO's sources",
             name="waitio._core",
         ) from error
 
