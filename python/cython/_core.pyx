@@ -31,6 +31,9 @@ ANY_TAG = WAITIO_ANY_TAG
 join_lock = threading.Lock()
 
 include "state.pxi"
+include "cuda.pxi"
+include "staging.pxi"
+include "device.pxi"
 include "buffers.pxi"
 include "datatypes.pxi"
 include "orphans.pxi"

@@ -14,6 +14,8 @@ cdef class _Block:
     cdef int count         # C elements: all, or for each member
     cdef int *counts       # of each member, in C elements
     cdef int *displs
+    cdef int members       # how many they are
+    cdef Py_ssize_t used   # C elements that the call reads or writes; -1: those of counts
 
     def __dealloc__(self):
         self.release()
@@ -36,6 +38,7 @@ cdef class _Block:
         if self.counts != NULL:
             raise self.wrong("counts of each member belong on the other side of this call")
         self.count = self.to_c(self.items)
+        self.used = self.count
         return 0
 
     cdef int to_c(self, Py_ssize_t items) except? -1:
@@ -62,6 +65,7 @@ cdef class _Block:
                 "the calls whose name ends in 'v' take counts"
             )
         self.count = self.to_c(self.items // size)
+        self.used = <Py_ssize_t> self.count * size
         return 0
 
     cdef int uneven(self, int size) except -1:
@@ -85,6 +89,8 @@ cdef class _Block:
         if self.counts == NULL:
             raise MemoryError()
         self.displs = self.counts + size
+        self.members = size
+        self.used = -1
         for i in range(size):
             n = counts[i]
             at = at if displs is None else displs[i]
@@ -97,6 +103,44 @@ cdef class _Block:
                 )
             at += n
         return 0
+
+
+    cdef int move(self, bint to_host) except -1:
+        """Copy what the call uses between an array on a device and its stage."""
+        cdef _Stage stage
+        cdef Py_ssize_t extent = 1 if self.kind is None else (<Datatype> self.kind).extent_
+        cdef Py_ssize_t first = 0, end = 0
+        cdef int i
+        if not is_staged(&self.view):
+            return 0
+        stage = <_Stage> self.view.obj
+        if self.used >= 0:
+            return stage.copy(to_host, 0, self.used * extent)
+        for i in range(self.members):
+            if self.counts[i] == 0:
+                continue
+            if self.displs[i] != end:  # parts without a gap are copied at once
+                stage.copy(to_host, first * extent, (end - first) * extent)
+                first = self.displs[i]
+            end = self.displs[i] + self.counts[i]
+        return stage.copy(to_host, first * extent, (end - first) * extent)
+
+
+cdef object land_blocks(tuple keep):
+    """A collective is over: its result goes to the device. Returns the failure of that."""
+    cdef _Block block = keep[1]
+    if block is not None and is_staged(&block.view) and (<_Stage> block.view.obj).writable:
+        try:
+            block.move(False)
+        except BaseException as error:
+            return error
+    return None
+
+
+cdef void land_blocks_unseen(tuple keep):
+    cdef object failure = land_blocks(keep)
+    if failure is not None:
+        print_failure(failure, (<_Block> keep[1]).what)
 
 
 cdef int read_type(_Block block, object obj, object kind) except -1:
@@ -160,8 +204,10 @@ cdef _Block new_block(object spec, bint writable, int size):
         block.at = WAITIO_MPI_IN_PLACE
         return block
     try:
-        take_slow(memory, &block.view, flags)
+        take_slow(memory, &block.view, flags, False)
     except _BufferError:  # memory that cannot describe its elements, such as dates
+        if not PyObject_CheckBuffer(memory):
+            raise
         take(memory, &block.view, writable)
     block.held = True
     block.at = block.view.buf

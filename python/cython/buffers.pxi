@@ -27,18 +27,31 @@ cdef object cannot_take(object obj, bint writable, object cause):
     return refuse(obj, str(cause), writable)
 
 
-cdef object host_array(object obj, bint writable):
-    """A NumPy view of an object without the buffer protocol."""
-    if hasattr(obj, "__cuda_array_interface__"):
-        return refuse_device(obj, writable)
+cdef bint has_interface(object obj) except -1:
+    try:
+        return hasattr(obj, "__cuda_array_interface__")
+    except Exception:  # it has, and cannot be asked now
+        return True
+
+
+cdef object other_memory(object obj, bint writable):
+    """What has the buffer protocol, of an object that has not: a NumPy view, or a stage.
+
+    DLPack is asked first: it hands over streams, which the second version of CUDA's interface, that
+    of PyTorch, does not.
+    """
     if not hasattr(obj, "__dlpack__"):
+        if has_interface(obj):
+            return new_stage(obj, writable)
         raise TypeError(
-            f"a buffer is needed (bytes, bytearray, memoryview, NumPy array, DLPack), not "
-            f"{type(obj).__name__}; the lower-case calls send any Python object"
+            f"a buffer is needed (bytes, bytearray, memoryview, NumPy array, DLPack, CUDA array "
+            f"interface), not {type(obj).__name__}; the lower-case calls send any Python object"
         )
-    kind = obj.__dlpack_device__()[0] if hasattr(obj, "__dlpack_device__") else 1
-    if kind not in (1, 3):  # the processor's memory, pinned or not
-        return refuse_device(obj, writable)
+    kind = obj.__dlpack_device__()[0] if hasattr(obj, "__dlpack_device__") else DLPACK_HOST
+    if kind == DLPACK_CUDA or kind == DLPACK_CUDA_MANAGED:
+        return new_stage(obj, writable)
+    if kind != DLPACK_HOST and kind != DLPACK_PINNED:
+        return refuse_device(obj, writable, f" (DLPack's kind {int(kind)})")
     try:
         import numpy
     except ImportError:
@@ -49,19 +62,21 @@ cdef object host_array(object obj, bint writable):
         raise refuse(obj, f"its __dlpack__ says: {error}", writable) from error
 
 
-cdef object refuse_device(object obj, bint writable):
+cdef object refuse_device(object obj, bint writable, str which):
     raise refuse(
         obj,
-        "it lies in the memory of a device; copy to the host first"
+        f"it lies in the memory of a device{which}; copy to the host first"
         + (" (receive into a host array, then copy to the device)" if writable else ""),
         writable,
     )
 
 
-cdef int take_slow(object obj, Py_buffer *view, int flags) except -1:
+cdef int take_slow(object obj, Py_buffer *view, int flags, bint fill) except -1:
     cdef bint writable = (flags & PyBUF_WRITABLE) != 0
     if not PyObject_CheckBuffer(obj):
-        obj = host_array(obj, writable)
+        obj = other_memory(obj, writable)
+        if fill and not writable and type(obj) is _Stage:
+            (<_Stage> obj).copy(True, 0, (<_Stage> obj).size)
     try:
         PyObject_GetBuffer(obj, view, flags)
     except (_builtins.BufferError, ValueError, TypeError) as error:
@@ -69,9 +84,12 @@ cdef int take_slow(object obj, Py_buffer *view, int flags) except -1:
     return 0
 
 
-cdef inline int take(object obj, Py_buffer *view, bint writable) except -1:
-    """Hold the memory of `obj`; PyBuffer_Release gives it back."""
-    return take_slow(obj, view, PyBUF_ANY_CONTIGUOUS | (PyBUF_WRITABLE if writable else 0))
+cdef inline int take(object obj, Py_buffer *view, bint writable, bint fill=True) except -1:
+    """Hold the memory of `obj`; PyBuffer_Release gives it back.
+
+    `fill`: what an array on a device holds is to be sent now.
+    """
+    return take_slow(obj, view, PyBUF_ANY_CONTIGUOUS | (PyBUF_WRITABLE if writable else 0), fill)
 
 
 def _new_buffer(Py_ssize_t size):

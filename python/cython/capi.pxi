@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is used of the C interface.
 
-from libc.stdint cimport int32_t, intptr_t, uint64_t, uintptr_t
+from libc.stdint cimport (
+    int32_t,
+    int64_t,
+    intptr_t,
+    uint8_t,
+    uint16_t,
+    uint32_t,
+    uint64_t,
+    uintptr_t,
+)
 from libc.string cimport memset
 
 from cpython.buffer cimport (
     PyBUF_ANY_CONTIGUOUS,
     PyBUF_FORMAT,
+    PyBUF_ND,
     PyBUF_SIMPLE,
+    PyBUF_STRIDES,
     PyBUF_WRITABLE,
     PyBuffer_Release,
     PyObject_CheckBuffer,
@@ -37,6 +48,8 @@ cdef extern from "waitio.h" nogil:
         WAITIO_ERR_REQUEST
         WAITIO_ERR_UNSUPPORTED
         WAITIO_ERR_BUSY
+        WAITIO_ERR_NOMEM
+        WAITIO_ERR_SYSTEM
 
     struct waitio_group
     ctypedef waitio_group *waitio_group_t
@@ -145,6 +158,7 @@ cdef extern from "waitio_mpi.h" nogil:
                                waitio_status_t *status)
     int WAITIO_MPI_Comm_set_errhandler(waitio_group_t comm, int handler)
     int WAITIO_MPI_Type_get_extent(int type, intptr_t *lb, intptr_t *extent)
+    int WAITIO_MPI_Type_size(int type, int *size)
     int WAITIO_MPI_Issend(const void *buf, int count, int type, int dest, int tag,
                           waitio_group_t comm, waitio_req_t *req)
     int WAITIO_MPI_Ssend_init(const void *buf, int count, int type, int dest, int tag,

@@ -88,6 +88,23 @@ cdef _Block need(_Block block, str what, str call):
     return block
 
 
+cdef int fetch(coll_call *call, _Block s, _Block r, int rank) except -1:
+    """Before a call: bring its input from the device, and know what goes back."""
+    if s is not None:
+        s.move(True)
+    if r is None:
+        return 0
+    # Types with gaps between their parts keep what the gaps hold.
+    if s is not None and s.in_place or call.what == BCAST and rank == call.root \
+            or r.kind is not None and (<Datatype> r.kind).holes:
+        r.move(True)
+    if call.what == REDUCE_SCATTER:
+        r.used = r.counts[rank]
+    elif call.what == EXSCAN and rank == 0:
+        r.used = 0
+    return 0
+
+
 cdef class Collectives:
     """The collective calls of a group, after MPI's.
 
@@ -131,13 +148,16 @@ cdef class Collectives:
         call.r = side_of(r)
         if s is not None and call.what in (REDUCE, ALLREDUCE, SCAN, EXSCAN) and r is None:
             call.r.count, call.r.type = s.count, s.type
+        fetch(call, s, r, self.rank_)
         request.group = <Group> self
         request.peer = -1
         with nogil:
             code = launch(call, handle, req)
         if code:
             raise error_of(code)
-        request.keep = (s, r)
+        keep = (s, r)
+        Py_INCREF(keep)
+        request.keep = <PyObject *> keep
         request.collective = True
         request.active = True
         colls += 1

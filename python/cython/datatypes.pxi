@@ -11,6 +11,7 @@ cdef class Datatype:
     cdef int number
     cdef str name_
     cdef Py_ssize_t extent_
+    cdef bint holes  # between its parts
 
     def __init__(self):
         raise TypeError("the datatypes are constants: waitio.DOUBLE, waitio.INT and so on")
@@ -77,10 +78,13 @@ cdef class _InPlace:
 cdef Datatype make_type(str name, int number):
     cdef Datatype made = Datatype.__new__(Datatype)
     cdef intptr_t lb = 0, extent = 0
+    cdef int size = 0
     WAITIO_MPI_Type_get_extent(number, &lb, &extent)
+    WAITIO_MPI_Type_size(number, &size)
     made.name_ = name
     made.number = number
     made.extent_ = extent
+    made.holes = size != extent
     return made
 
 

@@ -10,8 +10,8 @@ cdef class Group(Collectives):
     the same `gid` can exchange messages in it.
 
     Upper-case calls take anything with the buffer protocol (bytes, bytearray, memoryview, NumPy
-    arrays of any contiguous order) or DLPack in the processor's memory; lower-case ones take any
-    Python object.
+    arrays of any contiguous order), DLPack, or CUDA's array interface (memory of a device is copied
+    by way of the host); lower-case ones take any Python object.
     """
 
     def __init__(self):
@@ -191,6 +191,7 @@ cdef class Group(Collectives):
         cdef int code = 0
         self.valid()
         take(buf, &view, False)
+        memset(&st, 0, sizeof(st))
         start_send(self, &view, dest, tag, &req)
         wait_and_release(self, &req, &view, &st, dest, False)
 
@@ -204,6 +205,7 @@ cdef class Group(Collectives):
         cdef waitio_status_t st
         self.valid()
         take(buf, &view, True)
+        memset(&st, 0, sizeof(st))
         start_recv(self, &view, source, tag, &req)
         wait_and_release(self, &req, &view, &st, source, True)
         fill_status(status, &st)
@@ -244,7 +246,7 @@ cdef class Group(Collectives):
         """Make a persistent send: `Request.Start` starts a round, waiting ends it."""
         cdef Request request = Request.__new__(Request)
         self.valid()
-        take(buf, &request.view, False)
+        take(buf, &request.view, False, False)
         return persist(self, request, dest, waitio_send_init(
             self.handle, dest, request.view.buf, request.view.len, tag, &request.req))
 
@@ -377,7 +379,7 @@ cdef Request synchronous(Group group, object buf, int dest, int tag, bint persis
     cdef int code, n
     cdef waitio_group_t handle = group.handle
     group.valid()
-    take(buf, &request.view, False)
+    take(buf, &request.view, False, not persistent)
     if request.view.len > 0x7fffffff:
         failure = from_code(
             WAITIO_ERR_LIMIT,
@@ -446,9 +448,13 @@ cdef int wait_and_release(Group group, waitio_req_t *req, Py_buffer *view, waiti
     except BaseException:
         abandon(req, view, receive, None, False)
         raise
-    PyBuffer_Release(view)
+    cdef object failure = None
     if code:
-        raise group.failed(code, rank if rank >= 0 else st.source)
+        failure = group.failed(code, rank if rank >= 0 else st.source)
+    failure = land(view, st.bytes, failure)
+    PyBuffer_Release(view)
+    if failure is not None:
+        raise failure
     return 0
 
 

@@ -31,16 +31,30 @@ cdef void sweep():
     """Let go of the oldest that are over."""
     global first_orphan, end_orphans
     global colls
-    cdef int flag
+    cdef int flag, code
     cdef waitio_status_t status
+    cdef orphan over
     while first_orphan < end_orphans:
         flag = 0
-        if test_one(&orphans[first_orphan].req, &flag, &status) == 0 and not flag:
+        memset(&status, 0, sizeof(status))
+        code = test_one(&orphans[first_orphan].req, &flag, &status)
+        if code == 0 and not flag:
             return
-        colls -= orphans[first_orphan].keep != NULL
-        let_go(&orphans[first_orphan])
+        over = orphans[first_orphan]  # another thread may sweep or adopt during a copy
         first_orphan += 1
-    first_orphan = end_orphans = 0
+        colls -= over.keep != NULL
+        arrived(&over.view, <object> over.keep if over.keep != NULL else None, code, &status)
+        let_go(&over)
+    if first_orphan >= end_orphans:
+        first_orphan = end_orphans = 0
+
+
+cdef void arrived(Py_buffer *view, object keep, int code, const waitio_status_t *status):
+    """Something that nobody waits for is over."""
+    if is_staged(view):
+        land_unseen(view, status.bytes)
+    if keep is not None and code == 0:
+        land_blocks_unseen(keep)
 
 
 cdef void adopt(waitio_req_t *req, Py_buffer *view, object keep, bint persistent):
@@ -73,7 +87,7 @@ cdef void adopt(waitio_req_t *req, Py_buffer *view, object keep, bint persistent
 cdef void abandon(waitio_req_t *req, Py_buffer *view, bint receive, object keep, bint persistent):
     """Withdraw a receive if it has not matched; hold the memory of what goes on."""
     global colls
-    cdef int flag = 0
+    cdef int flag = 0, code
     cdef waitio_status_t status
     if forked:
         return  # not ours: the parent's operation goes on there
@@ -84,10 +98,13 @@ cdef void abandon(waitio_req_t *req, Py_buffer *view, bint receive, object keep,
         sweep()
         if receive:
             waitio_cancel(req)
-        if test_one(req, &flag, &status) == 0 and not flag:
+        memset(&status, 0, sizeof(status))
+        code = test_one(req, &flag, &status)
+        if code == 0 and not flag:
             adopt(req, view, keep, persistent)
             return
         colls -= keep is not None
+        arrived(view, keep, code, &status)
         if persistent:
             waitio_request_free(req)
     PyBuffer_Release(view)

@@ -105,6 +105,11 @@ cdef int finish(waitio_req_t *req, waitio_status_t *st, double timeout, int *cod
     return 1
 
 
+# Types that Cython does not show to the garbage collector: what the library reads or writes must
+# stay while a request is under way, also where a cycle of references leads back to the request.
+ctypedef Py_buffer unseen_buffer
+
+
 cdef class Request:
     """An operation under way; it holds its buffer until the operation is over.
 
@@ -114,12 +119,12 @@ cdef class Request:
     """
 
     cdef waitio_req_t req
-    cdef Py_buffer view
+    cdef unseen_buffer view
     cdef bint active      # C knows it
     cdef bint receive
     cdef bint collective
     cdef bint persistent
-    cdef object keep      # memory of a collective
+    cdef PyObject *keep   # memory of a collective: (_Block, _Block)
     cdef int peer         # rank of the other side, -1: any
     cdef Group group
     cdef waitio_status_t st
@@ -132,21 +137,40 @@ cdef class Request:
     def __dealloc__(self):
         if self.active:
             self.active = False
-            abandon(&self.req, &self.view, self.receive, self.keep, self.persistent)
+            abandon(&self.req, &self.view, self.receive, self.kept(), self.persistent)
+            Py_XDECREF(self.keep)
         elif self.persistent:
             end_persistent(self)
+
+    cdef object kept(self):
+        return <object> self.keep if self.keep != NULL else None
+
+    cdef void drop(self):
+        """The memory of a collective is held no longer."""
+        cdef PyObject *keep = self.keep
+        self.keep = NULL
+        Py_XDECREF(keep)
 
     cdef int over(self, int code) except -1:
         """The library is done with it."""
         global colls
-        self.active = False
-        if code:
-            self.failure = error_of(code, self.other_side())
+        cdef object failure = None
         if self.collective:
             colls -= 1
-            self.keep = None
-        elif not self.persistent:
-            PyBuffer_Release(&self.view)
+        try:
+            if code:
+                failure = error_of(code, self.other_side())
+            elif self.collective:
+                failure = land_blocks(self.kept())
+            if not self.collective:
+                failure = land(&self.view, self.st.bytes, failure)
+        finally:  # only now: what arrived is in its place
+            self.active = False
+            self.drop()
+            if not self.collective and not self.persistent:
+                PyBuffer_Release(&self.view)
+        if failure is not None:
+            self.failure = failure
         return 0
 
     cdef object other_side(self):
@@ -161,7 +185,7 @@ cdef class Request:
             not_ready()
         if gone:
             self.active = False
-            self.keep = None
+            self.drop()
             if not self.persistent:
                 PyBuffer_Release(&self.view)
             self.failure = from_code(
@@ -279,6 +303,9 @@ cdef class Request:
             )
         if self.active:
             raise from_code(WAITIO_ERR_BUSY, "a round of this persistent request is under way")
+        if is_staged(&self.view):
+            (<_Stage> self.view.obj).again()
+            self.st.bytes = 0
         check(waitio_start(&self.req))
         self.failure = None
         self.active = True

@@ -174,6 +174,7 @@ def finalize():
     code, text = interruptible(_c_finalize)
     gone = True
     release_orphans()
+    empty_pool()
     for call in list(_after_finalize):
         call()
     if code:
@@ -227,16 +228,23 @@ def _objects_allowed():
 
 
 def counter(name):
-    """Return the counter `name` of the library (see the reference of counters)."""
+    """Return the counter `name` of the library (see the reference of counters).
+
+    There are two more, of the copies of arrays on a device: `device_to_host_bytes` and
+    `host_to_device_bytes`.
+    """
     cdef uint64_t value = 0
     encoded = name.encode()
     usable()
+    staged = staging_counters()
+    if name in staged:
+        return staged[name]
     check(waitio_counter(encoded, &value))
     return value
 
 
 def counters():
-    """Return all counters of the library by name."""
+    """Return all counters by name: those of the library, and those of copies of device arrays."""
     names = []
     cdef const char *name
     cdef int i = 0
@@ -244,7 +252,7 @@ def counters():
     while True:
         name = waitio_counter_name(i)
         if name == NULL:
-            return {n: counter(n) for n in names}
+            return {**{n: counter(n) for n in names}, **staging_counters()}
         names.append(name.decode())
         i += 1
 

@@ -7,7 +7,7 @@ from typing import Any
 from waitio.objects import ObjectRequest
 from waitio.stream import Messages
 
-# Anything with the buffer protocol or DLPack in the processor's memory. (typing has no name for the
+# Anything with the buffer protocol, DLPack or CUDA's array interface. (typing has no name for the
 # buffer protocol before Python 3.12.)
 _Buffer = Any
 # The same, or a list with count, counts and displacements, type.
