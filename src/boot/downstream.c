@@ -17,7 +17,7 @@ static struct ld_follower *of(struct wio_bc *c)
 
 static int down_opened(struct wio_bc *c)
 {
-    c->allowed = BIT(WIO_BOOT_HOSTS) | BIT(WIO_BOOT_REG) | BIT(WIO_BOOT_QUERY);
+    c->allowed = BIT(WIO_BOOT_HOSTS) | BIT(WIO_BOOT_REG) | BIT(WIO_BOOT_QUERY) | BIT(WIO_BOOT_ACK);
     return 0;
 }
 
@@ -59,6 +59,8 @@ static int on_reg(struct ld_follower *f, const uint8_t *p, size_t n)
     if (count != 1 || !f->have_host || f->m != NULL)
         return wio_fail(WAITIO_ERR_PROTOCOL, "a follower registers once, itself");
     wio_boot_reg_at(p, 0, &reg);
+    if (f->l->have_table)
+        return wio_ld_down_late(f, &reg);
     f->m = wio_ld_add_member(f->l, &reg, &f->host, f);
     return f->m != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "follower");
 }
@@ -75,6 +77,8 @@ static int down_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *
         wio_ld_up_ask(f->l);
         send_progress(f);
         return 0;
+    case WIO_BOOT_ACK:
+        return wio_ld_down_receipt(f);
     default:
         return wio_fail(WAITIO_ERR_PROTOCOL, "message of type %d is not for leaders", (int)type);
     }
@@ -93,7 +97,8 @@ static void drop(struct ld_follower *f)
     if (f->m != NULL) {
         wio_debug(l->j->log, WIO_C_BOOT, "PB %u rank %u (pid %u) left while joining: %s",
                   f->m->reg.pbid, f->m->reg.rank, f->m->reg.pid, f->bc.text);
-        wio_ld_up_leave(l, f->m);
+        if (!l->have_table)
+            wio_ld_up_leave(l, f->m);
         wio_list_remove(&f->m->node);
         wio_os_free(f->m);
         f->m = NULL;
@@ -201,36 +206,6 @@ void wio_ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wi
         } else if (to->m != NULL) {
             to->m->sent = false; /* there is nothing to withdraw */
         }
-    }
-}
-
-void wio_ld_down_table(struct leader *l)
-{
-    uint8_t out[8];
-    wio_put64(out, l->map_bytes);
-    WIO_LIST_FOR(it, &l->followers)
-    {
-        struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
-        if (f->m != NULL && l->hold)
-            wio_bc_send_fd(&f->bc, WIO_BOOT_HOLD_FD, NULL, 0, l->up.fd);
-        if (f->m != NULL)
-            wio_bc_send_fd(&f->bc, WIO_BOOT_TABLE_FD, out, sizeof out, l->memfd);
-    }
-    /* A stopped follower has room in its socket for these few bytes; only a full one keeps us for a
-     * moment. */
-    int64_t deadline = wio_os_now_ns() + INT64_C(2000000000);
-    for (bool waiting = true; waiting && wio_os_now_ns() < deadline;) {
-        waiting = false;
-        WIO_LIST_FOR_SAFE(it, next, &l->followers)
-        {
-            struct ld_follower *f = WIO_CONTAINER(it, struct ld_follower, bc.node);
-            if (wio_bc_flushed(&f->bc))
-                continue;
-            wio_ld_down_event(f, EPOLLOUT);
-            waiting |= !f->dead && !wio_bc_flushed(&f->bc);
-        }
-        if (waiting)
-            wio_os_sleep_ns(WIO_NS_PER_MS);
     }
 }
 

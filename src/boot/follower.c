@@ -71,6 +71,7 @@ static int on_table(struct follower *f, const uint8_t *p, size_t n)
                         (unsigned long long)bytes);
     f->j->map_bytes = (size_t)bytes;
     f->have_table = true;
+    (void)wio_bc_send(&f->bc, WIO_BOOT_ACK, NULL, 0); /* the leader may go now */
     return 0;
 }
 

@@ -176,6 +176,8 @@ static int take_table(struct leader *l)
     wio_ld_down_table(l);
     wio_ld_up_ack(l);
     wio_ld_linger(l);
+    wio_os_close(l->listener); /* who comes now belongs to another universe */
+    l->listener = -1;
     if (l->hold) { /* from now on this process holds the connection, as its followers do */
         j->hold_fd = l->up.fd;
         l->up.fd = -1;
@@ -218,11 +220,8 @@ int wio_join_lead(struct wio_joiner *j, int listener)
         wio_ld_up_work(l, wio_os_now_ns());
     while (rc == 0 && l->result == 0 && !l->have_table)
         one_round(l);
-    if (rc == 0 && l->have_table) {
-        wio_os_close(l->listener); /* who comes now belongs to another universe */
-        l->listener = -1;
+    if (rc == 0 && l->have_table)
         rc = take_table(l);
-    }
     if (rc == 0 && (l->refused || !l->have_table)) /* refused: the table was for the others */
         rc = wio_fail(l->result, "%s", l->text);
     end(l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file leader.h  Inside of a host's leader: leader.c (life), upstream.c (towards the service),
- * downstream.c (followers). */
+ * downstream.c (followers), handout.c (the table to them). */
 #ifndef WIO_BOOT_LEADER_H
 #define WIO_BOOT_LEADER_H
 
@@ -26,6 +26,7 @@ struct ld_follower {
     struct ld_member *m; /* once registered */
     struct wio_tab_host host;
     bool have_host, dead;
+    bool served; /* the table is on its way; its receipt is awaited */
     int64_t since_ns;
 };
 
@@ -47,6 +48,7 @@ struct leader {
     /* downstream */
     struct wio_list members, followers, dead;
     uint32_t nfollowers;
+    uint32_t owed; /* members on this host that have not said yet that they have the table */
     struct wio_tab_host *hosts;
     uint32_t nhosts, hosts_cap;
     /* the tree of leaders */
@@ -95,7 +97,8 @@ int wio_ld_on_parent(struct leader *l, const uint8_t *p, size_t n);
 /** The connection to the parent has news, or time has passed. */
 void wio_ld_parent_event(struct leader *l, uint32_t events);
 void wio_ld_parent_work(struct leader *l, int64_t now);
-/** After the table: serve the children until the service releases us, within limits. */
+/** After the table: until everybody on this host has it, and serve the children until the service
+ * releases us, within limits. */
 void wio_ld_linger(struct leader *l);
 
 /* downstream.c */
@@ -105,10 +108,17 @@ void wio_ld_down_event(struct ld_follower *f, uint32_t events);
 void wio_ld_down_progress(struct leader *l);
 /** Pass on a refusal; @p f NULL = to all. */
 void wio_ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_boot_refuse *m);
-/** Hand out the table. */
+/** Hand out the table. Who loses it on the way may come again until we go. */
 void wio_ld_down_table(struct leader *l);
 /** Drop followers that take too long to say who they are, and free the dropped. */
 void wio_ld_down_sweep(struct leader *l, int64_t now);
 void wio_ld_down_close(struct leader *l);
+
+/* handout.c */
+/** A follower has registered although the table is here: it lost it on the way, or is none of ours.
+ *  @return 0; JOIN */
+int wio_ld_down_late(struct ld_follower *f, const struct wio_boot_reg *reg);
+/** A follower has the table. @return 0; PROTOCOL */
+int wio_ld_down_receipt(struct ld_follower *f);
 
 #endif

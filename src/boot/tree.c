@@ -110,11 +110,30 @@ static bool dispatch(struct leader *l, bool alive, const struct epoll_event *ev)
             l->released = true;
         return alive;
     }
-    if (*kind == LD_RELAY)
+    switch (*kind) {
+    case LD_RELAY:
         wio_relay_accept(&l->relay);
-    else if (*kind == LD_CHILD)
+        break;
+    case LD_CHILD:
         wio_relay_event(ev->data.ptr, ev->events);
+        break;
+    case LD_LISTENER:
+        wio_ld_down_accept(l);
+        break;
+    case LD_FOLLOWER:
+        wio_ld_down_event(ev->data.ptr, ev->events);
+        break;
+    default:
+        break;
+    }
     return alive;
+}
+
+/* How long to stay at most. A stopped follower finds the table in its socket whenever it goes on.
+ */
+static int64_t patience(const struct leader *l, bool alive, bool released)
+{
+    return released || l->relay.expected == 0 ? ACK_NS : alive ? SERVE_NS : ALONE_NS;
 }
 
 void wio_ld_linger(struct leader *l)
@@ -125,19 +144,23 @@ void wio_ld_linger(struct leader *l)
     int64_t begun = wio_os_now_ns();
     bool alive = l->up.state == WIO_BC_OPEN && wio_bc_arm(&l->up, l->epfd) == 0;
     for (;;) {
-        if (l->released || (!alive && r->served >= expected))
+        bool released = l->released || (!alive && r->served >= expected);
+        if (released && l->owed == 0)
             break;
-        int64_t left = begun - wio_os_now_ns() +
-                       (expected == 0 ? ACK_NS
-                        : alive       ? SERVE_NS
-                                      : ALONE_NS);
+        int64_t left = begun - wio_os_now_ns() + patience(l, alive, released);
         if (left <= 0)
             break;
         int n = wio_os_epoll_wait(l->epfd, ev, WIO_ARRAY_LEN(ev), (int)(left / WIO_NS_PER_MS) + 1);
         for (int i = 0; i < n; i++)
             alive = dispatch(l, alive, &ev[i]);
         wio_relay_sweep(&l->relay, wio_os_now_ns());
+        wio_ld_down_sweep(l, wio_os_now_ns());
     }
+    if (l->owed > 0)
+        wio_info(l->j->log, WIO_C_BOOT,
+                 "%u processes of this host have not confirmed the address table: they find it in "
+                 "their sockets",
+                 l->owed);
     l->hold = l->hold && alive;
     if (r->served < expected)
         wio_info(l->j->log, WIO_C_BOOT,

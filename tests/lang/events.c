@@ -133,7 +133,8 @@ int main(void)
     waitio_group_universe(0, &world);
     waitio_group_rank(world, &me);
     waitio_group_size(world, &n);
-    once();
+    if (n == 1) /* else the first message of somebody who is through with it would tell us */
+        once();
     everybody_loops(1);
     /* By itself the service thread drives everything when the program has been away for 60 ms. */
     expect(quickest < 0.02, "the time of being told");

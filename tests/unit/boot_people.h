@@ -68,7 +68,10 @@ struct crowd {
  * long as this process lives. */
 static inline uint16_t wt_free_port(void)
 {
+    static int held = -1; /* the mark of the last one */
     uint32_t dice = 0;
+    if (held >= 0)
+        close(held);
     for (int tries = 0; tries < 200; tries++) {
         assert_int_equal(wio_os_random(&dice, sizeof dice), 0);
         uint16_t port = (uint16_t)(20000 + dice % 12000);
@@ -81,8 +84,10 @@ static inline uint16_t wt_free_port(void)
         close(fd);
         if (rc == 0 &&
             bind(mark, (struct sockaddr *)&un,
-                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0)
+                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0) {
+            held = mark;
             return port;
+        }
         close(mark);
     }
     fail_msg("no free port");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes die, or are stopped, while joining. */
+#include "boot/boot_wire.h"
 #include "boot_people.h"
 
 static void the_leader_of_a_host_dies(void **state)
@@ -185,6 +186,54 @@ static void connections_break_at_random(void **state)
     }
 }
 
+/* ... also where the service lives in rank 0 of PB 0, and only until everybody has the table. */
+static void connections_break_around_an_embedded_service(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        struct crowd c;
+        wt_crowd(&c);
+        wio_os_fault = break_some;
+        wt_block(&c, 0, 2, 4, 10);
+        c.identity = 6;
+        wt_block(&c, 1, 2, 4, 10);
+        wio_os_fault = NULL;
+        wt_wait_all(&c, 12);
+        for (int i = 0; i < 8; i++)
+            wt_expect_ok(&c, i, (uint32_t)i, 8);
+        wt_end(&c);
+    }
+}
+
+static int headers;
+
+/* The second look for a message finds the connection reset: that is the one that holds the table.
+ */
+static int lose_the_table(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)fd;
+    return call == WIO_OS_RECV && bytes == WIO_BOOT_HDR && ++headers == 2 ? -ECONNRESET : 0;
+}
+
+/* A follower whose connection breaks when the table is in it finds its leader again, although
+ * everybody else has all they need and the rendezvous is over. */
+static void a_follower_loses_the_table(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    wt_start(&c, 0, 2, 0, 1, 10);
+    wt_settle(0.3);
+    wio_os_fault = lose_the_table;
+    int follower = wt_start(&c, 1, 2, 0, 1, 4);
+    wio_os_fault = NULL;
+    wt_wait_all(&c, 12);
+    wt_expect_ok(&c, 0, 0, 2);
+    wt_expect_ok(&c, follower, 1, 2);
+    assert_true(c.p[0].seconds < 2 && c.p[follower].seconds < 1);
+    wt_end(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +243,8 @@ int main(void)
         cmocka_unit_test(stopped_processes_are_waited_for),
         cmocka_unit_test(killed_at_any_moment),
         cmocka_unit_test(connections_break_at_random),
+        cmocka_unit_test(connections_break_around_an_embedded_service),
+        cmocka_unit_test(a_follower_loses_the_table),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));
