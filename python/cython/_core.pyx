@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cython: language_level=3, embedsignature=True, embedsignature.format=clinic
+# cython: freethreading_compatible=True
 # cython: binding=False, boundscheck=False, wraparound=False, initializedcheck=False
 """Bindings of the C interface: joining, groups, buffers, requests.
 
-Every call that may block releases the interpreter's lock. The extension does not declare itself
-safe without that lock: a free-threaded interpreter enables it when it loads the extension, and says
-so.
+Every call that may block releases the interpreter's lock. The extension needs no such lock: what
+threads share is in guard.h, under join_lock, or atomic.
 """
 
 include "capi.pxi"
+
+cimport cython
 
 import builtins as _builtins
 import functools

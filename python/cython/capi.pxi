@@ -11,7 +11,8 @@ from libc.stdint cimport (
     uint64_t,
     uintptr_t,
 )
-from libc.string cimport memset
+from libc.stdlib cimport realloc
+from libc.string cimport memcmp, memcpy, memset
 
 from cpython.buffer cimport (
     PyBUF_ANY_CONTIGUOUS,
@@ -27,9 +28,27 @@ from cpython.buffer cimport (
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals, PyErr_Occurred
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 
+cdef extern from "guard.h" nogil:
+    bint joined "wio_py_joined"   # calls go straight to C
+    bint left "wio_py_left"       # finalize has begun
+    bint gone "wio_py_gone"       # finalize is over: nothing is under way any more
+    bint forked "wio_py_forked"   # we are a child of the process that joined
+    int colls "wio_py_colls"      # collectives under way
+    int inside "wio_py_inside"    # guarded calls of C under way
+
+    bint go_in "wio_py_go_in"()
+    int come_out "wio_py_come_out"(int rc)
+    void count_colls "wio_py_count_colls"(int more)
+    void lock_orphans "wio_py_lock_orphans"()
+    void unlock_orphans "wio_py_unlock_orphans"()
+    bint take_over "wio_py_take"(int *busy)
+    void give_back "wio_py_give"(int *busy)
+
+
+# Most of these are guarded (guard.h): refused while another thread is in finalize.
 cdef extern from "waitio.h" nogil:
     enum:
         WAITIO_ANY_SOURCE
@@ -86,6 +105,8 @@ cdef extern from "waitio.h" nogil:
     int waitio_group_from_universe(waitio_group_t group, int universe_rank, int *rank)
     int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
                      waitio_req_t *req)
+    int isend_released "wio_py_isend_released"(waitio_group_t group, int dst, const void *buf,
+                                               size_t bytes, waitio_tag_t tag, waitio_req_t *req)
     int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
                      waitio_req_t *req)
     int waitio_wait_for(waitio_req_t *req, double seconds, int *flag, waitio_status_t *status)

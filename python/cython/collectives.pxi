@@ -38,7 +38,11 @@ cdef int launch_vector(coll_call *c, waitio_group_t comm, waitio_req_t *req) noe
 
 
 cdef int launch(coll_call *c, waitio_group_t comm, waitio_req_t *req) noexcept nogil:
-    """The C call."""
+    """The C call, guarded."""
+    return come_out(launch_inside(c, comm, req)) if go_in() else WAITIO_ERR_STATE
+
+
+cdef int launch_inside(coll_call *c, waitio_group_t comm, waitio_req_t *req) noexcept nogil:
     cdef coll_side *s = &c.s
     cdef coll_side *r = &c.r
     if c.blocking:
@@ -117,12 +121,13 @@ cdef class Collectives:
     """
 
     cdef waitio_group_t handle
+    cdef bint freed          # by the program; the handle goes with this object: threads may use it
     cdef int gid_, rank_, size_
     cdef Request unfinished  # a blocking call that a signal ended; the next one comes after it
     cdef object __weakref__
 
     cdef int valid(self) except -1:
-        if self.handle == NULL:
+        if self.freed:
             raise from_code(WAITIO_ERR_GROUP, "the group was freed")
         if joined and not left and not forked:
             return 0
@@ -130,15 +135,23 @@ cdef class Collectives:
 
     cdef int enter(self) except -1:
         """Before a collective."""
+        cdef Request before
         self.valid()
         if self.unfinished is not None:
-            self.unfinished.complete(-1)
-            self.unfinished = None
+            with cython.critical_section(self):
+                before = self.unfinished
+            if before is not None:
+                before.complete(-1)
+            self.keep_unfinished(None)
+        return 0
+
+    cdef int keep_unfinished(self, Request request) except -1:
+        with cython.critical_section(self):
+            self.unfinished = request
         return 0
 
     cdef Request begin(self, coll_call *call, _Block s, _Block r):
         """Make the C call."""
-        global colls
         cdef Request request = Request.__new__(Request)
         cdef int code
         cdef waitio_group_t handle = self.handle
@@ -160,7 +173,7 @@ cdef class Collectives:
         request.keep = <PyObject *> keep
         request.collective = True
         request.active = True
-        colls += 1
+        count_colls(1)
         return request
 
     cdef object run(self, Request request):
@@ -169,9 +182,8 @@ cdef class Collectives:
             request.complete(-1)
         finally:
             if request.active:
-                self.unfinished = request
-        if request.failure is not None:
-            raise request.failure
+                self.keep_unfinished(request)
+        request.succeeded()
 
     cdef Request reduction(self, what_coll what, sendbuf, recvbuf, Op op, int root, counts,
                            bint blocking):
@@ -494,13 +506,17 @@ def _c_make(uintptr_t parent, bint dup, int color, int key):
     global splitting
     cdef waitio_group_t made = NULL
     cdef int rc
-    splitting += 1
+    with join_lock:
+        if left:
+            return WAITIO_ERR_STATE, "the universe was left (finalize) by another thread", 0
+        splitting += 1
     with nogil:
         if dup:
             rc = WAITIO_MPI_Comm_dup(<waitio_group_t> parent, &made)
         else:
             rc = WAITIO_MPI_Comm_split(<waitio_group_t> parent, color, key, &made)
-    splitting -= 1
+    with join_lock:
+        splitting -= 1
     return rc, waitio_last_error().decode("utf-8", "replace") if rc else "", <uintptr_t> made
 
 

@@ -86,10 +86,8 @@ cdef class Group(Collectives):
         return cls.ranks(members, gid=gid)
 
     def free(self):
-        """Free the group now; pending operations on it complete normally."""
-        if self.handle != NULL and joined and not left and not forked:
-            check(waitio_group_free(&self.handle))
-        self.handle = NULL
+        """Free the group: it cannot be used any more; pending operations complete normally."""
+        self.freed = True
 
     def __enter__(self):
         return self
@@ -106,7 +104,7 @@ cdef class Group(Collectives):
         )
 
     def __repr__(self):
-        if self.handle == NULL:
+        if self.freed:
             return "<Group, freed>"
         return f"<Group of {self.size_}, rank {self.rank_}, gid {self.gid_}>"
 
@@ -280,30 +278,25 @@ cdef class Group(Collectives):
 
         `TimeoutError` after `timeout` seconds (None: for ever).
         """
-        global inside
         cdef waitio_status_t st
         cdef int flag = 0, rc
         cdef double slice, limit = -1 if timeout is None else max(0, timeout)
         cdef double until = time.monotonic() + limit
         self.valid()
-        inside += 1
-        try:
-            while True:
-                slice = SLICE
-                if limit >= 0:
-                    slice = max(0, min(slice, until - <double> time.monotonic()))
-                with nogil:
-                    rc = waitio_probe_for(self.handle, source, tag, slice, &flag, &st)
-                if rc:
-                    raise self.failed(rc, source)
-                if flag:
-                    break
-                look_around()
-                if limit >= 0 and slice <= 0:
-                    raise from_code(WAITIO_ERR_TIMEOUT, f"no matching message after {timeout} s",
-                                    self.peer_of(source))
-        finally:
-            inside -= 1
+        while True:
+            slice = SLICE
+            if limit >= 0:
+                slice = max(0, min(slice, until - <double> time.monotonic()))
+            with nogil:
+                rc = waitio_probe_for(self.handle, source, tag, slice, &flag, &st)
+            if rc:
+                raise self.failed(rc, source)
+            if flag:
+                break
+            look_around()
+            if limit >= 0 and slice <= 0:
+                raise from_code(WAITIO_ERR_TIMEOUT, f"no matching message after {timeout} s",
+                                self.peer_of(source))
         fill_status(status, &st)
         return new_status(&st)
 
@@ -403,14 +396,16 @@ cdef Request synchronous(Group group, object buf, int dest, int tag, bint persis
 
 
 cdef Group side_space = None
+side_lock = threading.Lock()
 
 
 def _side_group():
     """Return the group of everybody in which the parts of large objects travel."""
     global side_space
-    if side_space is None:
-        side_space = Group.world(gid=0x57495059)
-    return side_space
+    with side_lock:
+        if side_space is None:
+            side_space = Group.world(gid=0x57495059)
+        return side_space
 
 
 cdef int start_send(Group group, Py_buffer *view, int dest, int tag, waitio_req_t *req) except -1:
@@ -420,7 +415,7 @@ cdef int start_send(Group group, Py_buffer *view, int dest, int tag, waitio_req_
         code = waitio_isend(handle, dest, view.buf, view.len, tag, req)
     else:
         with nogil:
-            code = waitio_isend(handle, dest, view.buf, view.len, tag, req)
+            code = isend_released(handle, dest, view.buf, view.len, tag, req)
     if code:
         failure = group.failed(code, -1)
         PyBuffer_Release(view)
@@ -486,9 +481,11 @@ cdef waitio_group_t make_by_ranks(int gid, int npb, dict members) except? NULL:
                 at += 1
             numbers[at] = -1
             at += 1
-        handle = waitio_create_group_wranks(gid, lists, order)
+        if go_in():
+            handle = waitio_create_group_wranks(gid, lists, order)
+            come_out(0)
         if handle == NULL:
-            raise error_of(WAITIO_ERR_GROUP)
+            raise error_of(WAITIO_ERR_STATE if left else WAITIO_ERR_GROUP)
         return handle
     finally:
         PyMem_Free(numbers)

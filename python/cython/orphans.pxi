@@ -8,11 +8,13 @@ cdef struct orphan:
     PyObject *keep   # of a collective: its memory
     bint persistent
 
+# Under their lock, in which nothing of Python runs: letting go of memory may run anything, also
+# what drops another request.
 cdef orphan *orphans = NULL
 cdef size_t first_orphan = 0, end_orphans = 0, room_orphans = 0
 
 
-cdef inline int test_one(waitio_req_t *req, int *flag, waitio_status_t *st) noexcept:
+cdef inline int test_one(waitio_req_t *req, int *flag, waitio_status_t *st) noexcept nogil:
     """Test; with collectives under way in the way that moves them on."""
     cdef int index
     if colls > 0:
@@ -20,33 +22,39 @@ cdef inline int test_one(waitio_req_t *req, int *flag, waitio_status_t *st) noex
     return waitio_test(req, flag, st)
 
 
-cdef void let_go(orphan *o):
-    if o.persistent and joined and not left:
-        waitio_request_free(&o.req)
-    PyBuffer_Release(&o.view)
-    Py_XDECREF(o.keep)
+cdef bint oldest_over(orphan *o, int *code, waitio_status_t *status) noexcept nogil:
+    """Take the oldest out of the list if it is over."""
+    global first_orphan, end_orphans
+    cdef int flag = 0
+    cdef bint found = False
+    memset(status, 0, sizeof(waitio_status_t))
+    lock_orphans()
+    if first_orphan < end_orphans:
+        if not gone:
+            code[0] = test_one(&orphans[first_orphan].req, &flag, status)
+        found = gone or code[0] != 0 or flag
+    if found:
+        o[0] = orphans[first_orphan]
+        first_orphan += 1
+    if first_orphan == end_orphans:
+        first_orphan = end_orphans = 0
+    unlock_orphans()
+    return found
 
 
 cdef void sweep():
-    """Let go of the oldest that are over."""
-    global first_orphan, end_orphans
-    global colls
-    cdef int flag, code
+    """Let go of the oldest that are over; after finalize all are."""
+    cdef orphan o
+    cdef int code = 0
     cdef waitio_status_t status
-    cdef orphan over
-    while first_orphan < end_orphans:
-        flag = 0
-        memset(&status, 0, sizeof(status))
-        code = test_one(&orphans[first_orphan].req, &flag, &status)
-        if code == 0 and not flag:
-            return
-        over = orphans[first_orphan]  # another thread may sweep or adopt during a copy
-        first_orphan += 1
-        colls -= over.keep != NULL
-        arrived(&over.view, <object> over.keep if over.keep != NULL else None, code, &status)
-        let_go(&over)
-    if first_orphan >= end_orphans:
-        first_orphan = end_orphans = 0
+    while oldest_over(&o, &code, &status):
+        if not gone:
+            count_colls(-(o.keep != NULL))
+            arrived(&o.view, <object> o.keep if o.keep != NULL else None, code, &status)
+            if o.persistent:
+                waitio_request_free(&o.req)
+        PyBuffer_Release(&o.view)
+        Py_XDECREF(o.keep)
 
 
 cdef void arrived(Py_buffer *view, object keep, int code, const waitio_status_t *status):
@@ -57,66 +65,68 @@ cdef void arrived(Py_buffer *view, object keep, int code, const waitio_status_t 
         land_blocks_unseen(keep)
 
 
-cdef void adopt(waitio_req_t *req, Py_buffer *view, object keep, bint persistent):
+cdef bint append_orphan(orphan *o) noexcept nogil:
+    """False: no memory, or finalize is over."""
     global orphans, room_orphans, end_orphans, first_orphan
     cdef orphan *more
     cdef size_t i
+    if gone:
+        return False
     if end_orphans == room_orphans and first_orphan > room_orphans // 2:
         for i in range(first_orphan, end_orphans):
             orphans[i - first_orphan] = orphans[i]
         end_orphans -= first_orphan
         first_orphan = 0
     if end_orphans == room_orphans:
-        more = <orphan *> PyMem_Realloc(orphans, (room_orphans * 2 + 64) * sizeof(orphan))
+        more = <orphan *> realloc(orphans, (room_orphans * 2 + 64) * sizeof(orphan))
         if more == NULL:
-            if keep is not None:
-                Py_INCREF(keep)
-            return  # the memory stays held for good: better than written to after it was freed
+            return False
         orphans = more
         room_orphans = room_orphans * 2 + 64
-    orphans[end_orphans].req = req[0]
-    orphans[end_orphans].view = view[0]
-    orphans[end_orphans].keep = NULL
-    orphans[end_orphans].persistent = persistent
-    if keep is not None:
-        Py_INCREF(keep)
-        orphans[end_orphans].keep = <PyObject *> keep
+    orphans[end_orphans] = o[0]
     end_orphans += 1
+    return True
+
+
+cdef void adopt(waitio_req_t *req, Py_buffer *view, object keep, bint persistent):
+    cdef orphan o
+    cdef bint held
+    o.req = req[0]
+    o.view = view[0]
+    o.keep = <PyObject *> keep if keep is not None else NULL
+    o.persistent = persistent
+    if o.keep != NULL:
+        Py_INCREF(keep)
+    lock_orphans()
+    held = append_orphan(&o)
+    unlock_orphans()
+    # Without memory for the list it stays held for good: better than written to after it was freed.
+    if not held and gone:
+        PyBuffer_Release(&o.view)
+        Py_XDECREF(o.keep)
 
 
 cdef void abandon(waitio_req_t *req, Py_buffer *view, bint receive, object keep, bint persistent):
     """Withdraw a receive if it has not matched; hold the memory of what goes on."""
-    global colls
     cdef int flag = 0, code
     cdef waitio_status_t status
     if forked:
         return  # not ours: the parent's operation goes on there
-    if left and not gone:  # another thread is in finalize, which cancels and delivers
-        adopt(req, view, keep, persistent)
-        return
     if joined and not left:
         sweep()
         if receive:
             waitio_cancel(req)
+    if not gone:  # while another thread is in finalize, which cancels and delivers, too
         memset(&status, 0, sizeof(status))
-        code = test_one(req, &flag, &status)
+        code = 0 if left else test_one(req, &flag, &status)
         if code == 0 and not flag:
             adopt(req, view, keep, persistent)
             return
-        colls -= keep is not None
+        count_colls(-(keep is not None))
         arrived(view, keep, code, &status)
         if persistent:
             waitio_request_free(req)
     PyBuffer_Release(view)
-
-
-cdef void release_orphans():
-    """After finalize nothing is under way any more."""
-    global first_orphan, end_orphans
-    while first_orphan < end_orphans:
-        let_go(&orphans[first_orphan])
-        first_orphan += 1
-    first_orphan = end_orphans = 0
 
 
 def _orphans():

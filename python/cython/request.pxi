@@ -75,32 +75,27 @@ cdef int finish(waitio_req_t *req, waitio_status_t *st, double timeout, int *cod
 
     An exception (a signal, finalize by another thread) leaves the operation under way.
     """
-    global inside
     cdef int flag = 0, rc = 0, index = 0
     cdef double slice, until = 0
     rc = test_one(req, &flag, st)
     if not (rc or flag):
         if timeout >= 0:
             until = time.monotonic() + timeout
-        inside += 1
-        try:
-            while True:
-                slice = SLICE
-                if timeout >= 0:
-                    slice = min(slice, until - <double> time.monotonic())
-                    if slice <= 0:
-                        return 0
-                if colls > 0:
-                    with nogil:
-                        rc = waitio_mpi_waitany_for(1, req, slice, &index, &flag, st)
-                else:
-                    with nogil:
-                        rc = waitio_wait_for(req, slice, &flag, st)
-                if rc or flag:
-                    break
-                look_around()
-        finally:
-            inside -= 1
+        while True:
+            slice = SLICE
+            if timeout >= 0:
+                slice = min(slice, until - <double> time.monotonic())
+                if slice <= 0:
+                    return 0
+            if colls > 0:
+                with nogil:
+                    rc = waitio_mpi_waitany_for(1, req, slice, &index, &flag, st)
+            else:
+                with nogil:
+                    rc = waitio_wait_for(req, slice, &flag, st)
+            if rc or flag:
+                break
+            look_around()
     code[0] = rc
     return 1
 
@@ -121,6 +116,7 @@ cdef class Request:
     cdef waitio_req_t req
     cdef unseen_buffer view
     cdef bint active      # C knows it
+    cdef int busy         # a thread completes it
     cdef bint receive
     cdef bint collective
     cdef bint persistent
@@ -153,10 +149,9 @@ cdef class Request:
 
     cdef int over(self, int code) except -1:
         """The library is done with it."""
-        global colls
         cdef object failure = None
         if self.collective:
-            colls -= 1
+            count_colls(-1)
         try:
             if code:
                 failure = error_of(code, self.other_side())
@@ -170,7 +165,7 @@ cdef class Request:
             if not self.collective and not self.persistent:
                 PyBuffer_Release(&self.view)
         if failure is not None:
-            self.failure = failure
+            self.failed(failure)
         return 0
 
     cdef object other_side(self):
@@ -188,29 +183,49 @@ cdef class Request:
             self.drop()
             if not self.persistent:
                 PyBuffer_Release(&self.view)
-            self.failure = from_code(
+            self.failed(from_code(
                 WAITIO_ERR_STATE, "the universe was left (finalize) while this operation was pending"
+            ))
+        return 0
+
+    cdef int mine(self) except -1:
+        """This thread completes it, and no other until give_back."""
+        if not take_over(&self.busy):
+            raise from_code(
+                WAITIO_ERR_BUSY,
+                "another thread waits for this request; one at a time can complete it",
+                self.other_side(),
             )
         return 0
 
     cdef int look(self) except -1:
         """Test; true when it is over."""
         cdef int flag = 0, rc
-        if self.active and left:
-            self.lost()
-        if self.active and not left:
-            if forked:
-                not_ready()
-            rc = test_one(&self.req, &flag, &self.st)
-            if rc or flag:
-                self.over(rc)
-        return not self.active
+        if not self.active:
+            return 1
+        if not take_over(&self.busy):
+            return 0  # the thread that waits for it will see
+        try:
+            if self.active and left:
+                self.lost()
+            if self.active and not left:
+                if forked:
+                    not_ready()
+                rc = test_one(&self.req, &flag, &self.st)
+                if rc or flag:
+                    self.over(rc)
+            return not self.active
+        finally:
+            give_back(&self.busy)
 
     cdef int complete(self, double timeout) except -1:
         """Wait; false when the time was not enough."""
         cdef int code = 0
-        if self.active:
-            if left or forked:
+        if not self.active:
+            return 1
+        self.mine()
+        try:
+            if self.active and (left or forked):
                 self.lost()
             if self.active and left:
                 look_around()
@@ -218,11 +233,25 @@ cdef class Request:
                 if not finish(&self.req, &self.st, timeout, &code):
                     return 0
                 self.over(code)
-        return 1
+            return 1
+        finally:
+            give_back(&self.busy)
+
+    cdef int failed(self, object failure) except -1:
+        with cython.critical_section(self):
+            self.failure = failure
+        return 0
+
+    cdef int succeeded(self) except -1:
+        """Raise the failure, if it is one."""
+        with cython.critical_section(self):
+            failure = self.failure
+        if failure is not None:
+            raise failure
+        return 0
 
     cdef object result(self):
-        if self.failure is not None:
-            raise self.failure
+        self.succeeded()
         return new_status(&self.st)
 
     # What requests of this class and of Python objects have in common, for the functions below.
@@ -248,8 +277,7 @@ cdef class Request:
         """Wait until the operation is over; fill `status`. Raises the operation's failure."""
         self.complete(-1)
         fill_status(status, &self.st)
-        if self.failure is not None:
-            raise self.failure
+        self.succeeded()
         return True
 
     def Test(self, Status status=None):
@@ -257,8 +285,7 @@ cdef class Request:
         if not self.look():
             return False
         fill_status(status, &self.st)
-        if self.failure is not None:
-            raise self.failure
+        self.succeeded()
         return True
 
     def wait(self, timeout=None):
@@ -278,13 +305,16 @@ cdef class Request:
     def cancel(self):
         """Withdraw a receive that no message has matched yet; wait tells (`Status.cancelled`).
 
-        Sends cannot be cancelled: `UnsupportedError`.
+        Sends cannot be cancelled: `UnsupportedError`. Another thread may wait for it meanwhile.
         """
+        cdef int code
         if self.active:
             usable()
             if self.collective:
                 raise from_code(WAITIO_ERR_UNSUPPORTED, "collectives cannot be cancelled")
-            check(waitio_cancel(&self.req))
+            code = waitio_cancel(&self.req)
+            if code != WAITIO_ERR_REQUEST:  # that is: a thread that waits for it was quicker
+                check(code)
 
     def Cancel(self):
         """The same as `cancel`."""
@@ -303,19 +333,25 @@ cdef class Request:
             )
         if self.active:
             raise from_code(WAITIO_ERR_BUSY, "a round of this persistent request is under way")
-        if is_staged(&self.view):
-            (<_Stage> self.view.obj).again()
-            self.st.bytes = 0
-        check(waitio_start(&self.req))
-        self.failure = None
-        self.active = True
+        self.mine()
+        try:
+            if is_staged(&self.view):
+                (<_Stage> self.view.obj).again()
+                self.st.bytes = 0
+            check(waitio_start(&self.req))
+            self.failed(None)
+            self.active = True
+        finally:
+            give_back(&self.busy)
 
     def Free(self):
         """Free a persistent request that is not under way: it holds its buffer no longer."""
         if self.active:
             raise from_code(WAITIO_ERR_BUSY, "the operation is under way: wait for it, then free it")
-        if self.persistent:
+        self.mine()
+        if self.persistent and not self.active:
             end_persistent(self)
+        give_back(&self.busy)
 
     def __reduce__(self):
         raise TypeError("a Request belongs to this process and cannot be pickled")
@@ -350,49 +386,87 @@ def startall(requests):
         request.Start()
 
 
+cdef int take_all(list cores, waitio_req_t *reqs) except -1:
+    """Take requests for waiting; false: one of them is over by now. Undone when another thread waits."""
+    cdef int i, n = len(cores)
+    cdef Request core
+    for i in range(n):
+        core = cores[i]
+        memset(&reqs[i], 0, sizeof(waitio_req_t))  # null
+        if not take_over(&core.busy):
+            if core in cores[:i]:
+                continue  # given twice: once is enough
+            give_all(cores, reqs, i)
+            core.mine()  # says so, or is just free
+            give_back(&core.busy)
+            return 0
+        if not core.active:
+            give_back(&core.busy)
+            give_all(cores, reqs, i)
+            return 0
+        reqs[i] = core.req
+    return 1
+
+
+cdef int give_all(list cores, waitio_req_t *taken, int n) except -1:
+    cdef int i
+    cdef waitio_req_t null
+    memset(&null, 0, sizeof(null))
+    for i in range(n):
+        if memcmp(&taken[i], &null, sizeof(null)) != 0:
+            give_back(&(<Request> cores[i]).busy)
+    return 0
+
+
 cdef int wait_for_some(list cores, double timeout) except -1:
     """Wait until one of the requests is over. Returns 0 when the time was not enough."""
-    global inside
-    cdef int n = len(cores), index = WAITIO_UNDEFINED, flag = 0, rc = 0, i
+    cdef int n = len(cores)
+    cdef waitio_req_t *reqs
+    usable()
+    reqs = <waitio_req_t *> PyMem_Malloc(2 * n * sizeof(waitio_req_t))
+    if reqs == NULL:
+        raise MemoryError()
+    try:
+        if not take_all(cores, reqs):
+            return 1  # look again
+        memcpy(reqs + n, reqs, n * sizeof(waitio_req_t))  # the library changes its copy
+        try:
+            return wait_taken(cores, reqs + n, timeout)
+        finally:
+            give_all(cores, reqs, n)
+    finally:
+        PyMem_Free(reqs)
+
+
+cdef int wait_taken(list cores, waitio_req_t *reqs, double timeout) except -1:
+    cdef int n = len(cores), index = WAITIO_UNDEFINED, flag = 0, rc = 0
     cdef double slice, until = 0
     cdef waitio_status_t st
     cdef Request core
-    cdef waitio_req_t *reqs
     if timeout >= 0:
         until = time.monotonic() + timeout
-    usable()
-    reqs = <waitio_req_t *> PyMem_Malloc(n * sizeof(waitio_req_t))
-    if reqs == NULL:
-        raise MemoryError()
-    for i in range(n):
-        reqs[i] = (<Request> cores[i]).req
-    inside += 1
-    try:
-        while True:
-            slice = SLICE
-            if timeout >= 0:
-                slice = min(slice, until - <double> time.monotonic())
-                if slice <= 0:
-                    return 0
-            if colls > 0:
-                with nogil:
-                    rc = waitio_mpi_waitany_for(n, reqs, slice, &index, &flag, &st)
-            else:
-                with nogil:
-                    rc = waitio_waitany_for(n, reqs, slice, &index, &flag, &st)
-            if rc or flag:
-                break
-            look_around()
-        if index >= 0:
-            core = cores[index]
-            core.st = st
-            core.over(rc)
+    while True:
+        slice = SLICE
+        if timeout >= 0:
+            slice = min(slice, until - <double> time.monotonic())
+            if slice <= 0:
+                return 0
+        if colls > 0:
+            with nogil:
+                rc = waitio_mpi_waitany_for(n, reqs, slice, &index, &flag, &st)
         else:
-            check(rc)
-        return 1
-    finally:
-        inside -= 1
-        PyMem_Free(reqs)
+            with nogil:
+                rc = waitio_waitany_for(n, reqs, slice, &index, &flag, &st)
+        if rc or flag:
+            break
+        look_around()
+    if index >= 0:
+        core = cores[index]
+        core.st = st
+        core.over(rc)
+    else:
+        check(rc)
+    return 1
 
 
 def waitany(requests, timeout=None):

@@ -7,15 +7,9 @@ cdef double SLICE = 0.05
 # Sends up to this size do so little that the interpreter's lock is kept.
 cdef size_t QUICK = 4096
 
-cdef bint joined = False      # calls go straight to C
-cdef bint left = False        # finalize has begun
-cdef bint gone = False        # finalize is over: nothing is under way any more
-cdef bint forked = False      # we are a child of the process that joined
-cdef int colls = 0            # collectives under way
-cdef int splitting = 0        # threads in a Split, which has no time-limited form
-cdef int inside = 0           # threads in a call that has released the interpreter's lock
-cdef bint trusted = True      # the universe is authenticated, or objects were allowed explicitly
-cdef object allow_objects = None
+cdef int splitting = 0        # threads in a Split, which has no time-limited form; under join_lock
+cdef bint trusted = True      # the universe is authenticated
+cdef int allow_objects = -1   # what the program says about that, -1: nothing
 
 
 def _in_child():
@@ -31,6 +25,8 @@ os.register_at_fork(after_in_child=_in_child)
 cdef object error_of(int code, object peer=None):
     """The exception for a code that a call of this thread has just returned."""
     cdef const char *text = waitio_last_error()
+    if code == WAITIO_ERR_STATE and left:  # refused, perhaps, without asking the library
+        return from_code(code, "the universe was left (finalize) by another thread meanwhile", peer)
     return from_code(code, text.decode("utf-8", "replace") if text != NULL else "", peer)
 
 
@@ -162,23 +158,32 @@ def finalize():
         if not forked and not left:
             raise from_code(WAITIO_ERR_STATE, "finalize: this process has not joined a universe")
         not_ready()
-    if splitting > 0:
-        raise from_code(
-            WAITIO_ERR_STATE,
-            "finalize while a Split of another thread, or one that a signal interrupted, goes on: "
-            "all members of its group have to call it first",
-        )
-    left = True
+    with join_lock:
+        if left:
+            not_ready()
+        if splitting > 0:
+            raise from_code(
+                WAITIO_ERR_STATE,
+                "finalize while a Split of another thread, or one that a signal interrupted, goes "
+                "on: all members of its group have to call it first",
+            )
+        left = True
     while inside > 0:  # they leave at the end of their slice
         time.sleep(0.002)
     code, text = interruptible(_c_finalize)
     gone = True
-    release_orphans()
+    sweep()
     empty_pool()
+    close_late()
     for call in list(_after_finalize):
         call()
     if code:
         raise from_code(code, text)
+
+
+def _inside():
+    """Return how many guarded calls of threads are in the library."""
+    return inside
 
 
 _after_finalize = []  # who waits in other ways than here
@@ -202,9 +207,26 @@ def _event_arm(int fd):
     return True
 
 
+_late = []  # descriptors that were given back while another thread was in finalize
+
+
 def _event_close(int fd):
     """Close it."""
+    if left and not gone and not forked:
+        _late.append(fd)
+        if gone:
+            close_late()
+        return
     waitio_event_close(fd)
+
+
+cdef void close_late():
+    while _late:
+        try:
+            fd = _late.pop()
+        except IndexError:  # another thread took it
+            return
+        waitio_event_close(fd)
 
 
 def abort(int code=1):
@@ -220,11 +242,11 @@ def allow_pickle(allowed=True):
     lower-case calls refuse unless this was called. None restores the default.
     """
     global allow_objects
-    allow_objects = None if allowed is None else bool(allowed)
+    allow_objects = -1 if allowed is None else bool(allowed)
 
 
 def _objects_allowed():
-    return trusted if allow_objects is None else allow_objects
+    return trusted if allow_objects < 0 else allow_objects > 0
 
 
 def counter(name):
@@ -273,5 +295,10 @@ def _place():
     check(waitio_universe_size(&size))
     check(waitio_pb_rank(&pb))
     check(waitio_pb_size(&npb))
-    check(waitio_get_nprocs_array(&sizes))
-    return rank, size, pb, tuple([sizes[i] for i in range(npb)])
+    if not go_in():
+        raise error_of(WAITIO_ERR_STATE)
+    try:
+        check(waitio_get_nprocs_array(&sizes))
+        return rank, size, pb, tuple([sizes[i] for i in range(npb)])
+    finally:
+        come_out(0)

@@ -113,6 +113,34 @@ def test_exit_without_finalize(universe, how):
     assert "Fatal" not in first.err()
 
 
+def test_the_collector_does_not_free_memory_in_use(universe):
+    """A request in a cycle is trash before its operation is over."""
+    universe.passes("""
+        def start(what):
+            request = what()
+            cycle = [request]
+            cycle.append(cycle)
+
+        n = 400_000
+        gc.disable()
+        if me == 0:
+            start(lambda: world.Isend(np.full(n, 1.0), 1, 1))
+            start(lambda: world.Iallreduce(np.full(n, 1.0), np.zeros(n)))
+            gc.collect()
+            assert waitio._core._orphans() == 2
+            others = [np.full(n, 2.0) for i in range(20)]
+            world.send("go", 1, 2)
+            world.recv(1, 2)
+        else:
+            world.recv(0, 2)
+            into, total = np.zeros(n), np.zeros(n)
+            world.Recv(into, 0, 1)
+            world.Iallreduce(np.full(n, 1.0), total).wait()
+            world.send("done", 0, 2)
+            assert (into == 1).all() and (total == 2).all()
+    """)
+
+
 def test_a_dead_peer_is_an_error_with_its_name(universe):
     first, second = universe.play(
         """

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import struct
+import threading
 import time
 from collections.abc import Generator
 from typing import Any
@@ -37,6 +38,7 @@ PARTS_MAX = 1 << 24
 TIMEOUT = next(code for code, words in ERRORS.items() if words[0] == "TIMEOUT")
 
 _tags = itertools.count()
+_tags_lock = threading.Lock()  # for interpreters without a lock of their own
 
 
 def check_allowed() -> None:
@@ -175,7 +177,8 @@ def _send_steps(
     table = struct.pack(f"<{len(parts)}Q", *(p.nbytes for p in parts))
     size = len(table) + len(text)
     within = HEADER.size + size <= INLINE
-    part_tag = next(_tags) & 0x7FFFFFFF
+    with _tags_lock:
+        part_tag = next(_tags) & 0x7FFFFFFF
     head = HEADER.pack(MAGIC, len(parts), part_tag, 0, size)
     requests = [group.Isend(head + table + text if within else head, dest, tag)]
     if parts or not within:
