@@ -74,6 +74,30 @@ def test_a_wheel_from_the_sdist_works_in_an_empty_environment(sdist, helpers, ma
     assert "rank 0" in text and "rank 1" in text
 
 
+def test_the_root_of_the_checkout_builds_the_same(source, helpers, tmp_path):
+    """`pip install .` there: its backend works in python/."""
+    helpers.needs("scikit_build_core")
+    files = (source / "pyproject.toml", source.parent / "pyproject.toml")
+    needs = [tomllib.loads(f.read_text())["build-system"]["requires"] for f in files]
+    assert needs[0] == needs[1]
+    code = "import sys; sys.path.insert(0, 'python/backend'); import waitio_backend as b; "
+    code += f"print(b.prepare_metadata_for_build_wheel({str(tmp_path)!r}))"
+    out = helpers.command(sys.executable, "-c", code, cwd=source.parent)
+    assert "waitio-0" in out.splitlines()[-1], out
+
+
+@pytest.mark.parametrize("lack, words", [("compiler", "no C compiler"), ("OpenSSL", "OpenSSL")])
+def test_what_the_build_lacks_is_named_by_its_package(source, tmp_path, lack, words):
+    hide = {"compiler": [], "OpenSSL": ["-DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON"]}[lack]
+    env = clean(CC=str(tmp_path / "no-compiler")) if lack == "compiler" else clean()
+    call = ["cmake", "-S", str(source), "-B", str(tmp_path / "build"), *hide]
+    call.append(f"-DPython_EXECUTABLE={sys.executable}")
+    done = subprocess.run(call, env=env, capture_output=True, text=True, timeout=120)
+    said = " ".join(done.stderr.split())
+    assert done.returncode != 0 and words in said, done.stderr
+    assert "apt-get install gcc libc6-dev libssl-dev python3-dev" in said
+
+
 def test_the_command_needs_the_standard_library_only(source, helpers):
     """On a login node: no extension, no site-packages. The interface then says what to do."""
     env = clean(PYTHONPATH=str(source))
