@@ -105,6 +105,10 @@ cdef class _Stage:
         self.leave_context()
         self.context = NULL
         code = cuda.attribute(&self.context, CUDA_CONTEXT_OF_POINTER, self.at)
+        if code == 0 and self.context != NULL:
+            return 0
+        # Memory of a stream's pool, or mapped by hand, has none.
+        code = cuda.attribute(&device, CUDA_DEVICE_OF_POINTER, self.at)
         if code:
             raise refuse(
                 self.owner,
@@ -113,11 +117,6 @@ cdef class _Stage:
                 "of this process",
                 self.writable,
             )
-        if self.context != NULL:
-            return 0
-        code = cuda.attribute(&device, CUDA_DEVICE_OF_POINTER, self.at)
-        if code:
-            raise self.failed("cuPointerGetAttribute", code, "finding the device of")
         code = cuda.retain(&self.context, device)
         if code:
             raise self.failed("cuDevicePrimaryCtxRetain", code, "using the device of")

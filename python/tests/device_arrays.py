@@ -23,34 +23,45 @@ call("cuInit", 0)
 
 
 def calls(name):
-    """How often the driver was called so."""
+    """How often the driver was called so; only what stands in for it tells."""
     cuda.fake_calls.restype = ctypes.c_long
     return cuda.fake_calls(name.encode())
 
 
 def fill_on(stream, array, value):
     """A kernel on a stream, not over yet: all bytes of the array become `value`."""
-    size = ctypes.c_size_t(array.nbytes)
-    call("fake_work", Address(stream), Address(array.address), size, value)
+    words = ctypes.c_ubyte(value), ctypes.c_size_t(array.nbytes), Address(stream)
+    with Device(array.device):
+        call("cuMemsetD8Async", Address(array.address), *words)
 
 
 def new_stream():
     """Handle of a stream that does not wait for the default one."""
     made = Address()
-    call("cuStreamCreate", ctypes.byref(made), 1)
+    with Device(0):
+        call("cuStreamCreate", ctypes.byref(made), 1)
     return made.value
+
+
+def wait_for(stream):
+    """Wait until the work of a stream is over."""
+    with Device(0):
+        call("cuStreamSynchronize", Address(stream))
 
 
 class Device:
     """Inside, the primary context of a device is current."""
 
+    contexts = {}
+
     def __init__(self, number):
         self.number = number
 
     def __enter__(self):
-        context = ctypes.c_void_p()
-        call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.number)
-        call("cuCtxPushCurrent_v2", context)
+        if self.number not in self.contexts:  # held for good: memory goes with its context
+            context = self.contexts[self.number] = ctypes.c_void_p()
+            call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.number)
+        call("cuCtxPushCurrent_v2", self.contexts[self.number])
 
     def __exit__(self, *exc):
         call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
@@ -85,10 +96,12 @@ class Memory:
             call("cuStreamSynchronize", Address(LEGACY))
 
     def get(self):
-        """The contents as they are now, without waiting for any work."""
+        """The contents as they are now, without waiting for any work (a true driver may wait)."""
         data = ctypes.create_string_buffer(max(1, self.nbytes))
+        read = "fake_peek" if FAKE else "cuMemcpyDtoH_v2"
         if self.nbytes:
-            call("fake_peek", data, Address(self.address), ctypes.c_size_t(self.nbytes))
+            with Device(self.device):
+                call(read, data, Address(self.address), ctypes.c_size_t(self.nbytes))
         flat = np.frombuffer(data.raw[: self.nbytes], self.dtype)
         return flat.reshape(self.shape, order=self.order)
 
@@ -146,7 +159,6 @@ _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-cuda.fake_let_go.restype, cuda.fake_let_go.argtypes = None, [ctypes.c_void_p]
 _held = []  # what capsules point to: longer than they live
 
 
@@ -194,9 +206,9 @@ class Tensor(Memory):
         _held.append((tensor, fields))
         Tensor.made += 1
         name = b"dltensor_versioned" if self.versioned else b"dltensor"
-        return _new_capsule(ctypes.addressof(tensor), name, cuda.fake_let_go)
+        return _new_capsule(ctypes.addressof(tensor), name, cuda.fake_let_go if FAKE else None)
 
     @classmethod
     def live(cls):
         """Number of capsules that were not let go."""
-        return cls.made - calls("fake_let_go")
+        return cls.made - calls("fake_let_go") if FAKE else 0

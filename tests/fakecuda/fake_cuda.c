@@ -47,7 +47,8 @@ struct block {
     size_t size;
     char *alias; /* the same memory, for us */
     struct context *context;
-    bool named; /* asking for its context gives one */
+    bool unnamed; /* asking for its context gives none, and this result */
+    int result;
 };
 
 struct job {
@@ -76,8 +77,7 @@ API long fake_calls(const char *name);
 API size_t fake_depth(void);
 API int fake_retained(int device);
 API int fake_peek(void *to, uintptr_t at, size_t n);
-API int fake_work(uintptr_t stream, uintptr_t at, size_t n, int value);
-API int fake_forget_contexts(uintptr_t at);
+API int fake_hide_context(uintptr_t at, int result);
 API void fake_let_go(void *capsule);
 API int cuInit(unsigned int flags);
 API int cuGetErrorName(int code, const char **name);
@@ -91,6 +91,7 @@ API int cuMemAlloc_v2(uintptr_t *at, size_t size);
 API int cuMemFree_v2(uintptr_t at);
 API int cuMemcpyDtoH_v2(void *to, uintptr_t from, size_t n);
 API int cuMemcpyHtoD_v2(uintptr_t to, const void *from, size_t n);
+API int cuMemsetD8Async(uintptr_t at, unsigned char value, size_t n, uintptr_t stream);
 API int cuStreamCreate(uintptr_t *stream, unsigned int flags);
 API int cuStreamSynchronize(uintptr_t stream);
 
@@ -238,19 +239,6 @@ API int fake_peek(void *to, uintptr_t at, size_t n)
     return leave(code);
 }
 
-/* A kernel that fills memory with a value, started on a stream. */
-API int fake_work(uintptr_t stream, uintptr_t at, size_t n, int value)
-{
-    struct block *b;
-    int code = INVALID_VALUE;
-
-    pthread_mutex_lock(&lock);
-    b = find(at);
-    if (b != NULL && n <= b->size - (at - b->at))
-        code = add_job(stream, b->alias + (at - b->at), NULL, value, n);
-    return leave(code);
-}
-
 /* Destructor of capsules, for tests that count them. */
 API void fake_let_go(void *capsule)
 {
@@ -259,15 +247,18 @@ API void fake_let_go(void *capsule)
     (void)leave(SUCCESS);
 }
 
-/* From now on a pointer into this memory names no context, as memory of cuMemAllocAsync. */
-API int fake_forget_contexts(uintptr_t at)
+/* From now on asking for the context of this memory returns `result` and gives none: as for memory
+   of cuMemAllocAsync, or such that was mapped by hand. */
+API int fake_hide_context(uintptr_t at, int result)
 {
     struct block *b;
 
     pthread_mutex_lock(&lock);
     b = find(at);
-    if (b != NULL)
-        b->named = false;
+    if (b != NULL) {
+        b->unnamed = true;
+        b->result = result;
+    }
     return leave(b == NULL ? INVALID_VALUE : SUCCESS);
 }
 
@@ -375,13 +366,16 @@ API int cuPointerGetAttribute(void *value, int attribute, uintptr_t at)
 
     if (code == SUCCESS && b == NULL)
         code = INVALID_VALUE;
-    if (code == SUCCESS && attribute == CONTEXT_OF_POINTER)
-        *(struct context **)value = b->named ? b->context : NULL;
-    else if (code == SUCCESS && attribute == DEVICE_OF_POINTER)
-        *(int *)value = b->context->device;
-    else if (code == SUCCESS)
-        code = INVALID_VALUE;
-    return leave(code);
+    if (code != SUCCESS)
+        return leave(code);
+    if (attribute == CONTEXT_OF_POINTER) {
+        *(struct context **)value = b->unnamed ? NULL : b->context;
+        return leave(b->result);
+    }
+    if (attribute != DEVICE_OF_POINTER)
+        return leave(INVALID_VALUE);
+    *(int *)value = b->context->device;
+    return leave(SUCCESS);
 }
 
 /* Maps memory twice: closed at the first place, open at the second. */
@@ -397,7 +391,7 @@ static int map_twice(struct block *b, size_t size)
     close(fd);
     if (closed == MAP_FAILED || open == MAP_FAILED)
         return OUT_OF_MEMORY;
-    *b = (struct block){(uintptr_t)closed, size, open, stack[depth - 1], true};
+    *b = (struct block){(uintptr_t)closed, size, open, stack[depth - 1], false, 0};
     return SUCCESS;
 }
 
@@ -459,6 +453,18 @@ API int cuMemcpyHtoD_v2(uintptr_t to, const void *from, size_t n)
         code = reach(to, n, &alias);
     if (code == SUCCESS)
         code = add_job(legacy, alias, from, 0, n);
+    return leave(code);
+}
+
+API int cuMemsetD8Async(uintptr_t at, unsigned char value, size_t n, uintptr_t stream)
+{
+    int code = enter("cuMemsetD8Async");
+    char *alias = NULL;
+
+    if (code == SUCCESS)
+        code = reach(at, n, &alias);
+    if (code == SUCCESS)
+        code = add_job(stream, alias, NULL, value, n);
     return leave(code);
 }
 
