@@ -159,13 +159,13 @@ cdef class Request:
                 failure = land_blocks(self.kept())
             if not self.collective:
                 failure = land(&self.view, self.st.bytes, failure)
-        finally:  # only now: what arrived is in its place
+            if failure is not None:
+                self.failed(failure)
+        finally:  # only now: what arrived is in its place, and a failure known
             self.active = False
             self.drop()
             if not self.collective and not self.persistent:
                 PyBuffer_Release(&self.view)
-        if failure is not None:
-            self.failed(failure)
         return 0
 
     cdef object other_side(self):
