@@ -50,7 +50,7 @@ def test_the_extension_does_not_bring_the_lock_back(alone):
 
 
 def test_threads_exchange_everything_at_once(universe):
-    """Small and large messages, objects, collectives, dropped requests, iteration, awaiting."""
+    """Small and large messages, objects, dropped requests, iteration, awaiting."""
     universe.passes(
         text(f"""
 n = {20 * MORE}
@@ -74,18 +74,6 @@ def objects(t):
             world.send([t, i, np.full(3000, i)], other, t)
             a, b, c = request.wait()
             assert (a, b) == (t, i) and (c == i).all() and len(c) == 3000
-    return run
-
-groups = [world.Dup() for i in range(3)]
-
-def collectives(k):
-    def run():
-        group, into = groups[k], np.zeros(500)
-        for i in range(n):
-            group.Allreduce(np.full(500, float(i)), into)
-            assert (into == 2 * i).all()
-            group.Ibarrier().wait()
-            assert group.allgather(i) == [i, i]
     return run
 
 def dropped(t):
@@ -122,9 +110,38 @@ def awaiting(t):
             assert await request == (t, i)
     return lambda: asyncio.run(run())
 
-together([arrays(1), arrays(2), *map(objects, (3, 4, 5)), *map(collectives, range(3)),
+together([arrays(1), arrays(2), *map(objects, (3, 4, 5)),
           dropped(90), dropped(91), dropped(92), looking, iteration, awaiting(6), awaiting(7)])
 assert waitio._core._orphans() == 0
+world.Barrier()
+"""),
+        timeout=170,
+    )
+
+
+def test_threads_make_collectives_of_groups_of_their_own(universe):
+    universe.passes(
+        text(f"""
+n = {20 * MORE}
+groups = [world.Dup() for i in range(3)]
+
+def collectives(k):
+    def run():
+        group, into = groups[k], np.zeros(500)
+        for i in range(n):
+            group.Allreduce(np.full(500, float(i)), into)
+            assert (into == 2 * i).all()
+            group.Ibarrier().wait()
+            assert group.allgather(i) == [i, i]
+    return run
+
+def messages():
+    into = np.zeros(3000)
+    for i in range(n):
+        world.Sendrecv(np.full(3000, float(i)), other, 1, into, other, 1)
+        assert (into == i).all()
+
+together([*map(collectives, range(3)), messages])
 world.Barrier()
 """),
         timeout=170,
