@@ -104,6 +104,8 @@ check_test() {
     need g++ "a C++ compiler (the headers are tested with it)" have c++
     need pkg-config "pkg-config" have pkg-config
     need iproute2 "ip (network namespaces)" have ip
+    need patch "patch (tests apply the converter's diffs)" have patch
+    need git "git (lists the files that rules are checked in)" have git
     need binutils "nm" have nm
 }
 
@@ -125,6 +127,7 @@ check_docs() {
 
 check_lint() {
     need clang-format-14 "clang-format 14" have clang-format-14
+    need git git have git
     need python3-venv "Python's venv module" have_venv_module
 }
 

@@ -8,6 +8,9 @@ import subprocess
 
 import pytest
 
+# The installed tree is looked at for files that do not belong there; its command is run before.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_S = int(os.environ.get("WT_TEST_LIMIT", "180"))
 
