@@ -6,10 +6,11 @@ static const char *const alias_job_id[] = {"COUPLER_JOB_ID", NULL};
 static const char *const values_comm_type[] = {"auto", "socket", "shm", "file", "hybrid", "verbs", NULL};
 static const char *const alias_hybrid_threshold[] = {"WAITIO_HYBRID_THRESHOLD", NULL};
 static const char *const values_secret[] = {"file", "none", NULL};
+static const char *const values_shm_fetch[] = {"auto", "on", "off", NULL};
 static const char *const values_progress[] = {"service", "thread", "poll", NULL};
 static const char *const values_errors[] = {"default", "return", "abort", NULL};
 static const char *const values_coll_barrier[] = {"auto", "pb", "dissemination", "2l", "bt", NULL};
-static const char *const values_coll_bcast[] = {"auto", "trees", "pb", "chain", "scatter_allgather", "binomial", "linear", "2l", "bt", NULL};
+static const char *const values_coll_bcast[] = {"auto", "direct", "trees", "pb", "chain", "scatter_allgather", "binomial", "linear", "2l", "bt", NULL};
 static const char *const values_coll_reduce[] = {"auto", "trees", "pb", "chain", "rabenseifner", "binomial", "ordered", "linear", "2l", "bt", NULL};
 static const char *const values_coll_allreduce[] = {"auto", "trees", "pb", "doubling", "ring", "rabenseifner", "reduce_bcast", "2l", "bt", NULL};
 static const char *const values_coll_reduce_scatter[] = {"auto", "halving", "pairwise", "by_root", NULL};
@@ -117,6 +118,12 @@ const struct wio_config_def wio_config_defs[WIO_CFG_VARS] = {
     {.type = WIO_CFG_T_SIZE,
      .offset = offsetof(struct wio_config, shm_eager_max),
      .umin = 0, .umax = 1073741824},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, shm_fetch),
+     .values = values_shm_fetch},
+    {.type = WIO_CFG_T_SIZE,
+     .offset = offsetof(struct wio_config, shm_fetch_min),
+     .umin = 1, .umax = UINT64_MAX},
     {.type = WIO_CFG_T_SIZE,
      .offset = offsetof(struct wio_config, send_buffer_max),
      .umin = 1048576, .umax = UINT64_MAX},
@@ -362,6 +369,16 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
      "256K",
      "shared memory: largest message sent without asking first",
      "0 to 1073741824 bytes"},
+    {"WAITIO_SHM_FETCH",
+     "enum",
+     "auto",
+     "shared memory: large messages are read straight from the sender's memory (process_vm_readv), where the system allows it; auto: when there are more processes than processors",
+     "auto, on, off"},
+    {"WAITIO_SHM_FETCH_MIN",
+     "size",
+     "128K",
+     "shared memory: smallest message that is read from the sender's memory; those sent without asking (WAITIO_SHM_EAGER_MAX) never are",
+     "at least 1 bytes"},
     {"WAITIO_SEND_BUFFER_MAX",
      "size",
      "64M",
@@ -446,7 +463,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
      "enum",
      "auto",
      "algorithm of bcast, the same on all processes; one that does not fit a call is not used for it",
-     "auto, trees, pb, chain, scatter_allgather, binomial, linear, 2l, bt"},
+     "auto, direct, trees, pb, chain, scatter_allgather, binomial, linear, 2l, bt"},
     {"WAITIO_COLL_REDUCE",
      "enum",
      "auto",

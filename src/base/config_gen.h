@@ -59,6 +59,8 @@ enum wio_cfg_var {
     WIO_VAR_SHM_PROMOTE,
     WIO_VAR_SHM_DEMOTE,
     WIO_VAR_SHM_EAGER_MAX,
+    WIO_VAR_SHM_FETCH,
+    WIO_VAR_SHM_FETCH_MIN,
     WIO_VAR_SEND_BUFFER_MAX,
     WIO_VAR_UNEXPECTED_MAX,
     WIO_VAR_MEMORY_MAX,
@@ -104,6 +106,13 @@ enum wio_cfg_secret {
     WIO_CFG_SECRET_NONE,
 };
 
+/** Values of WAITIO_SHM_FETCH. */
+enum wio_cfg_shm_fetch {
+    WIO_CFG_SHM_FETCH_AUTO,
+    WIO_CFG_SHM_FETCH_ON,
+    WIO_CFG_SHM_FETCH_OFF,
+};
+
 /** Values of WAITIO_PROGRESS. */
 enum wio_cfg_progress {
     WIO_CFG_PROGRESS_SERVICE,
@@ -130,6 +139,7 @@ enum wio_cfg_coll_barrier {
 /** Values of WAITIO_COLL_BCAST. */
 enum wio_cfg_coll_bcast {
     WIO_CFG_COLL_BCAST_AUTO,
+    WIO_CFG_COLL_BCAST_DIRECT,
     WIO_CFG_COLL_BCAST_TREES,
     WIO_CFG_COLL_BCAST_PB,
     WIO_CFG_COLL_BCAST_CHAIN,
@@ -346,6 +356,17 @@ struct wio_config {
     double shm_demote;
     /** WAITIO_SHM_EAGER_MAX: shared memory: largest message sent without asking first */
     uint64_t shm_eager_max;
+    /**
+     * WAITIO_SHM_FETCH: shared memory: large messages are read straight from the sender's memory
+     * (process_vm_readv), where the system allows it; auto: when there are more processes than
+     * processors
+     */
+    int shm_fetch;
+    /**
+     * WAITIO_SHM_FETCH_MIN: shared memory: smallest message that is read from the sender's memory;
+     * those sent without asking (WAITIO_SHM_EAGER_MAX) never are
+     */
+    uint64_t shm_fetch_min;
     /** WAITIO_SEND_BUFFER_MAX: most bytes of locally completed sends not yet on their way */
     uint64_t send_buffer_max;
     /** WAITIO_UNEXPECTED_MAX: most bytes held for messages whose receive is not posted yet */

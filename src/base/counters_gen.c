@@ -117,6 +117,9 @@ static const struct {
     {{"shm_bells", "events", "counter",
       "sleeping peers woken over shared memory"},
      offsetof(struct wio_counters, shm_bells)},
+    {{"fetched_bytes", "bytes", "counter",
+      "payload bytes read straight from the memory of senders on this host"},
+     offsetof(struct wio_counters, fetched_bytes)},
 };
 
 const struct wio_counter_row *wio_counter_row(int i)

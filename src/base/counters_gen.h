@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WIO_COUNTERS 37
+#define WIO_COUNTERS 38
 
 struct wio_counters {
     /** messages given to isend (counter, msgs) */
@@ -86,6 +86,8 @@ struct wio_counters {
     uint64_t shm_rings;
     /** sleeping peers woken over shared memory (counter, events) */
     uint64_t shm_bells;
+    /** payload bytes read straight from the memory of senders on this host (counter, bytes) */
+    uint64_t fetched_bytes;
 };
 
 #endif

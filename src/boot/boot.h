@@ -56,6 +56,11 @@ struct wio_tab_ep {
 /* How the machine writes numbers, for floors that know what messages hold. */
 #define WIO_EP_BIG_ENDIAN 0x8000u
 #define WIO_EP_LONG_DOUBLE 0x6000u /* two bits, see wio_number_formats */
+/* Whether other floors may count on it that processes of one host copy from each other's memory. */
+#define WIO_EP_LENDS 0x1000u
+#define WIO_EP_CPUS 0x0f00u /* its host has at most 2^(n - 1) processors; 0: not said */
+/** The bits for a host with @p cpus processors. */
+uint16_t wio_cpu_bits(int cpus);
 /** The bits of this machine. long double: 0 as double, 1 x87 extended, 2 IEEE quad, 3 other. */
 static inline uint16_t wio_number_formats(void)
 {
@@ -83,6 +88,8 @@ struct wio_table {
 };
 /** In the child of a fork: it is no member and holds nothing. */
 void wio_table_after_fork(struct wio_table *t);
+/** Are there more processes of the universe on this member's host than processors? */
+bool wio_table_crowded(const struct wio_table *t, uint32_t rank);
 /** PB of a universe rank (binary search). */
 uint32_t wio_table_pb_of(const struct wio_table *t, uint32_t rank);
 void wio_table_free(struct wio_table *t);

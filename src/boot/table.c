@@ -128,6 +128,24 @@ int wio_table_alone(const struct wio_boot_offer *offer, struct wio_table **out)
     return rc;
 }
 
+uint16_t wio_cpu_bits(int cpus)
+{
+    unsigned n = 1;
+    while (n < 15 && 1 << (n - 1) < cpus)
+        n++;
+    return (uint16_t)(cpus > 0 ? n << 8 : 0);
+}
+
+bool wio_table_crowded(const struct wio_table *t, uint32_t rank)
+{
+    unsigned n = (t->ep[rank].caps & WIO_EP_CPUS) >> 8;
+    uint64_t here = t->host[t->ep[rank].host].identity;
+    uint32_t processes = 0;
+    for (uint32_t i = 0; n != 0 && i < t->size; i++)
+        processes += t->host[t->ep[i].host].identity == here;
+    return n != 0 && processes > 1u << (n - 1);
+}
+
 uint32_t wio_table_pb_of(const struct wio_table *t, uint32_t rank)
 {
     uint32_t lo = 0, hi = t->npb - 1;

@@ -30,6 +30,7 @@ enum wio_os_call {
     WIO_OS_EPOLL,
     WIO_OS_MEM,
     WIO_OS_FILE,
+    WIO_OS_PEEK,
     WIO_OS_CALLS
 };
 /**
@@ -63,7 +64,16 @@ ssize_t wio_os_sendv(int fd, const struct iovec *iov, int n); /* never raises SI
 ssize_t wio_os_recvv(int fd, const struct iovec *iov, int n);
 ssize_t wio_os_send_fd(int sock, int fd, const void *buf, size_t n); /* SCM_RIGHTS over AF_UNIX */
 ssize_t wio_os_recv_fd(int sock, int *fd, void *buf, size_t n);      /* *fd = -1 when none came */
-int wio_os_peer_uid(int sock, uid_t *uid);                           /* SO_PEERCRED */
+int wio_os_peer_uid(int sock, uid_t *uid);
+/** Process on the other end of a Unix socket, as our process namespace numbers it (connected: who
+ * listened, accepted: who dialled). @return 0, -ENOTCONN (also of a process outside it) */
+int wio_os_peer_pid(int sock, pid_t *pid);
+/** Does the system let processes of one user read each other's memory, as far as it tells? */
+bool wio_os_may_read_processes(void);
+/** Read @p n pieces of another process's memory (process_vm_readv). @return bytes, fewer where its
+ * memory ends, or -errno (-EPERM: the system does not allow it, -EFAULT: nothing there) */
+ssize_t wio_os_read_process(pid_t pid, const struct iovec *to, const struct iovec *from,
+                            int n); /* SO_PEERCRED */
 int wio_os_shutdown_send(int fd);
 int wio_os_dup(int fd);    /* close-on-exec */
 void wio_os_close(int fd); /* ignores -1 */

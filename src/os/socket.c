@@ -101,6 +101,18 @@ int wio_os_peer_uid(int sock, uid_t *uid)
     return 0;
 }
 
+int wio_os_peer_pid(int sock, pid_t *pid)
+{
+    struct ucred cred;
+    socklen_t len = sizeof cred;
+    if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+        return -errno;
+    if (len < sizeof cred || cred.pid <= 0)
+        return -ENOTCONN;
+    *pid = cred.pid;
+    return 0;
+}
+
 int wio_os_shutdown_send(int fd)
 {
     return result(shutdown(fd, SHUT_WR));

@@ -57,7 +57,8 @@ static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *
                                  .envelope = msg->envelope,
                                  .cost = cost,
                                  .epoch = p->epoch,
-                                 .rts = rts};
+                                 .rts = rts,
+                                 .lends = (msg->flags & WIO_MSG_LENDS) != 0};
     m->held.space = msg->space;
     m->held.src = p->rank;
     m->held.tag = msg->tag;
@@ -66,6 +67,12 @@ static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *
     if (u->ctr.unexpected_bytes > u->ctr.unexpected_max)
         u->ctr.unexpected_max = u->ctr.unexpected_bytes;
     return m;
+}
+
+/* Something of it is still on its way. */
+static bool partial(const struct wio_unexpected *m)
+{
+    return m->rts ? m->lends && m->lender == 0 : m->arrived < m->total;
 }
 
 static bool complete(const struct wio_unexpected *m)
@@ -93,7 +100,7 @@ static void deliver_early(struct wio_universe *u, struct wio_peer *p)
             return;
         p->recv_envelope = m->envelope;
         wio_list_remove(n);
-        if (!complete(m))
+        if (partial(m))
             wio_list_push(&p->partial, &m->owned);
         struct wio_post *post =
             wio_match_arrive(&u->match, m->held.space, m->held.src, m->held.tag);
@@ -119,7 +126,7 @@ static void insert_early(struct wio_peer *p, struct wio_unexpected *m)
 /* ---- envelopes: EAGER and RTS ---- */
 
 static int keep(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
-                uint32_t bytes, uint32_t cost, bool early, struct wio_sink *sink)
+                uint32_t cost, bool early, struct wio_sink *sink)
 {
     struct wio_unexpected *m = hold_new(u, p, msg, cost);
     if (m == NULL)
@@ -131,7 +138,7 @@ static int keep(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
         insert_early(p, m);
         return 0;
     }
-    if (!m->rts && bytes > 0)
+    if (partial(m))
         wio_list_push(&p->partial, &m->owned);
     hold(u, m);
     return 0;
@@ -151,7 +158,7 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
         return violation(u, p, "exceeds the credit it was given", msg);
     if (ahead > 0) {
         p->credit.taken += cost;
-        return keep(u, p, msg, bytes, cost, true, sink);
+        return keep(u, p, msg, cost, true, sink);
     }
     struct wio_post *post = wio_match_arrive(&u->match, msg->space, p->rank, msg->tag);
     if (post == NULL) {
@@ -159,7 +166,7 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
             return 1;
         p->credit.taken += cost;
         p->recv_envelope = msg->envelope;
-        int rc = keep(u, p, msg, bytes, cost, false, sink);
+        int rc = keep(u, p, msg, cost, false, sink);
         if (rc == 0)
             deliver_early(u, p);
         return rc;
@@ -177,31 +184,32 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
 
 /* ---- further pieces ---- */
 
+/* A held message whose data comes with its envelope. */
+static struct wio_unexpected *held_by(struct wio_list *list, uint32_t envelope)
+{
+    WIO_LIST_FOR(it, list)
+    {
+        struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
+        if (m->envelope == envelope && !m->rts)
+            return m;
+    }
+    return NULL;
+}
+
 static int more(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
                 uint32_t bytes, struct wio_sink *sink)
 {
     uint32_t envelope = (uint32_t)msg->b;
-    WIO_LIST_FOR(it, &p->partial)
-    {
-        struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
-        if (m->envelope != envelope)
-            continue;
+    struct wio_unexpected *m = held_by(&p->partial, envelope);
+    if (m == NULL)
+        m = held_by(&p->early, envelope);
+    if (m != NULL) {
         if (msg->a != m->arrived || bytes > m->total - m->arrived)
             return violation(u, p, "does not continue its message", msg);
         if (m->req != NULL)
             sink_to(sink, m->req->buf, m->req->bytes, m->arrived, cookie_of_held(m));
         else
             sink_to(sink, m->data, m->total, m->arrived, cookie_of_held(m));
-        return 0;
-    }
-    WIO_LIST_FOR(it, &p->early)
-    {
-        struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
-        if (m->envelope != envelope || m->rts)
-            continue;
-        if (msg->a != m->arrived || bytes > m->total - m->arrived)
-            return violation(u, p, "does not continue its message", msg);
-        sink_to(sink, m->data, m->total, m->arrived, cookie_of_held(m));
         return 0;
     }
     WIO_LIST_FOR(it, &p->owned)
@@ -225,10 +233,18 @@ static int data(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     if (r == NULL || r->kind != WIO_REQ_RECV || r->state != WIO_RS_MOVING || r->peer != p ||
         !r->asked)
         return violation(u, p, "names no receive of ours", msg);
-    if (msg->a != r->moved || bytes > r->granted - r->moved)
+    if (msg->a != r->moved || bytes > r->granted - r->moved || r->lent)
         return violation(u, p, "does not continue its message", msg);
     sink_to(sink, r->buf, r->bytes, r->moved, r);
     return 0;
+}
+
+/* What was lent may have to be sent after all. */
+static bool may_be_granted(const struct wio_request *r, const struct wio_msg *msg)
+{
+    bool lent = r->state == WIO_RS_ACK && r->lent && !r->acked;
+    return (r->state == WIO_RS_ASKED || lent) && msg->a <= r->bytes && msg->space != 0 &&
+           !r->refused;
 }
 
 /* A refusal also answers an RTS. */
@@ -243,8 +259,7 @@ static int answer(struct wio_universe *u, struct wio_peer *p, const struct wio_m
     struct wio_request *r = wio_req_by_id(u, msg->b);
     bool cts = msg->op == WIO_OP_CTS;
     if (r == NULL || r->kind != WIO_REQ_SEND || r->peer != p ||
-        (cts ? r->state != WIO_RS_ASKED || msg->a > r->bytes || msg->space == 0 || r->refused
-             : !may_be_done(r, msg)))
+        !(cts ? may_be_granted(r, msg) : may_be_done(r, msg)))
         return violation(u, p, "names no send of ours", msg);
     if (!cts) {
         wio_send_acked(r, msg->space == WIO_DONE_REFUSED);
@@ -253,6 +268,28 @@ static int answer(struct wio_universe *u, struct wio_peer *p, const struct wio_m
     wio_send_granted(r, msg->a, msg->space);
     wio_send_pump(u, p);
     return 0;
+}
+
+static int take(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
+                uint32_t bytes, struct wio_sink *sink)
+{
+    switch (msg->op) {
+    case WIO_OP_EAGER:
+    case WIO_OP_RTS:
+        return take_envelope(u, p, msg, bytes, sink);
+    case WIO_OP_MORE:
+        return more(u, p, msg, bytes, sink);
+    case WIO_OP_LENT:
+        wio_fetch_said(p, msg);
+        return 0;
+    case WIO_OP_DATA:
+        return data(u, p, msg, bytes, sink);
+    case WIO_OP_CTS:
+    case WIO_OP_DONE:
+        return answer(u, p, msg);
+    default: /* CREDIT: what follows */
+        return 0;
+    }
 }
 
 int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8_t *raw,
@@ -274,24 +311,7 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
     sink->cookie = NULL;
     u->burst = 0;
     sink->bytes = bytes;
-    switch (msg.op) {
-    case WIO_OP_EAGER:
-    case WIO_OP_RTS:
-        rc = take_envelope(u, p, &msg, bytes, sink);
-        break;
-    case WIO_OP_MORE:
-        rc = more(u, p, &msg, bytes, sink);
-        break;
-    case WIO_OP_DATA:
-        rc = data(u, p, &msg, bytes, sink);
-        break;
-    case WIO_OP_CTS:
-    case WIO_OP_DONE:
-        rc = answer(u, p, &msg);
-        break;
-    default: /* CREDIT: below */
-        break;
-    }
+    rc = take(u, p, &msg, bytes, sink);
     if (rc == 0 && (msg.credit != p->credit.limit || !p->credit.open))
         wio_credit_heard(u, p, msg.credit);
     if (msg.op == WIO_OP_CREDIT && msg.a != 0)

@@ -126,7 +126,9 @@ static int meet(struct wio_universe *u, double timeout_s)
                                  .me = &u->who,
                                  .log = &u->log,
                                  .timeout_s = timeout_s};
-    jp.offer.ep.caps |= wio_number_formats();
+    jp.offer.ep.caps |= (uint16_t)(wio_number_formats() | wio_cpu_bits(wio_os_cpus_online()));
+    if (u->cfg.shm_fetch != WIO_CFG_SHM_FETCH_OFF && wio_os_may_read_processes())
+        jp.offer.ep.caps |= WIO_EP_LENDS;
     int rc = open_transports(u, &jp.offer);
     if (rc == 0)
         rc = wio_join(&jp, &u->table);

@@ -22,6 +22,7 @@ struct wio_peer *wio_peer_get(struct wio_universe *u, uint32_t rank)
     wio_list_init(&p->ctlq);
     wio_list_init(&p->sendq);
     wio_list_init(&p->bulk);
+    wio_list_init(&p->fetches);
     wio_list_init(&p->owned);
     wio_list_init(&p->partial);
     wio_list_init(&p->early);

@@ -118,6 +118,7 @@ static int pump_active(struct wio_universe *u)
         if (WIO_UNLIKELY(p->unsaid))
             wio_peer_end_unsaid(u, p);
         wio_send_pump(u, p);
+        wio_fetch_pump(u, p);
         events++;
     }
     return events;

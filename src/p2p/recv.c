@@ -43,14 +43,17 @@ void wio_recv_complete(struct wio_request *r)
     wio_req_finish(r, r->total > r->bytes ? WAITIO_ERR_TRUNCATE : 0);
 }
 
-/* A request to send has met its receive: say how much may come. */
-static void answer_rts(struct wio_universe *u, struct wio_request *r, uint64_t remote)
+/* A request to send has met its receive: say how much may come, or fetch it. */
+static void answer_rts(struct wio_universe *u, struct wio_request *r, uint64_t remote, bool lends,
+                       uint64_t lender)
 {
     size_t granted = r->total < r->bytes ? r->total : r->bytes;
-    struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = granted, .b = remote};
     r->granted = granted;
     r->remote = remote;
     r->asked = true;
+    if (lends && wio_fetch_begin(r, lender))
+        return;
+    struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = granted, .b = remote};
     (void)wio_send_ctl(u, r->peer, &m, WIO_TX_SMALL);
     if (granted == 0) {
         r->remote = 0; /* the grant of nothing completes the send too */
@@ -82,9 +85,10 @@ void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_une
     wio_recv_matched(r, p, m->total, (int32_t)m->held.tag);
     wio_credit_consumed(u, p, m->cost, m->epoch);
     if (m->rts) {
-        uint64_t remote = m->remote;
+        uint64_t remote = m->remote, lender = m->lender;
+        bool lends = m->lends;
         wio_unexpected_free(u, m);
-        answer_rts(u, r, remote);
+        answer_rts(u, r, remote, lends, lender);
         return;
     }
     r->remote = m->remote;
@@ -104,7 +108,7 @@ void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_p
 {
     wio_recv_matched(r, p, (size_t)msg->a, msg->tag);
     if (msg->op == WIO_OP_RTS) {
-        answer_rts(u, r, msg->b);
+        answer_rts(u, r, msg->b, (msg->flags & WIO_MSG_LENDS) != 0, 0);
         return;
     }
     r->envelope = msg->envelope;

@@ -35,7 +35,7 @@ void wio_req_reset(struct wio_request *r, uint8_t kind)
     r->kind = kind;
     r->state = WIO_RS_NEW;
     r->user_done = r->cancelled = r->waited = r->tx_busy = r->acked = r->local = false;
-    r->asked = r->refused = r->sync = false;
+    r->asked = r->refused = r->sync = r->lent = false;
     r->bulky = false;
     r->user_holds = true;
     r->err = 0;

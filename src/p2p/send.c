@@ -3,7 +3,8 @@
  * Sending. A request goes one of these ways:
  *   eager, one piece:    NEW -> DONE (written at once), or NEW -> MOVING -> DONE (the transport
  * queues it) eager, many pieces:  NEW -> MOVING (EAGER, then MORE ...) -> ACK -> DONE rendezvous:
- * NEW -> ASKED (RTS) -> MOVING (CTS came: DATA ...) -> ACK -> DONE and through QUEUED before any of
+ * NEW -> ASKED (RTS) -> MOVING (CTS came: DATA ...) -> ACK -> DONE; lent: NEW -> ACK (RTS
+ * and LENT are out) -> DONE, or MOVING when a CTS comes after all; and through QUEUED before any of
  * them when there is no link or no credit yet. Sends up to cfg.local_max are complete for the user
  * at once: written, or copied into the send pool. ACK is skipped for those that go eagerly: nobody
  * waits for DONE.
@@ -48,10 +49,12 @@ static unsigned burst_flag(struct wio_universe *u)
     return WIO_TX_BATCH;
 }
 
-static void fill_header(struct wio_request *r, uint8_t op, uint64_t space, uint64_t a, uint64_t b)
+static void fill_header(struct wio_request *r, uint8_t op, uint8_t flags, uint64_t space,
+                        uint64_t a, uint64_t b)
 {
     struct wio_credit *c = &r->peer->credit;
     struct wio_msg m = {.op = op,
+                        .flags = flags,
                         .credit = c->granted,
                         .tag = r->tag,
                         .envelope = r->envelope,
@@ -84,6 +87,10 @@ static void piece_left(struct wio_request *r)
         return; /* that was the RTS */
     if (r->refused)
         wio_req_finish(r, WAITIO_ERR_PEER);
+    else if (r->lent && !r->acked)
+        return; /* so was that; the receiver fetches the rest */
+    else if (r->lent)
+        wio_req_finish(r, 0);
     else if (r->remote != 0 && r->granted == 0)
         wio_req_finish(r, 0); /* the grant of nothing is the end */
     else if (r->moved < limit_of(r))
@@ -130,7 +137,7 @@ static int send_eager(struct wio_request *r)
     size_t n = r->bytes < attr->chunk ? r->bytes : attr->chunk;
     bool ack = wants_done(r);
     r->state = WIO_RS_MOVING;
-    fill_header(r, WIO_OP_EAGER, r->space, r->bytes, ack ? wio_req_id(r) : 0);
+    fill_header(r, WIO_OP_EAGER, 0, r->space, r->bytes, ack ? wio_req_id(r) : 0);
     r->moved = n;
     if (ack)
         own(r); /* DONE must find it */
@@ -148,11 +155,15 @@ static int send_eager(struct wio_request *r)
 static int send_rts(struct wio_request *r)
 {
     r->state = WIO_RS_ASKED;
-    fill_header(r, WIO_OP_RTS, r->space, r->bytes, wio_req_id(r));
+    bool lends = wio_fetch_lends(r);
+    fill_header(r, WIO_OP_RTS, lends ? WIO_MSG_LENDS : 0, r->space, r->bytes, wio_req_id(r));
     own(r);
     int rc = submit(r, NULL, 0, WIO_TX_SMALL);
-    if (rc >= 0)
-        r->u->ctr.rndv_msgs++;
+    if (rc < 0)
+        return rc;
+    r->u->ctr.rndv_msgs++;
+    if (lends)
+        wio_fetch_lend(r);
     return rc;
 }
 
@@ -270,9 +281,9 @@ static bool send_piece(struct wio_request *r)
     size_t left = limit_of(r) - r->moved;
     size_t n = left < chunk ? left : chunk;
     if (r->remote != 0)
-        fill_header(r, WIO_OP_DATA, r->remote, r->moved, 0);
+        fill_header(r, WIO_OP_DATA, 0, r->remote, r->moved, 0);
     else
-        fill_header(r, WIO_OP_MORE, 0, r->moved, r->envelope);
+        fill_header(r, WIO_OP_MORE, 0, 0, r->moved, r->envelope);
     r->moved += n;
     int rc = submit(r, r->buf + r->moved - n, n, 0);
     if (rc < 0) {
@@ -351,6 +362,7 @@ void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote)
     r->granted = (size_t)granted;
     r->remote = remote;
     r->moved = 0;
+    r->lent = false;
     r->state = WIO_RS_MOVING;
     if (!r->tx_busy) /* else the answer was faster than the transport's word that the RTS is out */
         piece_left(r);

@@ -46,7 +46,7 @@ enum wio_req_state {
 struct wio_request {
     struct wio_tx tx; /* header and the piece being sent; first, so that tx -> request is a cast */
     struct wio_post post;  /* receives: in the match tables */
-    struct wio_list node;  /* sends: peer's sendq or bulk list, or nothing */
+    struct wio_list node;  /* sends: peer's sendq or bulk list; receives: its fetches; or nothing */
     struct wio_list owned; /* peer's list of active operations, for failing them */
     uint32_t index, generation;
     uint8_t kind, state;
@@ -61,6 +61,7 @@ struct wio_request {
     bool refused; /* send: the receiver leaves without taking the message */
     bool bulky;   /* counts in u->bulk */
     bool sync;    /* send: complete only when a receive has taken the message */
+    bool lent;    /* send: the receiver may fetch it; receive: we do */
     int err;
     struct wio_universe *u;
     struct wio_peer *peer;      /* send: destination; receive: matched source */
@@ -79,6 +80,7 @@ struct wio_request {
     uint32_t envelope;
     uint32_t cost;     /* credit this eager message or RTS took */
     uint64_t remote;   /* receive: sender's request id */
+    uint64_t lender;   /* receive: where it lies in the sender's memory; 0: not said yet */
     int64_t seen_ns;   /* receive: first seen waiting by the stuck check; 0 = not yet */
     int64_t waited_ns; /* a wait in slices, or by testing, began; 0 = none did */
     int64_t tested_ns; /* asked about last in vain */
@@ -95,6 +97,8 @@ struct wio_unexpected {
     size_t total, arrived;
     uint32_t envelope, cost, epoch;
     bool rts;
+    bool lends;      /* the sender says where it lies */
+    uint64_t lender; /* there; 0: not said yet */
     uint8_t data[];
 };
 
@@ -140,6 +144,7 @@ struct wio_peer {
     struct wio_list ctlq;    /* control messages waiting for a link */
     struct wio_list sendq;   /* requests waiting for link or credit, in envelope order */
     struct wio_list bulk;    /* requests with data to send, round robin */
+    struct wio_list fetches; /* receives whose data we read from the peer's memory, round robin */
     struct wio_list owned;   /* all active requests with this peer */
     struct wio_list partial; /* unexpected messages still arriving */
     struct wio_list early;   /* unexpected messages that overtook an envelope */
@@ -282,11 +287,25 @@ const char *wio_peer_name(const struct wio_universe *u, uint32_t rank, char *buf
 void wio_peer_free(struct wio_universe *u, struct wio_peer *p);
 extern const struct wio_upcalls wio_p2p_upcalls;
 
+/* ---- large messages read straight from the sender's memory (fetch.c) ---- */
+/** Sender, before its RTS: shall the receiver fetch this message if it can? */
+bool wio_fetch_lends(const struct wio_request *r);
+/** Sender, behind its RTS: tell where the data lies. */
+void wio_fetch_lend(struct wio_request *r);
+/** Receiver, matched, r->granted is set: fetch it, from @p lender or as soon as that is said?
+ *  @return false: it has to be sent */
+bool wio_fetch_begin(struct wio_request *r, uint64_t lender);
+/** Receiver: LENT came. */
+void wio_fetch_said(struct wio_peer *p, const struct wio_msg *msg);
+/** A piece for one of the peer's receives. */
+void wio_fetch_pump(struct wio_universe *u, struct wio_peer *p);
+
 /* ---- sending (send.c) ---- */
 void wio_send_start(struct wio_request *r); /* r->peer, buf, bytes, tag, space are set */
 void wio_send_pump(struct wio_universe *u, struct wio_peer *p); /* what link and credit now allow */
-void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote); /* CTS came */
-void wio_send_acked(struct wio_request *r, bool refused);                        /* DONE came */
+/** CTS came. */
+void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote);
+void wio_send_acked(struct wio_request *r, bool refused); /* DONE came */
 /** Control message (CTS, DONE, CREDIT); msg->credit is filled in here. */
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags);
 void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p); /* the peer is gone */

@@ -213,8 +213,10 @@ struct wio_transport {
      * one), on a CLOSED one BUSY or the error that closed it
      */
     int (*send)(struct wio_ep *ep, struct wio_tx *tx);
-    /** Copy @p bytes from the peer's memory at @p remote straight into buf, without its help (RDMA,
-     * process_vm_readv). No transport has it yet; p2p asks none. @return 0, UNSUPPORTED */
+    /** Copy @p bytes from the peer's memory at @p remote straight into buf, without its help
+     * (process_vm_readv; RDMA later). READY links only; blocks for the time of the copy, so p2p
+     * asks for pieces. No bytes: can it be done? @return 0; UNSUPPORTED: not on this link (any
+     * more); SYSTEM: not there; buf may hold a part then */
     int (*fetch)(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes);
     /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks
      * queued). */

@@ -126,7 +126,7 @@ int wio_frame_decode(const uint8_t in[WIO_LINK_BYTES], struct wio_frame *f, cons
 void wio_msg_encode(const struct wio_msg *m, uint8_t out[WIO_MSG_BYTES])
 {
     out[M_OP] = m->op;
-    out[M_FLAGS] = 0;
+    out[M_FLAGS] = m->flags;
     wio_put16(out + M_RESERVED, 0);
     wio_put32(out + M_CREDIT, m->credit);
     wio_put32(out + M_TAG, (uint32_t)m->tag);
@@ -170,13 +170,15 @@ static const char *check_piece(const struct wio_msg *m, uint32_t payload)
     return NULL;
 }
 
-/* RTS, CTS, DONE, CREDIT: nothing follows, and byte counts are possible ones. */
+/* RTS, CTS, DONE, CREDIT, LENT: nothing follows, and byte counts are possible ones. */
 static const char *check_control(const struct wio_msg *m, uint32_t payload)
 {
     if (payload != 0)
         return "control message with a payload";
     if (m->op == WIO_OP_RTS)
         return check_envelope(m);
+    if (m->op == WIO_OP_LENT)
+        return m->a == 0 ? "message lent without an address" : NULL;
     if (m->op != WIO_OP_CREDIT && m->a > LENGTH_MAX)
         return "more bytes than any object can have";
     return NULL;
@@ -194,6 +196,7 @@ static const char *check_msg(const struct wio_msg *m, uint32_t payload)
     case WIO_OP_CTS:
     case WIO_OP_DONE:
     case WIO_OP_CREDIT:
+    case WIO_OP_LENT:
         return check_control(m, payload);
     default:
         return "unknown message operation";
@@ -204,13 +207,15 @@ int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio
                    const char **why)
 {
     m->op = in[M_OP];
+    m->flags = in[M_FLAGS];
     m->credit = wio_get32(in + M_CREDIT);
     m->tag = (int32_t)wio_get32(in + M_TAG);
     m->envelope = wio_get32(in + M_ENVELOPE);
     m->space = wio_get64(in + M_SPACE);
     m->a = wio_get64(in + M_A);
     m->b = wio_get64(in + M_B);
-    const char *fault = in[M_FLAGS] != 0 || wio_get16(in + M_RESERVED) != 0
+    unsigned allowed = m->op == WIO_OP_RTS ? WIO_MSG_LENDS : 0;
+    const char *fault = (m->flags & ~allowed) != 0 || wio_get16(in + M_RESERVED) != 0
                             ? "reserved bits of a message are set"
                             : check_msg(m, payload);
     if (WIO_UNLIKELY(fault != NULL)) {
@@ -223,9 +228,9 @@ int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio
 const char *wio_msg_op_name(uint8_t op)
 {
     static const char *const names[] = {
-        [WIO_OP_EAGER] = "EAGER",  [WIO_OP_MORE] = "MORE", [WIO_OP_RTS] = "RTS",
-        [WIO_OP_CTS] = "CTS",      [WIO_OP_DATA] = "DATA", [WIO_OP_DONE] = "DONE",
-        [WIO_OP_CREDIT] = "CREDIT"};
+        [WIO_OP_EAGER] = "EAGER",   [WIO_OP_MORE] = "MORE", [WIO_OP_RTS] = "RTS",
+        [WIO_OP_CTS] = "CTS",       [WIO_OP_DATA] = "DATA", [WIO_OP_DONE] = "DONE",
+        [WIO_OP_CREDIT] = "CREDIT", [WIO_OP_LENT] = "LENT"};
     return op < WIO_ARRAY_LEN(names) && names[op] != NULL ? names[op] : "unknown";
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* clang-format off */
 /**
  * @file wire.h
  * What travels between two linked endpoints: frames of a fixed 64-byte header and up to
@@ -13,23 +14,28 @@
  *        5    1 flags        WIO_FRAME_CRC
  *        6    2 reason       GOODBYE: enum wio_bye_reason; else 0
  *        8    4 payload      bytes after the header
- *       12    4 seq          number of this frame on this link, from 1 (MESSAGE frames only; else
- * 0) 16    4 ack          highest seq received in the other direction 20    4 crc          CRC32C
- * of p2p part and payload when WIO_FRAME_CRC, else 0
+ *       12    4 seq          number of this frame on this link, from 1 (MESSAGE frames only; else 0)
+ *       16    4 ack          highest seq received in the other direction
+ *       20    4 crc          CRC32C of p2p part and payload when WIO_FRAME_CRC, else 0
  *   ------ ---- -----        ------- p2p part (kind MESSAGE): owned by p2p, opaque to transports
  *       24    1 op           enum wio_msg_op
- *       25    1 flags        0
+ *       25    1 flags        RTS: WIO_MSG_LENDS; else 0
  *       26    2 reserved     0
  *       28    4 credit       receiver's cumulative grant to its peer, in units of WIO_CREDIT_UNIT,
- * modulo 2^32 32    4 tag 36    4 envelope     number of this envelope between the ordered pair,
- * from 1 (EAGER, RTS) 40    8 space        message space (EAGER, RTS); receiver's request id (CTS:
- * chosen, DATA: echoed) 48    8 a            EAGER, RTS: total bytes; CTS: bytes wanted (less than
- * asked = truncation); DATA, MORE: offset of the payload in the message; DONE: bytes taken 56    8
- * b            EAGER, RTS: sender's request id (0: no DONE wanted); CTS, DONE: the same echoed;
- *                            MORE: envelope number in the low 32 bits
+ *                            modulo 2^32
+ *       32    4 tag
+ *       36    4 envelope     number of this envelope between the ordered pair, from 1 (EAGER, RTS)
+ *       40    8 space        message space (EAGER, RTS); receiver's request id (CTS: chosen, DATA:
+ *                            echoed)
+ *       48    8 a            EAGER, RTS: total bytes; CTS: bytes wanted (less than asked =
+ *                            truncation); DATA, MORE: offset of the payload in the message; DONE:
+ *                            bytes taken; LENT: address of the message
+ *       56    8 b            EAGER, RTS: sender's request id (0: no DONE wanted); LENT: the same; CTS,
+ *                            DONE: echoed; MORE: envelope number in the low 32 bits
  *
  * Version 1: first.
  */
+/* clang-format on */
 #ifndef WIO_WIRE_H
 #define WIO_WIRE_H
 
@@ -62,14 +68,16 @@ enum wio_bye_reason {
     WIO_BYE_ERROR = 4,    /* protocol error seen by the sender of the goodbye */
 };
 enum wio_msg_op {
-    WIO_OP_EAGER = 1, /* envelope and (the first piece of) the data */
-    WIO_OP_MORE = 2,  /* further piece of an eager message */
-    WIO_OP_RTS = 3,   /* envelope; may I send? */
-    WIO_OP_CTS = 4,   /* yes, so many bytes, to this request of mine */
-    WIO_OP_DATA = 5,  /* piece of a rendezvous message */
-    WIO_OP_DONE = 6,  /* all bytes arrived (completes sends above the local limit) */
-    WIO_OP_CREDIT = 7 /* the credit field, and perhaps a word about it */
+    WIO_OP_EAGER = 1,  /* envelope and (the first piece of) the data */
+    WIO_OP_MORE = 2,   /* further piece of an eager message */
+    WIO_OP_RTS = 3,    /* envelope; may I send? */
+    WIO_OP_CTS = 4,    /* yes, so many bytes, to this request of mine */
+    WIO_OP_DATA = 5,   /* piece of a rendezvous message */
+    WIO_OP_DONE = 6,   /* all bytes arrived (completes sends above the local limit) */
+    WIO_OP_CREDIT = 7, /* the credit field, and perhaps a word about it */
+    WIO_OP_LENT = 8    /* right behind an RTS: there it lies in my memory, should you fetch it */
 };
+#define WIO_MSG_LENDS 1u /* flag of an RTS: a LENT follows */
 
 /** Link part, decoded. */
 struct wio_frame {
@@ -79,7 +87,7 @@ struct wio_frame {
 };
 /** p2p part, decoded. */
 struct wio_msg {
-    uint8_t op;
+    uint8_t op, flags;
     uint32_t credit;
     int32_t tag;
     uint32_t envelope;

@@ -92,12 +92,27 @@ static uint64_t some_id(struct world *w)
     return m->op == WIO_OP_CTS ? m->space : m->b;
 }
 
+/* Nothing lies where a peer says; now and then the system refuses, too. */
+static int fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
+{
+    (void)ep;
+    if (bytes > 0 && remote % 5 == 0)
+        return remote % 2 == 0 ? WAITIO_ERR_UNSUPPORTED : WAITIO_ERR_SYSTEM;
+    if (bytes > 0)
+        memset(buf, 0, bytes);
+    return 0;
+}
+
 static void envelope(struct world *w, uint32_t peer, struct wio_msg *m, uint32_t *bytes)
 {
     m->space = w->g->space;
     m->tag = (int)pick(w, 3);
     m->a = length(w);
     m->b = pick(w, 2) ? 0 : 5;
+    if (m->op == WIO_OP_RTS && pick(w, 2)) {
+        m->flags = WIO_MSG_LENDS;
+        m->b = 5 + pick(w, 3);
+    }
     uint32_t strange = pick(w, 32);
     m->envelope =
         strange == 7 ? pick(w, 20) : w->u->peer[peer]->recv_envelope + (strange == 6 ? 2 : 1);
@@ -110,7 +125,7 @@ static void envelope(struct world *w, uint32_t peer, struct wio_msg *m, uint32_t
 
 static void message(struct world *w, uint32_t peer)
 {
-    struct wio_msg m = {.op = (uint8_t)(1 + pick(w, 7))};
+    struct wio_msg m = {.op = (uint8_t)(1 + pick(w, 8))};
     uint32_t bytes = 0;
     fake.credit[peer] += pick(w, 64);
     switch (m.op) {
@@ -128,6 +143,10 @@ static void message(struct world *w, uint32_t peer)
         m.space = some_id(w);
         m.a = pick(w, 4) == 3 ? pick(w, 30000) : 0;
         bytes = 1 + (uint32_t)length(w) / 2;
+        break;
+    case WIO_OP_LENT:
+        m.b = 5 + pick(w, 3);
+        m.a = 1 + length(w);
         break;
     default:
         m.b = some_id(w);
@@ -223,6 +242,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.u->attr[WIO_TR_TCP].chunk = w.u->cfg.chunk = 4096;
     w.u->attr[WIO_TR_TCP].eager_max = w.u->cfg.eager_max = 20000;
     w.u->cfg.local_max = 5000;
+    w.u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_ON;
+    w.u->cfg.shm_fetch_min = 1000;
+    fake.tr.fetch = fetch;
     w.u->cfg.send_buffer_max = 20000;
     uint64_t budget = pick(&w, 2) ? 3000 : 10;
     w.u->credit_left = budget;

@@ -499,7 +499,7 @@ static void trees_pack_by_the_piece(void **state)
 {
     enum { COUNT = 400000, SIZE = 2 };
     static const int pb[SIZE] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true};
+    struct wio_topology topo = {1, pb, first, true, false};
     struct wio_caller who = {0, SIZE, &topo, row_named(WIO_BCAST, "trees"), false, NULL};
     struct wio_call c = {.kind = WIO_BCAST,
                          .recv = {.buf = calloc(COUNT, (size_t)flavours[SUMS].extent),
@@ -550,7 +550,7 @@ static void the_other_byte_order(void **state)
 static void numbers_travel_turned(void **state)
 {
     static const int pb[2] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true};
+    struct wio_topology topo = {1, pb, first, true, false};
     struct wio_caller who = {0, 2, &topo, 0, true, NULL};
     uint32_t x[2] = {0x01020304, 0x05060708};
     struct wio_call c = {.kind = WIO_BCAST,
@@ -703,7 +703,7 @@ static void members_of_a_tree_tell_their_sizes(void **state)
     static const int pb[2] = {0, 0}, first[1] = {0};
     static char data[600000];
     static struct world w;
-    struct wio_topology topo = {1, pb, first, true};
+    struct wio_topology topo = {1, pb, first, true, false};
     size_t wrong = 0;
     (void)state;
     w = (struct world){.size = 2};
@@ -733,7 +733,7 @@ static void members_of_a_tree_tell_their_sizes(void **state)
 static void refused(struct wio_call c, int code, const char *text)
 {
     static const int pb[2] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true};
+    struct wio_topology topo = {1, pb, first, true, false};
     struct wio_caller who = {.size = 2, .topo = &topo};
     struct wio_schedule s;
     assert_int_equal(wio_coll_write(&s, &c, &who), code);
@@ -803,7 +803,7 @@ static void wrong_arguments_are_refused_by_name(void **state)
 static const char *chosen(enum wio_collective_kind kind, int size, int npb, size_t bytes)
 {
     static const int pb[MOST] = {0}, first[MOST] = {0};
-    struct wio_topology topo = {npb, pb, first, true};
+    struct wio_topology topo = {npb, pb, first, true, false};
     struct wio_choice c = {kind, size, bytes, true, true, &topo, 0};
     return wio_algorithm_select(&c)->name;
 }
@@ -822,7 +822,7 @@ static void selection_follows_the_table(void **state)
     for (int kind = 0; kind < WIO_COLLECTIVE_COUNT; kind++)
         for (int flags = 0; flags < 4; flags++) {
             static const int pb[1], first[1];
-            struct wio_topology topo = {1, pb, first, false};
+            struct wio_topology topo = {1, pb, first, false, false};
             struct wio_choice c = {kind, 1 << 30, SIZE_MAX, flags & 1, flags & 2, &topo, 0};
             assert_int_equal(wio_algorithm_select(&c)->kind, kind);
             for (c.asked = 1; c.asked <= rows_of(kind); c.asked++)

@@ -149,13 +149,14 @@ static uint32_t payload_of(uint8_t op)
 static void messages_survive(void **state)
 {
     (void)state;
-    for (uint8_t op = WIO_OP_EAGER; op <= WIO_OP_CREDIT; op++) {
+    for (uint8_t op = WIO_OP_EAGER; op <= WIO_OP_LENT; op++) {
         struct wio_msg in = message(op), out;
         uint8_t bytes[WIO_MSG_BYTES];
         const char *why = NULL;
         wio_msg_encode(&in, bytes);
         assert_int_equal(wio_msg_decode(bytes, payload_of(op), &out, &why), 0);
         assert_int_equal(out.op, in.op);
+        assert_int_equal(out.flags, in.flags);
         assert_int_equal(out.credit, in.credit);
         assert_int_equal(out.tag, in.tag);
         assert_int_equal(out.envelope, in.envelope);
@@ -183,7 +184,7 @@ static void unknown_operations_and_reserved_bits_are_refused(void **state)
     const char *why;
     (void)state;
     assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
-    for (unsigned op = WIO_OP_CREDIT + 1; op <= 255; op++) {
+    for (unsigned op = WIO_OP_LENT + 1; op <= 255; op++) {
         m.op = (uint8_t)op;
         assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
     }
@@ -193,6 +194,11 @@ static void unknown_operations_and_reserved_bits_are_refused(void **state)
         bytes[at] = 1;
         assert_int_equal(wio_msg_decode(bytes, 0, &out, &why), WAITIO_ERR_PROTOCOL);
     }
+    m = message(WIO_OP_RTS); /* has a flag */
+    m.flags = WIO_MSG_LENDS;
+    assert_int_equal(decode(&m, 0), 0);
+    m.flags = 2;
+    assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
 }
 
 static void envelopes_are_checked(void **state)
@@ -223,15 +229,18 @@ static void envelopes_are_checked(void **state)
 
 static void control_messages_carry_nothing(void **state)
 {
-    static const uint8_t ops[] = {WIO_OP_RTS, WIO_OP_CTS, WIO_OP_DONE, WIO_OP_CREDIT};
+    static const uint8_t ops[] = {WIO_OP_RTS, WIO_OP_CTS, WIO_OP_DONE, WIO_OP_CREDIT, WIO_OP_LENT};
     (void)state;
     for (size_t i = 0; i < WIO_ARRAY_LEN(ops); i++) {
         struct wio_msg m = message(ops[i]);
         assert_int_equal(decode(&m, 0), 0);
         assert_int_equal(decode(&m, 1), WAITIO_ERR_PROTOCOL);
         m.a = UINT64_MAX;
-        assert_int_equal(decode(&m, 0), ops[i] == WIO_OP_CREDIT ? 0 : WAITIO_ERR_PROTOCOL);
+        assert_int_equal(decode(&m, 0), ops[i] >= WIO_OP_CREDIT ? 0 : WAITIO_ERR_PROTOCOL);
     }
+    struct wio_msg m = message(WIO_OP_LENT);
+    m.a = 0;
+    assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
 }
 
 static void pieces_end_inside_the_largest_message(void **state)

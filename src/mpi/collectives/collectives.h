@@ -98,7 +98,8 @@ enum {
     WIO_NEED_PBS = 4,      /**< several PBs, and one of them with several members */
     WIO_NEED_RUNS = 8,     /**< commutes, or the members of every PB have consecutive ranks */
     WIO_ONLY_ASKED = 16,   /**< never chosen by itself */
-    WIO_PACKS = 32         /**< no demand: it packs and unpacks types with holes itself */
+    WIO_PACKS = 32,        /**< no demand: it packs and unpacks types with holes itself */
+    WIO_NEED_LOANS = 64    /**< receivers copy from the sender's memory (see wio_topology) */
 };
 
 /** A row of the selection table. Of a kind's rows the first that admits the call is taken. */
@@ -139,6 +140,7 @@ void wio_bcast_scatter_allgather(struct wio_schedule *s, const struct wio_collec
 void wio_bcast_2l(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_trees(struct wio_schedule *s, const struct wio_collective *c);
 void wio_bcast_pb(struct wio_schedule *s, const struct wio_collective *c);
+void wio_bcast_direct(struct wio_schedule *s, const struct wio_collective *c);
 
 void wio_reduce_linear(struct wio_schedule *s, const struct wio_collective *c);
 void wio_reduce_sequential(struct wio_schedule *s, const struct wio_collective *c);

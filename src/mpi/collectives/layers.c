@@ -102,6 +102,28 @@ static void allreduce(struct wio_schedule *s, const struct wio_collective *c, co
         in_team(s, l.inside, l.inside_root, w->bcast_inside, *c);
 }
 
+/* The root serves the other leaders and its own PB at once, every leader its PB as soon as it can:
+ * where receivers copy straight from the sender's memory, they all do so at the same time and
+ * nobody waits for a turn of anybody. Cost (alpha + n beta) p / processors, two steps deep. */
+void wio_bcast_direct(struct wio_schedule *s, const struct wio_collective *c)
+{
+    struct wio_layers l = wio_layers(s, c->root);
+    bool leads = l.leaders.rank >= 0;
+
+    if (s->error != 0)
+        return;
+    if (s->rank != c->root)
+        wio_schedule_recv(s, leads ? c->root : l.inside.map[l.inside_root], c->out, c->bytes);
+    wio_schedule_round(s);
+    for (int i = 0; s->rank == c->root && i < l.leaders.size; i++)
+        if (l.leaders.map[i] != s->rank)
+            wio_schedule_send(s, l.leaders.map[i], c->out, c->bytes);
+    for (int i = 0; leads && i < l.inside.size; i++)
+        if (l.inside.map[i] != s->rank)
+            wio_schedule_send(s, l.inside.map[i], c->out, c->bytes);
+    wio_schedule_round(s);
+}
+
 void wio_bcast_2l(struct wio_schedule *s, const struct wio_collective *c)
 {
     bcast(s, c, &sequential);

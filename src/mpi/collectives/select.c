@@ -11,6 +11,7 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_BARRIER, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_2l},
     {WIO_BARRIER, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_binary},
 
+    {WIO_BCAST, "direct", WIO_NEED_LOANS, 5, 1024 * K, 0, wio_bcast_direct},
     /* From where trees pay: measured on two cores with 2 to 8 processes (bench/coll.py --rows). */
     {WIO_BCAST, "trees", WIO_PACKS, 0, 96 * K, 0, wio_bcast_trees},
     {WIO_BCAST, "pb", WIO_NEED_PBS, 0, 0, 0, wio_bcast_pb},
@@ -95,8 +96,10 @@ bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice
 static bool suits(const struct wio_algorithm *a, const struct wio_choice *choice)
 {
     return wio_algorithm_admits(a, choice) && (a->need & WIO_ONLY_ASKED) == 0 &&
-           ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)) && choice->size >= a->min_size &&
-           choice->bytes >= a->min_bytes && (a->max_bytes == 0 || choice->bytes <= a->max_bytes);
+           ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)) &&
+           ((a->need & WIO_NEED_LOANS) == 0 || choice->topo->loans) &&
+           choice->size >= a->min_size && choice->bytes >= a->min_bytes &&
+           (a->max_bytes == 0 || choice->bytes <= a->max_bytes);
 }
 
 const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice)

@@ -64,6 +64,20 @@ static void look_around(const struct wio_table *t, struct wio_comm *c, int *pb, 
     }
 }
 
+/* Everybody has the same table, so everybody comes to the same conclusion. */
+static bool lends(const struct wio_table *t, const struct wio_comm *c)
+{
+    const struct wio_tab_ep *first = &t->ep[wio_group_member(&c->twin, 0)];
+    uint16_t need = WIO_EP_LENDS | 1u << WIO_TR_SHM;
+
+    for (uint32_t i = 0; i < c->twin.size; i++) {
+        const struct wio_tab_ep *e = &t->ep[wio_group_member(&c->twin, i)];
+        if ((e->caps & need) != need || t->host[e->host].identity != t->host[first->host].identity)
+            return false;
+    }
+    return wio_table_crowded(t, wio_group_member(&c->twin, 0));
+}
+
 bool wio_comm_pretend_swap;
 
 static bool big(uint16_t caps)
@@ -137,6 +151,7 @@ static int context_new(const struct wio_table *t, const struct waitio_group *g, 
     c->rank = g->my_rank;
     c->size = (int)g->size;
     look_around(t, c, pb, pb + n, number);
+    c->topo.loans = lends(t, c);
     compare_formats(t, c);
     wio_os_free(number);
     __atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED);

@@ -96,8 +96,8 @@ static int shm_open(const struct wio_iface_params *p, struct wio_iface **iface)
 
 static int shm_address(struct wio_iface *iface, struct wio_boot_offer *offer)
 {
-    const struct shm_iface *f = shm_iface_of(iface);
-    offer->ep.token = (uint64_t)f->realm << 32 | f->name;
+    struct shm_iface *f = shm_iface_of(iface);
+    offer->ep.token = f->token = (uint64_t)f->realm << 32 | f->name;
     offer->ep.caps |= (uint16_t)(1u << WIO_TR_SHM);
     return 0;
 }
@@ -282,8 +282,7 @@ const struct wio_transport wio_transport_shm = {
     .reachable = shm_reachable,
     .connect = shm_connect,
     .send = wio_shm_send,
-    .fetch =
-        wio_tr_no_fetch, /* process_vm_readv: measured, sometimes better: docs/performance.md */
+    .fetch = wio_shm_fetch,
     .queued = wio_shm_queued,
     .flush = wio_tr_no_flush,
     .watch = shm_watch,

@@ -28,7 +28,7 @@
 
 #include "wire/wire.h"
 
-#define SHM_VERSION 1u
+#define SHM_VERSION 2u
 #define SHM_LINE 64
 #define SHM_PAGE 4096u /* offsets inside segments; not the system's page size */
 

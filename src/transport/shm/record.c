@@ -145,7 +145,7 @@ void wio_shm_setup(struct shm_link *l)
                         .b = f->inbox.geo.cell_bytes,
                         .c = l->owner_in,
                         .d = SHM_VERSION,
-                        .e = f->membarrier ? 0 : 1};
+                        .e = wio_shm_fetch_proof(f) << 1 | (f->membarrier ? 0 : 1)};
     int fd = wio_os_dup(f->inbox_fd);
     if (fd < 0) {
         refuse(l, SHM_NO_DESCRIPTOR);
@@ -170,7 +170,8 @@ static bool map_inbox(struct shm_link *l, const struct shm_rec *r, int fd)
     }
     wio_shm_inbox_place(&l->peer, &g, map);
     l->owner_out = r->c;
-    shm_choose_fences(l, r->e == 0);
+    shm_choose_fences(l, (r->e & 1) == 0);
+    wio_shm_fetch_try(l, r->e >> 1);
     return true;
 }
 

@@ -130,6 +130,8 @@ struct shm_link {
     int out_fd;               /* goes with the record at out_fd_at */
     uint8_t out_fd_at;
     int rec_fd;
+    pid_t fetch_pid; /* the peer's memory can be read there; 0: it cannot */
+    uint64_t fetch_proof;
     int64_t heard_ns, used_ns, asked_ns, timer;
     struct wio_list all, group, rnode, onode, news;
     struct shm_link *hash_next;
@@ -142,6 +144,7 @@ struct shm_iface {
     int epoll, svc_epoll, listener, kick, reserve;
     struct shm_src src_listener, src_kick;
     uint32_t realm, name; /* the halves of our token */
+    uint64_t token;       /* peers read it to see that they read our memory */
     bool watching;        /* the listener is in the event sets */
     bool paused;
     bool membarrier; /* works: peers need no fences for us */
@@ -261,6 +264,13 @@ void wio_shm_tx_fail_all(struct shm_link *l, int err);
 void wio_shm_last_words(struct shm_link *l, enum wio_bye_reason reason);
 /** The ring is agreed: use it from the next message on. */
 void wio_shm_tx_switch(struct shm_link *l);
+
+/* ---- fetch.c: reading a peer's memory ---- */
+/** Where the peer finds the word that proves that it reads our memory and no other. */
+uint64_t wio_shm_fetch_proof(const struct shm_iface *f);
+/** Can we read the peer's? It says its proof lies at @p proof. */
+void wio_shm_fetch_try(struct shm_link *l, uint64_t proof);
+int wio_shm_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes);
 
 /* ---- rx.c ---- */
 /** Read the inbox. @return events */

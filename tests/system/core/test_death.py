@@ -173,7 +173,7 @@ def test_what_had_arrived_is_delivered(universe):
 
 @pytest.mark.sanitize
 def test_receiver_dies_in_the_middle_of_a_transfer(universe):
-    u, s, v, b = trio(universe)
+    u, s, v, b = trio(universe, WAITIO_SHM_FETCH="off")
     contact(s, 0, v, 1)
     v.ok(f"irecv 1 0 0 {BIG * 8} 1")
     v.ok(f"suicide rx_bytes {BIG}")
@@ -189,7 +189,7 @@ def test_receiver_dies_in_the_middle_of_a_transfer(universe):
 
 @pytest.mark.sanitize
 def test_sender_dies_in_the_middle_of_a_transfer(universe):
-    u, s, v, b = trio(universe)
+    u, s, v, b = trio(universe, WAITIO_SHM_FETCH="off")
     contact(s, 0, v, 1)
     s.ok(f"irecv 1 0 1 {BIG * 8} 1")
     s.begin("wait 1 0")

@@ -33,6 +33,7 @@ def test_shapes(universe, blocks):
         dict(WAITIO_PROGRESS="thread"),
         dict(WAITIO_PROGRESS="poll"),
         dict(WAITIO_EAGER_MAX=0),
+        dict(WAITIO_SHM_FETCH="on", WAITIO_SHM_EAGER_MAX=0),
         dict(WAITIO_EAGER_MAX=0, WAITIO_LOCAL_COMPLETE_MAX=0, WAITIO_CHUNK=4096),
         dict(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M"),
         dict(WAITIO_MAX_CONNECTIONS=2),
@@ -67,6 +68,7 @@ SOMETIMES = [
     dict(WAITIO_SHM_DEMOTE=0.01),
     dict(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M"),
     dict(WAITIO_LOCAL_COMPLETE_MAX=0),
+    dict(WAITIO_SHM_FETCH="on"),
     dict(WAITIO_WRAP="check:fault=7"),
 ]
 

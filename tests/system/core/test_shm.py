@@ -186,7 +186,7 @@ MODES = {
 @pytest.fixture(params=MODES)
 def trio(request, universe):
     """Survivor, victim, bystander, who have talked to each other."""
-    u = universe(WAITIO_COMM_TYPE="shm", **MODES[request.param])
+    u = universe(WAITIO_COMM_TYPE="shm", WAITIO_SHM_FETCH="off", **MODES[request.param])
     cast = u.actors([1, 1, 1])
     for i, a in enumerate(cast):
         for j, b in enumerate(cast):
@@ -245,6 +245,61 @@ def test_killed_reader(trio):
     s.begin("wait 1 0")
     told_soon(s, v.dies())
     quiet_afterwards(u, s, b)
+
+
+@pytest.fixture
+def lenders(universe):
+    """A trio whose large messages are read straight from the sender's memory."""
+    u = universe(WAITIO_SHM_FETCH="on")
+    cast = u.actors([1, 1, 1])
+    for i, a in enumerate(cast):
+        for j, b in enumerate(cast):
+            if i != j:
+                exchange(a, i, b, j)
+    return (u, *cast)
+
+
+@pytest.mark.sanitize
+def test_killed_while_it_fetches(lenders):
+    u, s, v, b = lenders
+    v.ok(f"irecv 1 0 0 {STREAM} 1")
+    v.ok(f"suicide fetched_bytes {4 << 20}")
+    v.begin("wait 1 0")
+    s.ok(f"isend 1 0 1 {STREAM} 1 0")
+    s.begin("wait 1 0")
+    told_soon(s, v.dies())
+    quiet_afterwards(u, s, b)
+
+
+@pytest.mark.sanitize
+def test_killed_before_it_is_fetched(lenders):
+    u, s, v, b = lenders
+    v.ok(f"isend 1 0 0 {BIG} 1 0")
+    s.ok("probe 0 1 1")
+    s.ok(f"irecv 2 0 2 {BIG} 1")
+    v.kill()
+    s.ok(f"irecv 1 0 1 {BIG} 1")
+    s.begin("wait 1 0")
+    s.failed("PEER", timeout=5)
+    b.ok(f"isend 1 0 0 {BIG} 1 0")
+    b.begin("wait 1 0")
+    s.ok("wait 2 0")
+    b.was_ok(b.answer())
+    assert s.count("fetched_bytes") == BIG
+    quiet_afterwards(u, s, b)
+
+
+def test_a_stopped_lender_is_fetched_from(lenders):
+    """One copy by one process: the other need not run."""
+    u, s, v, b = lenders
+    v.ok(f"isend 1 0 0 {BIG} 1 0")
+    s.ok("probe 0 1 1")
+    v.stop()
+    s.ok(f"irecv 1 0 1 {BIG} 1")
+    s.ok("wait 1 0")
+    v.resume()
+    v.ok("wait 1 0")
+    u.leave(s, v, b)
 
 
 def test_killed_while_both_sleep(trio):

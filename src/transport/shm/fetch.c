@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file fetch.c
+ * Reading a peer's memory: one copy instead of two through a ring, by one processor instead of two.
+ * Worth it where processors are short; whether it is wanted is p2p's choice.
+ *
+ * The system decides who may (Yama's ptrace_scope, containers, emulators). So each side names in
+ * its setup the address of a word that only it can know to lie there: its token, which the address
+ * table has for everybody. Whoever reads it there reads the right memory with the right numbering.
+ */
+#include "transport/shm/shm.h"
+
+uint64_t wio_shm_fetch_proof(const struct shm_iface *f)
+{
+    return (uint64_t)(uintptr_t)&f->token;
+}
+
+/* Bytes and, behind them, the proof that they were the peer's: it may have ended and another
+ * process have its number. @return bytes, -errno */
+static ssize_t read_proven(const struct shm_link *l, pid_t pid, uint64_t from, void *buf,
+                           size_t bytes)
+{
+    uint64_t word = 0;
+    struct iovec to[] = {{buf, bytes}, {&word, sizeof word}};
+    struct iovec at[] = {{(void *)(uintptr_t)from, bytes},
+                         {(void *)(uintptr_t)l->fetch_proof, sizeof word}};
+    ssize_t n = wio_os_read_process(pid, to, at, 2);
+    if (n < 0)
+        return n;
+    if ((size_t)n != bytes + sizeof word)
+        return -EFAULT;
+    return word == shm_of(l)->base.table->ep[l->ep.peer].token ? (ssize_t)bytes : -ESRCH;
+}
+
+void wio_shm_fetch_try(struct shm_link *l, uint64_t proof)
+{
+    const struct shm_iface *f = shm_of(l);
+    pid_t pid;
+    l->fetch_pid = 0;
+    l->fetch_proof = proof;
+    if (f->base.p.cfg->shm_fetch == WIO_CFG_SHM_FETCH_OFF || wio_os_peer_pid(l->fd, &pid) != 0)
+        return;
+    ssize_t n = read_proven(l, pid, proof, &(uint64_t){0}, sizeof(uint64_t));
+    if (n > 0)
+        l->fetch_pid = pid;
+    else
+        wio_debug(f->base.p.log, WIO_C_SHM, "the memory of process %ld cannot be read: %s",
+                  (long)pid, strerror((int)-n));
+}
+
+int wio_shm_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
+{
+    struct shm_link *l = shm_link_of(ep);
+    if (l->fetch_pid == 0 || l->eof)
+        return WAITIO_ERR_UNSUPPORTED;
+    if (bytes == 0)
+        return 0;
+    ssize_t n = read_proven(l, l->fetch_pid, remote, buf, bytes);
+    if (n > 0) {
+        shm_of(l)->base.p.counters->fetched_bytes += bytes;
+        return 0;
+    }
+    if (n == -EFAULT)
+        return WAITIO_ERR_SYSTEM;
+    l->fetch_pid = 0; /* not allowed any more, or gone */
+    return WAITIO_ERR_UNSUPPORTED;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file shm_fetch.c  Reading a peer's memory: who may, who may not, and what is not the peer's
+ * although it answers to its number.
+ */
+#include "harness.h"
+#include "transport/shm/shm.h"
+
+enum { SIZE = 300000 };
+
+static int refusal;
+
+static int refuse_peeks(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)fd;
+    (void)bytes;
+    return call == WIO_OS_PEEK ? refusal : 0;
+}
+
+/* Two linked nodes; the second one's end of the link. */
+static struct wio_ep *linked(struct world *w)
+{
+    int64_t end = wio_os_now_ns() + 10 * SECOND;
+    world_open(w);
+    struct wio_ep *ep = node_connect(&w->node[1], 0);
+    while (w->node[0].peer[1].ready == 0 || w->node[1].peer[0].ready == 0) {
+        world_drive(w);
+        assert_true(wio_os_now_ns() < end);
+    }
+    return ep;
+}
+
+static uint8_t *striped(void)
+{
+    uint8_t *data = malloc(SIZE);
+    for (int i = 0; i < SIZE; i++)
+        data[i] = (uint8_t)(i * 31 + i / 256);
+    return data;
+}
+
+static void assert_fetches(struct wio_ep *ep, bool works)
+{
+    uint8_t *data = striped(), *copy = calloc(1, SIZE);
+    int want = works ? 0 : WAITIO_ERR_UNSUPPORTED;
+    assert_int_equal(ep->iface->tr->fetch(ep, 0, NULL, 0), want);
+    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)data, copy, SIZE), want);
+    assert_int_equal(memcmp(data, copy, SIZE) == 0, works);
+    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)data + 7, copy, 1), want);
+    free(data);
+    free(copy);
+}
+
+static void what_lies_there_is_copied(void **state)
+{
+    (void)state;
+    uint8_t byte;
+    struct world *w = world_new(&wio_transport_shm, 2);
+    struct wio_ep *ep = linked(w);
+    assert_fetches(ep, true);
+    assert_int_equal(ep->iface->p.counters->fetched_bytes, SIZE + 1);
+    assert_int_equal(ep->iface->tr->fetch(ep, 16, &byte, 1), WAITIO_ERR_SYSTEM); /* nothing there */
+    assert_fetches(ep, true);
+    world_free(w);
+}
+
+static void who_does_not_want_it_has_it_not(void **state)
+{
+    (void)state;
+    struct world *w = world_new(&wio_transport_shm, 2);
+    w->node[1].cfg.shm_fetch = WIO_CFG_SHM_FETCH_OFF;
+    assert_fetches(linked(w), false);
+    world_free(w);
+}
+
+static void the_system_may_forbid_it(void **state)
+{
+    (void)state;
+    static const int errors[] = {-EPERM, -ENOSYS, -EFAULT};
+    for (size_t i = 0; i < WIO_ARRAY_LEN(errors); i++) {
+        struct world *w = world_new(&wio_transport_shm, 2);
+        refusal = errors[i];
+        wio_os_fault = refuse_peeks;
+        struct wio_ep *ep = linked(w);
+        wio_os_fault = NULL;
+        assert_fetches(ep, false); /* it was tried when the link was made */
+        world_free(w);
+    }
+    struct world *w = world_new(&wio_transport_shm, 2); /* later */
+    struct wio_ep *ep = linked(w);
+    assert_fetches(ep, true);
+    refusal = -EPERM;
+    wio_os_fault = refuse_peeks;
+    assert_int_equal(ep->iface->tr->fetch(ep, 0, NULL, 0), 0);
+    uint8_t byte;
+    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
+                     WAITIO_ERR_UNSUPPORTED);
+    wio_os_fault = NULL;
+    assert_fetches(ep, false);
+    world_free(w);
+}
+
+/* A process that has the number of one that has ended; an emulated one whose addresses are others.
+ */
+static void anothers_memory_is_not_taken_for_the_peers(void **state)
+{
+    (void)state;
+    struct world *w = world_new(&wio_transport_shm, 2);
+    struct wio_ep *ep = linked(w);
+    assert_fetches(ep, true);
+    shm_iface_of(w->node[0].iface)->token++;
+    uint8_t byte;
+    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
+                     WAITIO_ERR_UNSUPPORTED);
+    assert_fetches(ep, false);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_lies_there_is_copied),
+        cmocka_unit_test(who_does_not_want_it_has_it_not),
+        cmocka_unit_test(the_system_may_forbid_it),
+        cmocka_unit_test(anothers_memory_is_not_taken_for_the_peers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
