@@ -12,6 +12,7 @@ struct follower {
     struct wio_bc bc;
     int64_t final_ns; /* after the deadline: last wait for the list of who is missing */
     bool have_table;
+    bool holds; /* the leader has passed its connection */
     int result;
     char text[WIO_BOOT_TEXT];
 };
@@ -78,8 +79,10 @@ static int on_table(struct follower *f, const uint8_t *p, size_t n)
 /* The leader's connection to a rendezvous that stays. Nothing is done with it but to hold it. */
 static int on_hold(struct follower *f)
 {
-    if (f->bc.rx_fd < 0 || f->j->hold_fd > 0)
+    if (f->bc.rx_fd < 0 || f->holds)
         return wio_fail(WAITIO_ERR_PROTOCOL, "the leader passed no connection to hold");
+    f->holds = true;
+    wio_join_unhold(f->j); /* the table was lost behind it: both come again */
     f->j->hold_fd = f->bc.rx_fd;
     f->bc.rx_fd = -1;
     return 0;

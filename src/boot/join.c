@@ -9,6 +9,7 @@
 #include "os/os.h"
 
 #define RESOLVE_TRIES_NS INT64_C(10000000000)
+#define PATIENT_NS INT64_C(100000000) /* a leader that kept us for so long wanted us */
 
 /* ---- messages ---- */
 
@@ -71,6 +72,13 @@ int wio_join_sleep(const int64_t *times, int n)
         return -1;
     int64_t ms = next <= now ? 0 : (next - now) / WIO_NS_PER_MS + 1;
     return ms > 60000 ? 60000 : (int)ms;
+}
+
+void wio_join_unhold(struct wio_joiner *j)
+{
+    if (j->hold_fd > 0)
+        wio_os_close(j->hold_fd);
+    j->hold_fd = 0;
 }
 
 /* ---- where to go ---- */
@@ -165,6 +173,11 @@ static int elect(struct wio_joiner *j, int *fd)
     return rc == -ECONNREFUSED || rc == -EAGAIN || rc == -EINPROGRESS ? -1 : -2;
 }
 
+static int64_t longer(int64_t pause)
+{
+    return pause * 2 > 50 * WIO_NS_PER_MS ? 50 * WIO_NS_PER_MS : pause * 2;
+}
+
 static int meet(struct wio_joiner *j)
 {
     int64_t pause = WIO_NS_PER_MS;
@@ -174,18 +187,23 @@ static int meet(struct wio_joiner *j)
             if (wio_os_now_ns() > j->deadline_ns)
                 return wio_join_timeout(j);
             wio_os_sleep_ns(pause);
-            pause = pause * 2 > 50 * WIO_NS_PER_MS ? 50 * WIO_NS_PER_MS : pause * 2;
+            pause = longer(pause);
             continue;
         }
         wio_debug(j->log, WIO_C_BOOT, "%s",
                   role == 1   ? "leading this host"
                   : role == 0 ? "following this host's leader"
                               : "talking for myself");
+        int64_t begun = wio_os_now_ns();
         int rc = role == 0 ? wio_join_follow(j, fd) : wio_join_lead(j, fd);
         if (rc != 1)
             return rc;
         wio_debug(j->log, WIO_C_BOOT, "the leader of this host is gone: electing another");
-        pause = WIO_NS_PER_MS;
+        /* Or it has no place for us, and tells us so for as long as it stays. */
+        if (wio_os_now_ns() - begun > PATIENT_NS)
+            pause = WIO_NS_PER_MS;
+        wio_os_sleep_ns(pause);
+        pause = longer(pause);
     }
 }
 
@@ -249,8 +267,8 @@ int wio_join(const struct wio_join_params *p, struct wio_table **table)
             rc = wio_table_open(j->map, j->map_bytes, true, j->reg.pbid, j->reg.rank, table);
         if (rc == 0)
             (*table)->hold_fd = j->hold_fd;
-        else if (j->hold_fd > 0)
-            wio_os_close(j->hold_fd);
+        else
+            wio_join_unhold(j);
         if (rc != 0 && j->map != NULL)
             wio_os_unmap(j->map, j->map_bytes);
     }

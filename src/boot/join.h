@@ -52,6 +52,8 @@ int wio_join_timeout(struct wio_joiner *j);
 const char *wio_join_which_port(const struct wio_joiner *j);
 /** Remember a difficulty, log it when it is a new one. */
 void wio_join_note(struct wio_joiner *j, const char *fmt, ...) WIO_PRINTF(2, 3);
+/** Let go of a connection that was to be held (see hold_fd). */
+void wio_join_unhold(struct wio_joiner *j);
 /** Milliseconds until the earliest of @p n times (INT64_MAX = never), for epoll; 0 when one has
  * passed. */
 int wio_join_sleep(const int64_t *times, int n);

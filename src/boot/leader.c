@@ -179,6 +179,7 @@ static int take_table(struct leader *l)
     wio_os_close(l->listener); /* who comes now belongs to another universe */
     l->listener = -1;
     if (l->hold) { /* from now on this process holds the connection, as its followers do */
+        wio_join_unhold(j);
         j->hold_fd = l->up.fd;
         l->up.fd = -1;
     }

@@ -141,7 +141,8 @@ static const char *state_text(const struct wio_request *r)
     case WIO_RS_MOVING:
         return send ? "data is being sent" : "data is arriving";
     case WIO_RS_ACK:
-        return "all data sent; the receiver's library has not confirmed it";
+        return r->lent ? "told where it lies; the receiver has not fetched it"
+                       : "all data sent; the receiver's library has not confirmed it";
     default:
         return "done";
     }

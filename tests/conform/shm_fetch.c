@@ -107,11 +107,27 @@ static void anothers_memory_is_not_taken_for_the_peers(void **state)
     struct world *w = world_new(&wio_transport_shm, 2);
     struct wio_ep *ep = linked(w);
     assert_fetches(ep, true);
-    shm_iface_of(w->node[0].iface)->token++;
+    wio_shm_link_find(shm_iface_of(w->node[0].iface), 1)->lends++;
     uint8_t byte;
     assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
                      WAITIO_ERR_UNSUPPORTED);
     assert_fetches(ep, false);
+    world_free(w);
+}
+
+/* The sender has ended the link, and its program has its memory back; we do not know yet. */
+static void what_is_not_lent_any_more_is_not_taken(void **state)
+{
+    (void)state;
+    struct world *w = world_new(&wio_transport_shm, 2);
+    struct wio_ep *ep = linked(w);
+    assert_fetches(ep, true);
+    struct wio_ep *lender = &wio_shm_link_find(shm_iface_of(w->node[0].iface), 1)->ep;
+    lender->iface->tr->close(lender, WIO_BYE_ERROR);
+    assert_int_equal(ep->state, WIO_EP_READY);
+    uint8_t byte;
+    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
+                     WAITIO_ERR_UNSUPPORTED);
     world_free(w);
 }
 
@@ -122,6 +138,7 @@ int main(void)
         cmocka_unit_test(who_does_not_want_it_has_it_not),
         cmocka_unit_test(the_system_may_forbid_it),
         cmocka_unit_test(anothers_memory_is_not_taken_for_the_peers),
+        cmocka_unit_test(what_is_not_lent_any_more_is_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,6 +234,87 @@ static void a_follower_loses_the_table(void **state)
     wt_end(&c);
 }
 
+static bool lost;
+
+/* The connection breaks where the table begins, whatever came before it. */
+static int lose_just_the_table(enum wio_os_call call, int fd, size_t bytes)
+{
+    uint8_t raw[WIO_BOOT_HDR];
+    struct wio_boot_hdr h;
+    if (call != WIO_OS_RECV || bytes != WIO_BOOT_HDR || lost ||
+        recv(fd, raw, sizeof raw, MSG_PEEK | MSG_DONTWAIT) != (ssize_t)sizeof raw ||
+        wio_boot_get_hdr(raw, &h) != 0 || h.type != WIO_BOOT_TABLE_FD)
+        return 0;
+    lost = true;
+    return -ECONNRESET;
+}
+
+/* ... behind the connection that a follower is to hold where the service stays: that comes twice.
+ */
+static void a_follower_loses_the_table_of_a_service_that_stays(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    c.serve_on = true;
+    pid_t s = wt_service(&c, 20, 0);
+    wt_start(&c, 0, 2, 0, 1, 10);
+    wt_settle(0.3);
+    wio_os_fault = lose_just_the_table;
+    int follower = wt_start(&c, 1, 2, 0, 1, 4);
+    wio_os_fault = NULL;
+    wt_wait_all(&c, 12);
+    wt_expect_ok(&c, 0, 0, 2);
+    wt_expect_ok(&c, follower, 1, 2);
+    assert_true(c.p[follower].seconds < 1);
+    wt_end_service(s);
+    wt_end(&c);
+}
+
+static int *dials;
+
+static int count_dials(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)fd;
+    (void)bytes;
+    if (call == WIO_OS_CONNECT)
+        __atomic_add_fetch(dials, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* While a leader waits for a stopped follower, a process that is not in the table comes: it tries
+ * again until the leader has left, but not all the time. */
+static void a_leader_that_stays_is_not_stormed(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    dials = mmap(NULL, sizeof *dials, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(dials != MAP_FAILED);
+    wt_start(&c, 0, 2, 0, 1, 10); /* leads and serves */
+    wt_settle(0.3);
+    int stopped = wt_start(&c, 1, 2, 0, 2, 10);
+    wt_settle(0.3);
+    kill(c.p[stopped].pid, SIGSTOP);
+    int last = wt_start(&c, 1, 2, 1, 2, 10);
+    wt_settle(0.3);
+    assert_int_equal(c.p[last].done, 1);
+    assert_int_equal(c.p[0].done, 0);
+    wio_os_fault = count_dials;
+    int stranger = wt_start(&c, 1, 2, 1, 2, 1);
+    wio_os_fault = NULL;
+    wt_settle(1.2);
+    kill(c.p[stopped].pid, SIGCONT);
+    wt_wait_all(&c, 12);
+    wt_expect_ok(&c, 0, 0, 3);
+    wt_expect_ok(&c, stopped, 1, 3);
+    wt_expect_ok(&c, last, 2, 3);
+    assert_true(c.p[stranger].rc < 0);
+    assert_in_range(*dials, 2, 60);
+    munmap(dials, sizeof *dials);
+    wt_end(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +326,8 @@ int main(void)
         cmocka_unit_test(connections_break_at_random),
         cmocka_unit_test(connections_break_around_an_embedded_service),
         cmocka_unit_test(a_follower_loses_the_table),
+        cmocka_unit_test(a_follower_loses_the_table_of_a_service_that_stays),
+        cmocka_unit_test(a_leader_that_stays_is_not_stormed),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));

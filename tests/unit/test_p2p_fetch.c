@@ -60,6 +60,18 @@ static void the_sender_tells_where_it_lies(void **unused)
     assert_int_equal(count_sent(WIO_OP_DATA), 0);
 }
 
+static void the_report_says_who_is_waited_for(void **unused)
+{
+    (void)unused;
+    struct wio_strbuf sb = {0};
+    fake_open(1, ROOM);
+    isend(1, BIG, 5);
+    wio_universe_dump(u, &sb);
+    assert_non_null(strstr(sb.text, "the receiver has not fetched it"));
+    assert_null(strstr(sb.text, "all data sent"));
+    wio_strbuf_free(&sb);
+}
+
 static void what_does_not_pay_is_sent(void **unused)
 {
     (void)unused;
@@ -261,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(the_sender_tells_where_it_lies),
+        T(the_report_says_who_is_waited_for),
         T(what_does_not_pay_is_sent),
         T(a_receiver_that_cannot_is_sent_it),
         T(the_end_may_overtake_the_word_that_the_rts_left),

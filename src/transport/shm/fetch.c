@@ -7,16 +7,25 @@
  * The system decides who may (Yama's ptrace_scope, containers, emulators). So each side names in
  * its setup the address of a word that only it can know to lie there: its token, which the address
  * table has for everybody. Whoever reads it there reads the right memory with the right numbering.
+ * The word belongs to the link and is wiped when that ends, before anybody is told: a send that has
+ * failed is the program's memory again, and the peer may not know yet that the link is over.
  */
 #include "transport/shm/shm.h"
 
-uint64_t wio_shm_fetch_proof(const struct shm_iface *f)
+uint64_t wio_shm_fetch_allow(struct shm_link *l)
 {
-    return (uint64_t)(uintptr_t)&f->token;
+    atomic_store_explicit(&l->lends, shm_of(l)->token, memory_order_release);
+    return (uint64_t)(uintptr_t)&l->lends;
 }
 
-/* Bytes and, behind them, the proof that they were the peer's: it may have ended and another
- * process have its number. @return bytes, -errno */
+void wio_shm_fetch_forbid(struct shm_link *l)
+{
+    atomic_store_explicit(&l->lends, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst); /* before what the program writes from now on */
+}
+
+/* Bytes and, behind them, the proof that they were the peer's and still what it lent: it may have
+ * ended and another process have its number. @return bytes, -errno */
 static ssize_t read_proven(const struct shm_link *l, pid_t pid, uint64_t from, void *buf,
                            size_t bytes)
 {

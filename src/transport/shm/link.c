@@ -126,6 +126,7 @@ static void unhash(struct shm_link *l)
 static void strip(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
+    wio_shm_fetch_forbid(l);
     if (l->conn != NULL)
         wio_shm_conn_close(l->conn);
     wio_os_close(l->fd); /* leaves the event sets by itself: nobody else has it */

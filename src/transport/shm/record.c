@@ -145,7 +145,7 @@ void wio_shm_setup(struct shm_link *l)
                         .b = f->inbox.geo.cell_bytes,
                         .c = l->owner_in,
                         .d = SHM_VERSION,
-                        .e = wio_shm_fetch_proof(f) << 1 | (f->membarrier ? 0 : 1)};
+                        .e = wio_shm_fetch_allow(l) << 1 | (f->membarrier ? 0 : 1)};
     int fd = wio_os_dup(f->inbox_fd);
     if (fd < 0) {
         refuse(l, SHM_NO_DESCRIPTOR);

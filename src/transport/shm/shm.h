@@ -132,6 +132,8 @@ struct shm_link {
     int rec_fd;
     pid_t fetch_pid; /* the peer's memory can be read there; 0: it cannot */
     uint64_t fetch_proof;
+    _Atomic uint64_t lends; /* the peer reads it to see that it reads our memory, and may: our token
+                               as long as the link lives */
     int64_t heard_ns, used_ns, asked_ns, timer;
     struct wio_list all, group, rnode, onode, news;
     struct shm_link *hash_next;
@@ -144,7 +146,7 @@ struct shm_iface {
     int epoll, svc_epoll, listener, kick, reserve;
     struct shm_src src_listener, src_kick;
     uint32_t realm, name; /* the halves of our token */
-    uint64_t token;       /* peers read it to see that they read our memory */
+    uint64_t token;       /* as the address table has it */
     bool watching;        /* the listener is in the event sets */
     bool paused;
     bool membarrier; /* works: peers need no fences for us */
@@ -266,8 +268,11 @@ void wio_shm_last_words(struct shm_link *l, enum wio_bye_reason reason);
 void wio_shm_tx_switch(struct shm_link *l);
 
 /* ---- fetch.c: reading a peer's memory ---- */
-/** Where the peer finds the word that proves that it reads our memory and no other. */
-uint64_t wio_shm_fetch_proof(const struct shm_iface *f);
+/** From now on the peer may read our memory. @return where it finds the word that proves that it
+ * reads ours and no other */
+uint64_t wio_shm_fetch_allow(struct shm_link *l);
+/** ... and from now on what it reads proves nothing. */
+void wio_shm_fetch_forbid(struct shm_link *l);
 /** Can we read the peer's? It says its proof lies at @p proof. */
 void wio_shm_fetch_try(struct shm_link *l, uint64_t proof);
 int wio_shm_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes);
