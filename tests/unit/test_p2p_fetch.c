@@ -223,6 +223,75 @@ static void a_fetch_that_fails_is_sent_after_all(void **unused)
     }
 }
 
+/* Closed with nothing queued, opened again later: what was lent still is, what was being fetched is
+ * asked for, what was not said yet comes by the new link. */
+static void a_link_may_be_closed_in_between(void **unused)
+{
+    (void)unused;
+    fake_open(1, ROOM);
+    struct wio_handle s = isend(1, BIG, 5);
+    uint64_t sent = last_sent(WIO_OP_RTS)->msg.b;
+    assert_int_equal(ask(1, 1, 6, BIG, 33), 0); /* held */
+    assert_int_equal(lent(1, 33), 0);
+    struct wio_handle b = irecv(1, BIG, 7), c = irecv(1, BIG, 8);
+    assert_int_equal(ask(1, 2, 7, BIG, 34), 0); /* not said yet */
+    assert_int_equal(ask(1, 3, 8, BIG, 35), 0); /* begun */
+    assert_int_equal(lent(1, 35), 0);
+    rounds(2);
+    assert_int_equal(fetches, 2);
+    fake_state(1, WIO_EP_CLOSED, 0, WIO_BYE_CAP);
+    rounds(2);
+    assert_int_equal(fetches, 2);
+    fake_open(1, ROOM);
+    rounds(1);
+    const struct fake_sent *cts = last_sent(WIO_OP_CTS);
+    assert_true(cts != NULL && cts->msg.b == 35 && cts->msg.a == BIG);
+    for (uint32_t at = 0; at < BIG; at += 256 << 10) {
+        struct wio_msg d = {.op = WIO_OP_DATA, .space = cts->msg.space, .a = at};
+        assert_int_equal(fake_message(1, d, out + at, 256 << 10), 0);
+    }
+    assert_done(c, 0);
+    memset(in, 0, BIG);
+    assert_int_equal(lent(1, 34), 0);
+    rounds(10);
+    assert_done(b, 0);
+    assert_same(BIG);
+    struct wio_handle a = irecv(1, BIG, 6);
+    rounds(10);
+    assert_done(a, 0);
+    assert_int_equal(count_sent(WIO_OP_DONE), 3);
+    assert_pending(s);
+    assert_int_equal(control(1, WIO_OP_CTS, 77, BIG, sent), 0);
+    rounds(4);
+    assert_int_equal(count_sent(WIO_OP_DATA), BIG / (256 << 10));
+    assert_int_equal(control(1, WIO_OP_DONE, 0, BIG, sent), 0);
+    assert_done(s, 0);
+}
+
+static void who_leaves_refuses_what_is_lent(void **unused)
+{
+    (void)unused;
+    fake_open(1, ROOM);
+    struct wio_handle s = isend(1, BIG, 5);
+    assert_int_equal(ask(1, 1, 6, BIG, 33), 0); /* not said yet */
+    assert_int_equal(ask(1, 2, 7, BIG, 34), 0);
+    assert_int_equal(lent(1, 34), 0);
+    wio_recv_refuse_held(u);
+    assert_int_equal(count_sent(WIO_OP_DONE), 2);
+    u->ending = true;
+    assert_int_equal(ask(1, 3, 8, BIG, 35), 0);
+    assert_int_equal(last_sent(WIO_OP_DONE)->msg.b, 35);
+    assert_int_equal(last_sent(WIO_OP_DONE)->msg.space, WIO_DONE_REFUSED);
+    assert_int_equal(lent(1, 33), 0);
+    assert_int_equal(lent(1, 35), 0);
+    assert_int_equal(u->ctr.unexpected_bytes, 0);
+    u->ending = false;
+    uint64_t id = last_sent(WIO_OP_RTS)->msg.b;
+    assert_int_equal(control(1, WIO_OP_DONE, WIO_DONE_REFUSED, 0, id), 0);
+    assert_done(s, WAITIO_ERR_PEER);
+    assert_int_equal(control(1, WIO_OP_CTS, 77, BIG, id), WAITIO_ERR_PROTOCOL);
+}
+
 static void hostile_words_change_nothing(void **unused)
 {
     (void)unused;
@@ -281,6 +350,8 @@ int main(void)
         T(held_questions_are_fetched_when_asked_for),
         T(what_fits_is_fetched),
         T(a_fetch_that_fails_is_sent_after_all),
+        T(a_link_may_be_closed_in_between),
+        T(who_leaves_refuses_what_is_lent),
         T(hostile_words_change_nothing),
         T(death_ends_it_in_every_state),
     };
