@@ -131,6 +131,27 @@ static void what_is_not_lent_any_more_is_not_taken(void **state)
     world_free(w);
 }
 
+/* Nor where the next link lies in the place of that one. */
+static void anothers_loan_proves_nothing(void **state)
+{
+    (void)state;
+    struct world *w = world_new(&wio_transport_shm, 3);
+    struct wio_ep *ep = linked(w);
+    struct shm_iface *lender = shm_iface_of(w->node[0].iface);
+    int64_t end = wio_os_now_ns() + 10 * SECOND;
+    node_connect(&w->node[2], 0);
+    while (w->node[0].peer[2].ready == 0) {
+        world_drive(w);
+        assert_true(wio_os_now_ns() < end);
+    }
+    assert_fetches(ep, true);
+    wio_shm_link_find(lender, 1)->lends = wio_shm_link_find(lender, 2)->lends;
+    uint8_t byte;
+    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
+                     WAITIO_ERR_UNSUPPORTED);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +160,7 @@ int main(void)
         cmocka_unit_test(the_system_may_forbid_it),
         cmocka_unit_test(anothers_memory_is_not_taken_for_the_peers),
         cmocka_unit_test(what_is_not_lent_any_more_is_not_taken),
+        cmocka_unit_test(anothers_loan_proves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

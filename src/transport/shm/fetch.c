@@ -5,16 +5,23 @@
  * Worth it where processors are short; whether it is wanted is p2p's choice.
  *
  * The system decides who may (Yama's ptrace_scope, containers, emulators). So each side names in
- * its setup the address of a word that only it can know to lie there: its token, which the address
- * table has for everybody. Whoever reads it there reads the right memory with the right numbering.
+ * its setup the address of a word that only it can know to lie there: made of its token, which the
+ * address table has for everybody, and of who is to read it. Whoever finds it there reads the right
+ * memory with the right numbering.
  * The word belongs to the link and is wiped when that ends, before anybody is told: a send that has
  * failed is the program's memory again, and the peer may not know yet that the link is over.
  */
 #include "transport/shm/shm.h"
 
+/* Another for every reader: the next link may lie where this one did. */
+static uint64_t word_for(uint64_t token, uint32_t reader)
+{
+    return wio_hash64(token, reader) | 1;
+}
+
 uint64_t wio_shm_fetch_allow(struct shm_link *l)
 {
-    atomic_store_explicit(&l->lends, shm_of(l)->token, memory_order_release);
+    atomic_store_explicit(&l->lends, word_for(shm_of(l)->token, l->ep.peer), memory_order_release);
     return (uint64_t)(uintptr_t)&l->lends;
 }
 
@@ -38,7 +45,8 @@ static ssize_t read_proven(const struct shm_link *l, pid_t pid, uint64_t from, v
         return n;
     if ((size_t)n != bytes + sizeof word)
         return -EFAULT;
-    return word == shm_of(l)->base.table->ep[l->ep.peer].token ? (ssize_t)bytes : -ESRCH;
+    const struct wio_table *t = shm_of(l)->base.table;
+    return word == word_for(t->ep[l->ep.peer].token, t->me) ? (ssize_t)bytes : -ESRCH;
 }
 
 void wio_shm_fetch_try(struct shm_link *l, uint64_t proof)

@@ -132,8 +132,8 @@ struct shm_link {
     int rec_fd;
     pid_t fetch_pid; /* the peer's memory can be read there; 0: it cannot */
     uint64_t fetch_proof;
-    _Atomic uint64_t lends; /* the peer reads it to see that it reads our memory, and may: our token
-                               as long as the link lives */
+    _Atomic uint64_t lends; /* the peer reads it to see that it reads our memory, and may; 0: the
+                               link is over */
     int64_t heard_ns, used_ns, asked_ns, timer;
     struct wio_list all, group, rnode, onode, news;
     struct shm_link *hash_next;
