@@ -116,14 +116,10 @@ static int judge(const struct follower *f)
     return 1;
 }
 
-/* @return 2 = go on waiting, otherwise as wio_join_follow */
-static int wait_leader(struct follower *f, int epfd, int timeout_ms)
+/* What the leader has said counts before how the connection is: with the table it may be gone.
+ * @return 2 = go on waiting, otherwise as wio_join_follow */
+static int verdict(const struct follower *f, bool alive)
 {
-    struct epoll_event ev;
-    int n = wio_os_epoll_wait(epfd, &ev, 1, timeout_ms);
-    if (n < 0)
-        return wio_fail_os(WAITIO_ERR_SYSTEM, n, "epoll_wait");
-    bool alive = n == 0 || wio_bc_event(&f->bc, ev.events);
     if (f->have_table)
         return 0;
     if (f->result != 0)
@@ -131,6 +127,15 @@ static int wait_leader(struct follower *f, int epfd, int timeout_ms)
     if (!alive && f->final_ns != INT64_MAX)
         return wio_join_timeout(f->j);
     return alive ? 2 : judge(f);
+}
+
+static int wait_leader(struct follower *f, int epfd, int timeout_ms)
+{
+    struct epoll_event ev;
+    int n = wio_os_epoll_wait(epfd, &ev, 1, timeout_ms);
+    if (n < 0)
+        return wio_fail_os(WAITIO_ERR_SYSTEM, n, "epoll_wait");
+    return verdict(f, n == 0 || wio_bc_event(&f->bc, ev.events));
 }
 
 static int one_round(struct follower *f, int epfd)
@@ -168,7 +173,7 @@ int wio_join_follow(struct wio_joiner *j, int fd)
     f->final_ns = INT64_MAX;
     int rc = wio_bc_start(&f->bc, fd, WIO_AUTH_DIAL, true, false, j->p->secret, &calls, f);
     if (rc == 0) {
-        rc = wio_bc_event(&f->bc, 0) ? 2 : judge(f);
+        rc = verdict(f, wio_bc_event(&f->bc, 0)); /* all of it may be there at once */
         while (rc == 2)
             rc = one_round(f, epfd);
     }

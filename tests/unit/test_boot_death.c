@@ -271,6 +271,33 @@ static void a_follower_loses_the_table_of_a_service_that_stays(void **state)
     wt_end(&c);
 }
 
+static int read_late(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)fd;
+    (void)bytes;
+    if (call == WIO_OS_RECV)
+        usleep(20000);
+    return 0;
+}
+
+/* Whenever it reads, everything is there already: at last the table, and behind it the end of a
+ * leader that is not needed any more. */
+static void a_follower_finds_the_table_and_no_leader(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    wt_start(&c, 0, 2, 0, 1, 10);
+    wt_settle(0.3);
+    wio_os_fault = read_late;
+    int follower = wt_start(&c, 1, 2, 0, 1, 4);
+    wio_os_fault = NULL;
+    wt_wait_all(&c, 12);
+    wt_expect_ok(&c, 0, 0, 2);
+    wt_expect_ok(&c, follower, 1, 2);
+    wt_end(&c);
+}
+
 static int *dials;
 
 static int count_dials(enum wio_os_call call, int fd, size_t bytes)
@@ -327,6 +354,7 @@ int main(void)
         cmocka_unit_test(connections_break_around_an_embedded_service),
         cmocka_unit_test(a_follower_loses_the_table),
         cmocka_unit_test(a_follower_loses_the_table_of_a_service_that_stays),
+        cmocka_unit_test(a_follower_finds_the_table_and_no_leader),
         cmocka_unit_test(a_leader_that_stays_is_not_stormed),
     };
     if (getenv("WT_ONLY"))
