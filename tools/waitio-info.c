@@ -80,6 +80,16 @@ static void print_protocols(const struct wio_config *cfg)
         "          the inbox of %llu bytes (WAITIO_SHM_INBOX)\n",
         (unsigned long long)cfg->shm_ring, (long long)cfg->shm_promote, (long long)cfg->shm_rings,
         (unsigned long long)cfg->shm_inbox);
+    static const char *const when[] = {[WIO_CFG_SHM_FETCH_AUTO] =
+                                           "where there are more processes than processors",
+                                       [WIO_CFG_SHM_FETCH_ON] = "always",
+                                       [WIO_CFG_SHM_FETCH_OFF] = "never"};
+    printf("  fetch   what is not eager and has %llu bytes (WAITIO_SHM_FETCH_MIN) the receiver "
+           "copies\n"
+           "          from the sender's memory %s\n"
+           "          (WAITIO_SHM_FETCH); this system %s it (/proc/sys/kernel/yama/ptrace_scope)\n",
+           (unsigned long long)cfg->shm_fetch_min, when[cfg->shm_fetch],
+           wio_os_may_read_processes() ? "allows" : "forbids");
 }
 
 static void print_limits(void)

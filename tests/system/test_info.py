@@ -64,12 +64,15 @@ def test_every_limit_can_be_set(info):
         WAITIO_LOCAL_COMPLETE_MAX="8K",
         WAITIO_CHUNK="128K",
         WAITIO_SHM_RINGS="5",
+        WAITIO_SHM_FETCH="on",
+        WAITIO_SHM_FETCH_MIN="70K",
     ).stdout
     table = rows(out)
     assert table["same host", "tcp"][2:] == [8192, 300 << 10, 128 << 10]
     assert table["farther", "tcp"][2:] == [8192, 7 << 20, 128 << 10]
     assert table["same host", "shm"][2:] == [8192, 20 << 10, 128 << 10]
     assert "first 5 of them" in out
+    assert f"{70 << 10} bytes (WAITIO_SHM_FETCH_MIN)" in out and "sender's memory always" in out
 
 
 def test_malformed_variable_is_an_error(info):
