@@ -225,12 +225,14 @@ static void done(struct wio_tx *tx, int err)
     {                                                                                              \
         mm_fail(#name " is called");                                                               \
     }
+void wio_shm_fetch_forbid(struct shm_link *l) /* nobody fetches here */
+{
+}
 NEVER(ssize_t, wio_os_send_fd, int sock, int fd, const void *buf, size_t n)
 NEVER(int, wio_os_dup, int fd)
 NEVER(void *, wio_os_realloc, void *p, size_t n)
 NEVER(void, wio_shm_accept, struct shm_iface *f)
 NEVER(uint64_t, wio_shm_fetch_allow, struct shm_link *l)
-NEVER(void, wio_shm_fetch_forbid, struct shm_link *l)
 NEVER(void, wio_shm_fetch_try, struct shm_link *l, uint64_t proof)
 NEVER(void *, wio_shm_attach, const struct shm_iface *f, int fd, size_t bytes, const char **why)
 NEVER(void, wio_shm_conn_close, struct shm_conn *c)
