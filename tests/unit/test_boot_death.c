@@ -230,7 +230,7 @@ static void a_follower_loses_the_table(void **state)
     wt_wait_all(&c, 12);
     wt_expect_ok(&c, 0, 0, 2);
     wt_expect_ok(&c, follower, 1, 2);
-    assert_true(c.p[0].seconds < 2 && c.p[follower].seconds < 1);
+    assert_true(c.p[follower].seconds < 3.5); /* not at its deadline */
     wt_end(&c);
 }
 
@@ -266,7 +266,7 @@ static void a_follower_loses_the_table_of_a_service_that_stays(void **state)
     wt_wait_all(&c, 12);
     wt_expect_ok(&c, 0, 0, 2);
     wt_expect_ok(&c, follower, 1, 2);
-    assert_true(c.p[follower].seconds < 1);
+    assert_true(c.p[follower].seconds < 3.5);
     wt_end_service(s);
     wt_end(&c);
 }
@@ -324,9 +324,9 @@ static void a_leader_that_stays_is_not_stormed(void **state)
     wt_settle(0.3);
     kill(c.p[stopped].pid, SIGSTOP);
     int last = wt_start(&c, 1, 2, 1, 2, 10);
-    wt_settle(0.3);
-    assert_int_equal(c.p[last].done, 1);
-    assert_int_equal(c.p[0].done, 0);
+    for (int i = 0; i < 100 && !c.p[last].done; i++)
+        wt_settle(0.05);
+    assert_int_equal(c.p[last].done, 1); /* now the leader stays for a second */
     wio_os_fault = count_dials;
     int stranger = wt_start(&c, 1, 2, 1, 2, 1);
     wio_os_fault = NULL;
