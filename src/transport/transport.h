@@ -219,7 +219,7 @@ struct wio_transport {
      * more); SYSTEM: not there; buf may hold a part then */
     int (*fetch)(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes);
     /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks
-     * queued). */
+     * queued). Only such whose done() is still to come: p2p waits for it when these are many. */
     size_t (*queued)(const struct wio_ep *ep);
     /** Write what WIO_TX_BATCH kept back, on all links. Cheap when there is nothing. */
     void (*flush)(struct wio_iface *iface);

@@ -506,6 +506,8 @@ static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_
     }
     if (rc >= 0)
         v->next_out++;
+    if (nd->ndone == nd->nqueued) /* whoever waits until less is queued waits for a done() */
+        assert_int_equal(nd->w->tr->queued(ep), 0);
     return rc;
 }
 

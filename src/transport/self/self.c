@@ -24,7 +24,7 @@ struct self_ep {
     char why[160];
     uint8_t reason;
     struct wio_list small, bulk;
-    size_t queued;
+    size_t queued, copied; /* bytes under way; of these: whose done() p2p does not hear */
 };
 
 struct self_iface {
@@ -158,6 +158,14 @@ static void copy_done(struct wio_tx *tx, int err)
     wio_pool_put(&c->owner->copies, c);
 }
 
+static void count(struct self_ep *l, const struct wio_tx *tx, bool more)
+{
+    size_t n = tx->bytes + WIO_HDR_BYTES;
+    l->queued += more ? n : -n;
+    if (tx->done == copy_done)
+        l->copied += more ? n : -n;
+}
+
 static int self_send(struct wio_ep *ep, struct wio_tx *tx)
 {
     struct self_ep *l = ep_of(ep);
@@ -178,14 +186,15 @@ static int self_send(struct wio_ep *ep, struct wio_tx *tx)
         tx = &c->tx;
     }
     wio_list_push(small ? &l->small : &l->bulk, &tx->node);
-    l->queued += tx->bytes + WIO_HDR_BYTES;
+    count(l, tx, true);
     wake(f);
     return c != NULL ? WIO_TX_DONE : WIO_TX_QUEUED;
 }
 
 static size_t self_queued(const struct wio_ep *ep)
 {
-    return ((const struct self_ep *)(const void *)ep)->queued;
+    const struct self_ep *l = (const struct self_ep *)(const void *)ep;
+    return l->queued - l->copied;
 }
 
 static void self_watch(struct wio_ep *ep, bool on)
@@ -199,7 +208,7 @@ static void give_back(struct self_ep *l, int err)
     struct wio_list *it;
     while ((it = wio_list_pop(&l->small)) != NULL || (it = wio_list_pop(&l->bulk)) != NULL) {
         struct wio_tx *tx = WIO_CONTAINER(it, struct wio_tx, node);
-        l->queued -= tx->bytes + WIO_HDR_BYTES;
+        count(l, tx, false);
         tx->done(tx, err);
     }
 }
@@ -218,7 +227,7 @@ static int deliver(struct self_iface *f, struct self_ep *l, struct wio_tx *tx)
     if (stop < 0) {
         l->err = stop;
         wio_text(l->why, sizeof l->why, "%s", wio_last_detail());
-        l->queued -= tx->bytes + WIO_HDR_BYTES;
+        count(l, tx, false);
         tx->done(tx, stop);
         give_back(l, stop);
         l->closing = true;
@@ -230,7 +239,7 @@ static int deliver(struct self_iface *f, struct self_ep *l, struct wio_tx *tx)
     if (n > 0)
         memcpy(sink.buf, tx->payload, n);
     stop = up->on_payload(f->base.p.user, &l->ep, l->ep.peer, &sink);
-    l->queued -= tx->bytes + WIO_HDR_BYTES;
+    count(l, tx, false);
     tx->done(tx, 0);
     return stop;
 }

@@ -33,7 +33,8 @@ static void dump_link(const struct tcp_link *l, struct wio_strbuf *out)
         wio_strbuf_add(out, ", no place (WAITIO_MAX_CONNECTIONS)");
     wio_strbuf_add(out,
                    ", sent %u (acknowledged %u), received %u, queued %zu bytes in %d messages%s",
-                   l->tx_seq, l->tx_acked, l->rx_seq, wio_tcp_queued(&l->ep),
+                   l->tx_seq, l->tx_acked, l->rx_seq,
+                   l->queued + (l->batch != NULL ? l->batch->len - l->batch->off : 0),
                    length(&l->small) + length(&l->bulk_q) + (l->cur != NULL),
                    l->can_write || l->fd < 0 ? "" : ", socket full");
     if (l->body)

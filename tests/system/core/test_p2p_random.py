@@ -35,6 +35,7 @@ def test_shapes(universe, blocks):
         dict(WAITIO_EAGER_MAX=0),
         dict(WAITIO_SHM_FETCH="on", WAITIO_SHM_EAGER_MAX=0),
         dict(WAITIO_EAGER_MAX=0, WAITIO_LOCAL_COMPLETE_MAX=0, WAITIO_CHUNK=4096),
+        dict(WAITIO_CHUNK=4096),
         dict(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M"),
         dict(WAITIO_MAX_CONNECTIONS=2),
         dict(WAITIO_SPIN=0),
