@@ -12,7 +12,8 @@ struct follower {
     struct wio_bc bc;
     int64_t final_ns; /* after the deadline: last wait for the list of who is missing */
     bool have_table;
-    bool holds; /* the leader has passed its connection */
+    void *packed; /* a table that could not be shared */
+    bool holds;   /* the leader has passed its connection */
     int result;
     char text[WIO_BOOT_TEXT];
 };
@@ -22,7 +23,7 @@ static int opened(struct wio_bc *c)
     struct follower *f = c->owner;
     uint8_t out[8 + WIO_BOOT_HOST_MAX];
     c->allowed = BIT(WIO_BOOT_REFUSE) | BIT(WIO_BOOT_PROGRESS) | BIT(WIO_BOOT_TABLE_FD) |
-                 BIT(WIO_BOOT_HOLD_FD);
+                 BIT(WIO_BOOT_TABLE) | BIT(WIO_BOOT_HOLD_FD);
     int rc = wio_bc_send(c, WIO_BOOT_HOSTS, out, wio_boot_put_hosts(out, 0, &f->j->host, 1));
     if (rc == 0)
         rc = wio_bc_send(c, WIO_BOOT_REG, out, wio_boot_put_regs(out, &f->j->reg, 1));
@@ -57,6 +58,13 @@ static int on_progress(struct follower *f, const uint8_t *p, size_t n)
     return 0;
 }
 
+static int got_table(struct follower *f)
+{
+    f->have_table = true;
+    (void)wio_bc_send(&f->bc, WIO_BOOT_ACK, NULL, 0); /* the leader may go now */
+    return 0;
+}
+
 static int on_table(struct follower *f, const uint8_t *p, size_t n)
 {
     struct wio_os_stat st;
@@ -71,9 +79,36 @@ static int on_table(struct follower *f, const uint8_t *p, size_t n)
         return wio_fail(WAITIO_ERR_NOMEM, "cannot map the address table of %llu bytes",
                         (unsigned long long)bytes);
     f->j->map_bytes = (size_t)bytes;
-    f->have_table = true;
-    (void)wio_bc_send(&f->bc, WIO_BOOT_ACK, NULL, 0); /* the leader may go now */
-    return 0;
+    f->j->map_shared = true;
+    return got_table(f);
+}
+
+static void *table_room(struct wio_bc *c, size_t n)
+{
+    struct follower *f = c->owner;
+    return f->packed == NULL ? f->packed = wio_os_alloc(n) : NULL;
+}
+
+/* The leader could not share it. */
+static int on_copy(struct follower *f, size_t n)
+{
+    struct wio_image_head h;
+    int rc = f->have_table ? wio_fail(WAITIO_ERR_PROTOCOL, "the leader sent two tables")
+                           : wio_unpack_head(f->packed, n, &h);
+    if (rc != 0)
+        return rc;
+    void *image = wio_os_alloc((size_t)h.bytes);
+    if (image == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for the address table of %llu bytes",
+                        (unsigned long long)h.bytes);
+    rc = wio_unpack(f->packed, n, &h, image);
+    if (rc != 0) {
+        wio_os_free(image);
+        return rc;
+    }
+    f->j->map = image;
+    f->j->map_bytes = (size_t)h.bytes;
+    return got_table(f);
 }
 
 /* The leader's connection to a rendezvous that stays. Nothing is done with it but to hold it. */
@@ -97,6 +132,8 @@ static int frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p, si
         return on_progress(f, p, n);
     if (type == WIO_BOOT_HOLD_FD)
         return on_hold(f);
+    if (type == WIO_BOOT_TABLE)
+        return on_copy(f, n);
     return on_table(f, p, n);
 }
 
@@ -160,7 +197,8 @@ static int one_round(struct follower *f, int epfd)
 
 int wio_join_follow(struct wio_joiner *j, int fd)
 {
-    static const struct wio_bc_upcalls calls = {.frame = frame, .opened = opened};
+    static const struct wio_bc_upcalls calls = {
+        .frame = frame, .opened = opened, .table_room = table_room};
     struct follower *f = wio_os_alloc(sizeof *f);
     int epfd = wio_os_epoll_create();
     if (f == NULL || epfd < 0) {
@@ -179,6 +217,7 @@ int wio_join_follow(struct wio_joiner *j, int fd)
     }
     wio_bc_close(&f->bc);
     wio_os_close(epfd);
+    wio_os_free(f->packed);
     wio_os_free(f);
     return rc;
 }

@@ -15,7 +15,10 @@ static void send_table(struct ld_follower *f)
     wio_put64(out, l->map_bytes);
     if (l->hold && l->up.state == WIO_BC_OPEN)
         wio_bc_send_fd(&f->bc, WIO_BOOT_HOLD_FD, NULL, 0, l->up.fd);
-    wio_bc_send_fd(&f->bc, WIO_BOOT_TABLE_FD, out, sizeof out, l->memfd);
+    if (l->memfd >= 0)
+        wio_bc_send_fd(&f->bc, WIO_BOOT_TABLE_FD, out, sizeof out, l->memfd);
+    else
+        wio_bc_send_table(&f->bc, l->packed, l->packed_bytes);
     f->served = true;
 }
 

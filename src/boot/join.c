@@ -246,6 +246,14 @@ static int join_others(struct wio_joiner *j)
     return rc != 0 ? wio_fail(rc, "%s", text) : 0;
 }
 
+static void drop_map(struct wio_joiner *j)
+{
+    if (j->map_shared && j->map != NULL)
+        wio_os_unmap(j->map, j->map_bytes);
+    else
+        wio_os_free(j->map);
+}
+
 int wio_join(const struct wio_join_params *p, struct wio_table **table)
 {
     struct wio_joiner *j = wio_os_alloc(sizeof *j);
@@ -264,13 +272,14 @@ int wio_join(const struct wio_join_params *p, struct wio_table **table)
     } else if (rc == 0) {
         rc = join_others(j);
         if (rc == 0)
-            rc = wio_table_open(j->map, j->map_bytes, true, j->reg.pbid, j->reg.rank, table);
+            rc = wio_table_open(j->map, j->map_bytes, j->map_shared, j->reg.pbid, j->reg.rank,
+                                table);
         if (rc == 0)
             (*table)->hold_fd = j->hold_fd;
         else
             wio_join_unhold(j);
-        if (rc != 0 && j->map != NULL)
-            wio_os_unmap(j->map, j->map_bytes);
+        if (rc != 0)
+            drop_map(j);
     }
     if (rc == 0)
         wio_info(p->log, WIO_C_BOOT,

@@ -43,7 +43,8 @@ struct wio_joiner {
     /* the result */
     void *map;
     size_t map_bytes;
-    int hold_fd; /* see wio_table; 0 = none */
+    bool map_shared; /* a mapping, otherwise from the heap */
+    int hold_fd;     /* see wio_table; 0 = none */
 };
 
 /** Why the join timed out, as this thread's error. @return TIMEOUT */

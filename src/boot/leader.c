@@ -183,11 +183,25 @@ static int take_table(struct leader *l)
         j->hold_fd = l->up.fd;
         l->up.fd = -1;
     }
-    j->map = wio_os_map(l->memfd, l->map_bytes, false);
     j->map_bytes = l->map_bytes;
+    j->map_shared = l->memfd >= 0;
+    j->map = j->map_shared ? wio_os_map(l->memfd, l->map_bytes, false) : l->map;
+    if (!j->map_shared)
+        l->map = NULL;
     return j->map != NULL ? 0
                           : wio_fail(WAITIO_ERR_NOMEM, "cannot map the address table of %zu bytes",
                                      l->map_bytes);
+}
+
+void wio_ld_free_map(struct leader *l)
+{
+    if (l->memfd >= 0 && l->map != NULL)
+        wio_os_unmap(l->map, l->map_bytes);
+    else
+        wio_os_free(l->map);
+    wio_os_close(l->memfd);
+    l->map = NULL;
+    l->memfd = -1;
 }
 
 static void end(struct leader *l)
@@ -198,9 +212,7 @@ static void end(struct leader *l)
     wio_relay_close(&l->relay);
     for (struct wio_list *it; l->members.next != NULL && (it = wio_list_pop(&l->members)) != NULL;)
         wio_os_free(WIO_CONTAINER(it, struct ld_member, node));
-    if (l->map != NULL)
-        wio_os_unmap(l->map, l->map_bytes);
-    wio_os_close(l->memfd);
+    wio_ld_free_map(l);
     wio_os_close(l->epfd);
     wio_os_close(l->listener);
     wio_os_free(l->hosts);

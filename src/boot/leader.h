@@ -59,7 +59,7 @@ struct leader {
     void *packed;     /* table as it comes; kept while others may ask for it */
     size_t packed_bytes;
     void *spare; /* of a second one, which nobody needs */
-    int memfd;
+    int memfd;   /* of the map; -1: it is our own memory */
     void *map;
     size_t map_bytes;
     bool have_table;
@@ -71,6 +71,8 @@ struct leader {
 
 /** End with an error; the text is kept. */
 void wio_ld_fail(struct leader *l, int code, const char *fmt, ...) WIO_PRINTF(3, 4);
+/** Let go of the table. */
+void wio_ld_free_map(struct leader *l);
 /** New registration: goes upstream within a few milliseconds. @return NULL when out of memory */
 struct ld_member *wio_ld_add_member(struct leader *l, const struct wio_boot_reg *reg,
                                     const struct wio_tab_host *host, struct ld_follower *from);

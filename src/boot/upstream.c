@@ -132,6 +132,18 @@ static void *table_room(struct wio_bc *c, size_t n)
     return l->packed;
 }
 
+/* A table that cannot be shared (no memfd, a limit on files): each process of the host unpacks its
+ * own. */
+static void keep_to_ourselves(struct leader *l, int error)
+{
+    wio_info(l->j->log, WIO_C_BOOT,
+             "the address table of %zu bytes cannot be shared on this host: %s", l->map_bytes,
+             error < 0 ? strerror(-error) : "it cannot be mapped");
+    wio_os_close(l->memfd);
+    l->memfd = -1;
+    l->map = wio_os_alloc(l->map_bytes);
+}
+
 int wio_ld_take_table(struct leader *l, size_t n)
 {
     struct wio_image_head h;
@@ -141,8 +153,10 @@ int wio_ld_take_table(struct leader *l, size_t n)
     l->packed_bytes = n;
     wio_relay_table(&l->relay, l->packed, n); /* while we unpack, it is on its way */
     l->map_bytes = (size_t)h.bytes;
-    l->memfd = wio_os_memfd("waitio-table", l->map_bytes, true);
-    l->map = l->memfd >= 0 ? wio_os_map(l->memfd, l->map_bytes, true) : NULL;
+    int fd = l->memfd = wio_os_memfd("waitio-table", l->map_bytes, true);
+    l->map = fd >= 0 ? wio_os_map(fd, l->map_bytes, true) : NULL;
+    if (l->map == NULL)
+        keep_to_ourselves(l, fd);
     if (l->map == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for the address table of %zu bytes",
                         l->map_bytes);
@@ -197,16 +211,11 @@ static void back_off(struct leader *l)
 
 static void drop_table(struct leader *l)
 {
-    if (l->map != NULL)
-        wio_os_unmap(l->map, l->map_bytes);
-    if (l->memfd >= 0)
-        wio_os_close(l->memfd);
+    wio_ld_free_map(l);
     wio_fetch_close(&l->fetch);
     wio_relay_table(&l->relay, NULL, 0);
     wio_os_free(l->packed);
-    l->map = NULL;
     l->packed = NULL;
-    l->memfd = -1;
 }
 
 /* The connection is over: try the next address, or all again after a pause. */

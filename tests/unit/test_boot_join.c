@@ -34,11 +34,37 @@ static void three_blocks_on_one_host(void **state)
     wt_end(&c);
 }
 
+/* Memory that is shared cannot be had (an old kernel, a sandbox, a limit on files). */
+static int nothing_is_shared(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)bytes;
+    return call == WIO_OS_MEM && fd >= 0 ? -ENOMEM : 0;
+}
+
+static void each_has_its_own_table_where_none_can_be_shared(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    wio_os_fault = nothing_is_shared; /* in the processes started from now on */
+    wt_block(&c, 0, 2, 4, 10);
+    wt_block(&c, 1, 2, 3, 10);
+    wio_os_fault = NULL;
+    wt_wait_all(&c, 15);
+    for (int i = 0; i < 7; i++) {
+        wt_expect_ok(&c, i, (uint32_t)i, 7);
+        assert_int_equal(c.p[i].port_of_last, 1102);
+        assert_int_equal(c.p[i].nhosts, 1);
+    }
+    wt_end(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_needs_no_network),
         cmocka_unit_test(three_blocks_on_one_host),
+        cmocka_unit_test(each_has_its_own_table_where_none_can_be_shared),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));
