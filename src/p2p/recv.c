@@ -123,6 +123,8 @@ bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g)
         return false;
     if (g->size == 1) /* only ourselves: another thread may send */
         return self != NULL && self->dead;
+    if (self != NULL && !self->dead && self->send_envelope != self->recv_envelope)
+        return false; /* a message to ourselves is on its way */
     for (uint32_t i = 0; i < g->size; i++) {
         uint32_t rank = wio_group_member(g, i);
         if (rank != u->table->me && (u->peer[rank] == NULL || !u->peer[rank]->dead))

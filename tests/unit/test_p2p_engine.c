@@ -363,6 +363,23 @@ static void any_source_fails_when_nobody_is_left(void **unused)
     assert_done(irecv(WIO_ANY, 100, 5), WAITIO_ERR_PEER);
 }
 
+static void a_message_to_oneself_is_waited_for(void **unused)
+{
+    (void)unused;
+    fake_open(0, ROOM);
+    struct wio_handle sent = isend(0, 100, 5);
+    for (uint32_t i = 1; i < FAKE_PEERS; i++) {
+        fake_open(i, ROOM);
+        fake_state(i, WIO_EP_CLOSED, 0, WIO_BYE_FINALIZE);
+    }
+    struct wio_handle h = irecv(WIO_ANY, 100, 5);
+    assert_pending(h);
+    assert_int_equal(fake_message(0, envelope(WIO_OP_EAGER, 1, 5, 100, 0), out, 100), 0);
+    assert_done(h, 0);
+    assert_done(sent, 0);
+    assert_done(irecv(WIO_ANY, 100, 5), WAITIO_ERR_PEER);
+}
+
 static void nothing_is_said_to_the_dead(void **unused)
 {
     (void)unused;
@@ -737,6 +754,7 @@ int main(void)
         T(a_large_stranger_waits_while_its_reader_returns),
         T(peer_death_in_the_middle_of_an_arrival),
         T(any_source_fails_when_nobody_is_left),
+        T(a_message_to_oneself_is_waited_for),
         T(nothing_is_said_to_the_dead),
         T(confirmations_wait_for_a_new_link),
         T(waiting_answers_carry_the_new_links_credit),
