@@ -151,6 +151,10 @@ class Renamer:
             for i, token in enumerate(part.tokens):
                 if token.kind == "word":
                     self._word(part, i, token)
+                elif token.kind == "number" and "_" in token.text:  # 0_MPI_ADDRESS_KIND
+                    at = token.text.index("_") + 1
+                    name, low = token.text[at:], token.low[at:]
+                    self._word(part, i, Token("word", name, token.start + at, token.end, low))
 
     def _refuse(self, part: Part) -> None:
         token = next(t for t in part.tokens if t.low == "mpi_f08")

@@ -36,6 +36,16 @@ def test_names_that_differ_by_more_than_the_front(convert):
     )
 
 
+def test_kinds_of_numbers(convert):
+    text = "call f(0_MPI_ADDRESS_KIND, -1_mpi_offset_kind, 1_8, 1.5e3_dp, 2_my_mpi_kind)\n"
+    assert free(convert, text) == (
+        "call f(0_WAITIO_MPI_ADDRESS_KIND, -1_waitio_mpi_offset_kind, 1_8, 1.5e3_dp, "
+        "2_my_mpi_kind)\n"
+    )
+    new = free(convert, " " * 60 + "call f(" + "0_MPI_ADDRESS_KIND, " * 9 + "1)\n")
+    assert new.count("0_WAITIO_MPI_ADDRESS_KIND") == 9 and max(map(len, new.split("\n"))) <= 132
+
+
 def test_texts_and_comments_stay(convert):
     text = "print *, 'it''s MPI_Send', \"! MPI_Recv 'MPI_INT\" ! MPI_Test's\n! MPI_Wait\n"
     assert free(convert, text) == text
