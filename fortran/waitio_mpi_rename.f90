@@ -389,6 +389,20 @@ module waitio_mpi_rename
 !DIR$ IGNORE_TKR buf
 !NVF$ IGNORE_TKR buf
         end subroutine MPI_Ibsend
+        subroutine MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, ierr)
+            type(*), dimension(*) :: buf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: dest
+            integer, intent(in) :: tag
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DIR$ IGNORE_TKR buf
+!NVF$ IGNORE_TKR buf
+        end subroutine MPI_Bsend_init
         subroutine MPI_Isend(buf, count, datatype, dest, tag, comm, request, ierr)
             type(*), dimension(*) :: buf
             integer, intent(in) :: count

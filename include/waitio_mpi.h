@@ -613,6 +613,8 @@ int WAITIO_MPI_Bsend(const void *buf, int count, WAITIO_MPI_Datatype type, int d
                      WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                       WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Bsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_MPI_Buffer_attach(void *buffer, int size);
 int WAITIO_MPI_Buffer_detach(void *buffer_address, int *size);
 /** As Send: a receive that is ready needs no other treatment here. */

@@ -219,6 +219,7 @@
 #define MPI_Barrier WAITIO_MPI_Barrier
 #define MPI_Bcast WAITIO_MPI_Bcast
 #define MPI_Bsend WAITIO_MPI_Bsend
+#define MPI_Bsend_init WAITIO_MPI_Bsend_init
 #define MPI_Buffer_attach WAITIO_MPI_Buffer_attach
 #define MPI_Buffer_detach WAITIO_MPI_Buffer_detach
 #define MPI_Cancel WAITIO_MPI_Cancel

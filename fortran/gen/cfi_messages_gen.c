@@ -97,6 +97,21 @@ FACE(waitio_cfi_mpi_ibsend, (const CFI_cdesc_t *buf, const int *count, const int
     waitio_cfi_finish("waitio_mpi_ibsend", rc, ierr);
 }
 
+FACE(waitio_cfi_mpi_bsend_init, (const CFI_cdesc_t *buf, const int *count, const int *datatype,
+    const int *dest, const int *tag, const waitio_group_t *comm, waitio_req_t *request, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("waitio_mpi_bsend_init", buf, *count, *datatype, &section[0]);
+    if (rc == 0)
+        rc = WAITIO_MPI_Bsend_init(section[0].at, section[0].count, section[0].type, *dest,
+            *tag, *comm, request);
+    waitio_cfi_section_end(&section[0]);
+    waitio_cfi_finish("waitio_mpi_bsend_init", rc, ierr);
+}
+
 FACE(waitio_cfi_mpi_buffer_attach, (const CFI_cdesc_t *buffer, const int *size, int *ierr))
 {
     void *buffer_at = NULL;

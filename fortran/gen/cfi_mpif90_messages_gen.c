@@ -115,6 +115,24 @@ FACE(waitio_cfi_f_ibsend, (const CFI_cdesc_t *buf, const int *count, const int *
     waitio_cfi_section_end(&section[0]);
 }
 
+void waitio_mpi_bsend_init_(const void *buf, const void *count, const void *datatype, const void
+    *dest, const void *tag, const void *comm, void *request, int *ierr);
+FACE(waitio_cfi_f_bsend_init, (const CFI_cdesc_t *buf, const int *count, const int *datatype,
+    const void *dest, const void *tag, const void *comm, void *request, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("WAITIO_MPI_BSEND_INIT", buf, *count, *datatype, &section[0]);
+    if (rc == 0)
+        waitio_mpi_bsend_init_(section[0].at, &section[0].count, &section[0].type, dest, tag,
+            comm, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_BSEND_INIT", rc, ierr);
+    waitio_cfi_section_end(&section[0]);
+}
+
 void waitio_mpi_buffer_attach_(void *buffer, const void *size, int *ierr);
 FACE(waitio_cfi_f_buffer_attach, (const CFI_cdesc_t *buffer, const void *size, int *ierr))
 {

@@ -66,6 +66,16 @@ module waitio_mpi_messages
             type(waitio_request), intent(inout) :: request
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_ibsend
+        subroutine waitio_mpi_bsend_init(buf, count, datatype, dest, tag, comm, request, &
+            ierr) bind(c, name='waitio_cfi_mpi_bsend_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: buf
+            integer(c_int), intent(in) :: count, dest, tag
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_group), intent(in) :: comm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_bsend_init
         subroutine waitio_mpi_buffer_attach(buffer, size, ierr) bind(c, &
             name='waitio_cfi_mpi_buffer_attach')
             import

@@ -44,6 +44,16 @@ void mpi_ibsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *t
     wio_rename_new(request_, r, ierr);
 }
 
+void waitio_mpi_bsend_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_bsend_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
+void mpi_bsend_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_bsend_init_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
 void waitio_mpi_isend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
 void mpi_isend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
 void mpi_isend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)

@@ -9,63 +9,64 @@ C_NAMES = frozenset(
     2DOUBLE_PRECISION 2INT 2INTEGER 2REAL AINT ANY_SOURCE ANY_TAG APPNUM Abort Address Aint
     Aint_add Aint_diff Allgather Allgatherv Alloc_mem Allreduce Alltoall Alltoallv Alltoallw
     Attr_delete Attr_get Attr_put BAND BOR BOTTOM BSEND_OVERHEAD BXOR BYTE Barrier Bcast Bsend
-    Buffer_attach Buffer_detach CART CHAR CHARACTER COMM_DUP_FN COMM_NULL COMM_NULL_COPY_FN
-    COMM_NULL_DELETE_FN COMM_SELF COMM_TYPE_SHARED COMM_WORLD COMPLEX COMPLEX16 COMPLEX32
-    COMPLEX8 CONGRUENT COUNT C_BOOL C_COMPLEX C_DOUBLE_COMPLEX C_FLOAT_COMPLEX
-    C_LONG_DOUBLE_COMPLEX Cancel Cart_coords Cart_create Cart_get Cart_map Cart_rank Cart_shift
-    Cart_sub Cartdim_get Comm Comm_c2f Comm_call_errhandler Comm_compare Comm_copy_attr_function
-    Comm_create Comm_create_errhandler Comm_create_group Comm_create_keyval Comm_delete_attr
-    Comm_delete_attr_function Comm_dup Comm_dup_with_info Comm_errhandler_function Comm_f2c
-    Comm_free Comm_free_keyval Comm_get_attr Comm_get_errhandler Comm_get_info Comm_get_name
-    Comm_group Comm_idup Comm_rank Comm_set_attr Comm_set_errhandler Comm_set_info Comm_set_name
-    Comm_size Comm_split Comm_split_type Comm_test_inter Copy_function Count DATATYPE_NULL
-    DISTRIBUTE_BLOCK DISTRIBUTE_CYCLIC DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE DOUBLE
-    DOUBLE_COMPLEX DOUBLE_INT DOUBLE_PRECISION DUP_FN Datatype Delete_function Dims_create
-    ERRHANDLER_NULL ERROR ERRORS_ARE_FATAL ERRORS_RETURN ERR_ARG ERR_BUFFER ERR_COMM ERR_COUNT
-    ERR_GROUP ERR_INTERN ERR_KEYVAL ERR_LASTCODE ERR_NO_MEM ERR_OP ERR_OTHER ERR_RANK
-    ERR_REQUEST ERR_ROOT ERR_TAG ERR_TRUNCATE ERR_TYPE Errhandler Errhandler_c2f
-    Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get Errhandler_set Error_class
-    Error_string Exscan FLOAT FLOAT_INT Finalize Finalized Fint Free_mem GROUP_EMPTY GROUP_NULL
-    Gather Gatherv Get_address Get_count Get_elements Get_elements_x Get_library_version
-    Get_processor_name Get_version Group Group_c2f Group_compare Group_difference Group_excl
-    Group_f2c Group_free Group_incl Group_intersection Group_range_excl Group_range_incl
-    Group_rank Group_size Group_translate_ranks Group_union HOST Handler_function IDENT
-    INFO_NULL INT INT16_T INT32_T INT64_T INT8_T INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8
-    IN_PLACE IO Iallgather Iallgatherv Iallreduce Ialltoall Ialltoallv Ialltoallw Ibarrier
-    Ibcast Ibsend Iexscan Igather Igatherv Improbe Imrecv Info Info_c2f Info_create Info_delete
-    Info_dup Info_f2c Info_free Info_get Info_get_nkeys Info_get_nthkey Info_get_valuelen
-    Info_set Init Init_thread Initialized Iprobe Irecv Ireduce Ireduce_scatter
-    Ireduce_scatter_block Irsend Is_thread_main Iscan Iscatter Iscatterv Isend Issend
-    KEYVAL_INVALID Keyval_create Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1 LOGICAL2
-    LOGICAL4 LOGICAL8 LONG LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT LOR LXOR
-    MAX MAXLOC MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING
-    MAX_OBJECT_NAME MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message
-    Message_c2f Message_f2c Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN OFFSET OP_NULL ORDER_C
-    ORDER_FORTRAN Offset Op Op_c2f Op_commutative Op_create Op_f2c Op_free PACKED PROC_NULL PROD
-    Pack Pack_size Pcontrol Probe Query_thread REAL REAL16 REAL4 REAL8 REQUEST_NULL Recv
-    Recv_init Reduce Reduce_local Reduce_scatter Reduce_scatter_block Request Request_free
-    Request_get_status Rsend Rsend_init SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE
-    STATUSES_IGNORE STATUS_IGNORE SUBVERSION SUCCESS SUM Scan Scatter Scatterv Send Send_init
-    Sendrecv Sendrecv_replace Ssend Ssend_init Start Startall Status Status_c2f Status_f2c TAG
-    TAG_UB THREAD_FUNNELED THREAD_MULTIPLE THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX
-    TYPECLASS_INTEGER TYPECLASS_REAL Test Test_cancelled Testall Testany Testsome Topo_test
-    Type_c2f Type_commit Type_contiguous Type_create_darray Type_create_f90_complex
-    Type_create_f90_integer Type_create_f90_real Type_create_hindexed Type_create_hindexed_block
-    Type_create_hvector Type_create_indexed_block Type_create_resized Type_create_struct
-    Type_create_subarray Type_dup Type_extent Type_f2c Type_free Type_get_extent
-    Type_get_extent_x Type_get_name Type_get_true_extent Type_get_true_extent_x Type_hindexed
-    Type_hvector Type_indexed Type_lb Type_match_size Type_set_name Type_size Type_size_x
-    Type_struct Type_ub Type_vector UB UINT16_T UINT32_T UINT64_T UINT8_T UNDEFINED UNEQUAL
-    UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR UNSIGNED_LONG UNSIGNED_LONG_LONG UNSIGNED_SHORT Unpack
-    User_function VERSION WCHAR WTIME_IS_GLOBAL Wait Waitall Waitany Waitsome Wtick Wtime
+    Bsend_init Buffer_attach Buffer_detach CART CHAR CHARACTER COMM_DUP_FN COMM_NULL
+    COMM_NULL_COPY_FN COMM_NULL_DELETE_FN COMM_SELF COMM_TYPE_SHARED COMM_WORLD COMPLEX
+    COMPLEX16 COMPLEX32 COMPLEX8 CONGRUENT COUNT C_BOOL C_COMPLEX C_DOUBLE_COMPLEX
+    C_FLOAT_COMPLEX C_LONG_DOUBLE_COMPLEX Cancel Cart_coords Cart_create Cart_get Cart_map
+    Cart_rank Cart_shift Cart_sub Cartdim_get Comm Comm_c2f Comm_call_errhandler Comm_compare
+    Comm_copy_attr_function Comm_create Comm_create_errhandler Comm_create_group
+    Comm_create_keyval Comm_delete_attr Comm_delete_attr_function Comm_dup Comm_dup_with_info
+    Comm_errhandler_function Comm_f2c Comm_free Comm_free_keyval Comm_get_attr
+    Comm_get_errhandler Comm_get_info Comm_get_name Comm_group Comm_idup Comm_rank Comm_set_attr
+    Comm_set_errhandler Comm_set_info Comm_set_name Comm_size Comm_split Comm_split_type
+    Comm_test_inter Copy_function Count DATATYPE_NULL DISTRIBUTE_BLOCK DISTRIBUTE_CYCLIC
+    DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE DOUBLE DOUBLE_COMPLEX DOUBLE_INT DOUBLE_PRECISION
+    DUP_FN Datatype Delete_function Dims_create ERRHANDLER_NULL ERROR ERRORS_ARE_FATAL
+    ERRORS_RETURN ERR_ARG ERR_BUFFER ERR_COMM ERR_COUNT ERR_GROUP ERR_INTERN ERR_KEYVAL
+    ERR_LASTCODE ERR_NO_MEM ERR_OP ERR_OTHER ERR_RANK ERR_REQUEST ERR_ROOT ERR_TAG ERR_TRUNCATE
+    ERR_TYPE Errhandler Errhandler_c2f Errhandler_create Errhandler_f2c Errhandler_free
+    Errhandler_get Errhandler_set Error_class Error_string Exscan FLOAT FLOAT_INT Finalize
+    Finalized Fint Free_mem GROUP_EMPTY GROUP_NULL Gather Gatherv Get_address Get_count
+    Get_elements Get_elements_x Get_library_version Get_processor_name Get_version Group
+    Group_c2f Group_compare Group_difference Group_excl Group_f2c Group_free Group_incl
+    Group_intersection Group_range_excl Group_range_incl Group_rank Group_size
+    Group_translate_ranks Group_union HOST Handler_function IDENT INFO_NULL INT INT16_T INT32_T
+    INT64_T INT8_T INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO Iallgather
+    Iallgatherv Iallreduce Ialltoall Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend Iexscan
+    Igather Igatherv Improbe Imrecv Info Info_c2f Info_create Info_delete Info_dup Info_f2c
+    Info_free Info_get Info_get_nkeys Info_get_nthkey Info_get_valuelen Info_set Init
+    Init_thread Initialized Iprobe Irecv Ireduce Ireduce_scatter Ireduce_scatter_block Irsend
+    Is_thread_main Iscan Iscatter Iscatterv Isend Issend KEYVAL_INVALID Keyval_create
+    Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1 LOGICAL2 LOGICAL4 LOGICAL8 LONG
+    LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT LOR LXOR MAX MAXLOC
+    MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING MAX_OBJECT_NAME
+    MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message Message_c2f Message_f2c
+    Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN OFFSET OP_NULL ORDER_C ORDER_FORTRAN Offset Op
+    Op_c2f Op_commutative Op_create Op_f2c Op_free PACKED PROC_NULL PROD Pack Pack_size Pcontrol
+    Probe Query_thread REAL REAL16 REAL4 REAL8 REQUEST_NULL Recv Recv_init Reduce Reduce_local
+    Reduce_scatter Reduce_scatter_block Request Request_free Request_get_status Rsend Rsend_init
+    SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE STATUSES_IGNORE STATUS_IGNORE SUBVERSION SUCCESS
+    SUM Scan Scatter Scatterv Send Send_init Sendrecv Sendrecv_replace Ssend Ssend_init Start
+    Startall Status Status_c2f Status_f2c TAG TAG_UB THREAD_FUNNELED THREAD_MULTIPLE
+    THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX TYPECLASS_INTEGER TYPECLASS_REAL Test
+    Test_cancelled Testall Testany Testsome Topo_test Type_c2f Type_commit Type_contiguous
+    Type_create_darray Type_create_f90_complex Type_create_f90_integer Type_create_f90_real
+    Type_create_hindexed Type_create_hindexed_block Type_create_hvector
+    Type_create_indexed_block Type_create_resized Type_create_struct Type_create_subarray
+    Type_dup Type_extent Type_f2c Type_free Type_get_extent Type_get_extent_x Type_get_name
+    Type_get_true_extent Type_get_true_extent_x Type_hindexed Type_hvector Type_indexed Type_lb
+    Type_match_size Type_set_name Type_size Type_size_x Type_struct Type_ub Type_vector UB
+    UINT16_T UINT32_T UINT64_T UINT8_T UNDEFINED UNEQUAL UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR
+    UNSIGNED_LONG UNSIGNED_LONG_LONG UNSIGNED_SHORT Unpack User_function VERSION WCHAR
+    WTIME_IS_GLOBAL Wait Waitall Waitany Waitsome Wtick Wtime
 """.split()
 )
 FORTRAN_NAMES = frozenset(
     """
     2double_precision 2int 2integer 2real abort address address_kind aint allgather allgatherv
     alloc_mem allreduce alltoall alltoallv alltoallw any_source any_tag appnum attr_delete
-    attr_get attr_put band barrier bcast bor bottom bsend bsend_overhead buffer_attach
-    buffer_detach bxor byte c_bool c_complex c_double_complex c_float_complex
+    attr_get attr_put band barrier bcast bor bottom bsend bsend_init bsend_overhead
+    buffer_attach buffer_detach bxor byte c_bool c_complex c_double_complex c_float_complex
     c_long_double_complex cancel cart cart_coords cart_create cart_get cart_map cart_rank
     cart_shift cart_sub cartdim_get char character comm_call_errhandler comm_compare comm_create
     comm_create_errhandler comm_create_group comm_create_keyval comm_delete_attr comm_dup
@@ -115,6 +116,7 @@ FORTRAN_NAMES = frozenset(
 )
 # Fortran: which argument is the request or the array of requests, from 0.
 REQUESTS: dict[str, int] = {
+    "bsend_init": 6,
     "cancel": 0,
     "comm_idup": 2,
     "iallgather": 7,

@@ -71,9 +71,10 @@ static bool failed(struct plan *p, int rc)
     return p->rc != 0;
 }
 
-static int check_buffer(const char *name, const void *buf, size_t bytes)
+/* @param absolute the data lies at addresses of its own: NULL means BOTTOM */
+static int check_buffer(const char *name, const void *buf, size_t bytes, bool absolute)
 {
-    if (bytes > 0 && (buf == NULL || buf == WAITIO_MPI_IN_PLACE))
+    if (bytes > 0 && ((buf == NULL && !absolute) || buf == WAITIO_MPI_IN_PLACE))
         return wio_fail(WAITIO_ERR_ARG, "%s buffer is %s but %zu bytes are asked for", name,
                         buf == NULL ? "NULL" : "WAITIO_MPI_IN_PLACE", bytes);
     return 0;
@@ -126,7 +127,7 @@ static void *block(struct plan *p, const char *name, const struct wio_side *side
     if (p->rc != 0 || failed(p, use_type(p, side->count, side->type, &t)))
         return NULL;
     *bytes = (size_t)side->count * (size_t)times * t->size;
-    if (failed(p, check_buffer(name, side->buf, *bytes)) || *bytes == 0)
+    if (failed(p, check_buffer(name, side->buf, *bytes, wio_type_absolute(t))) || *bytes == 0)
         return NULL;
     if (as_it_lies(p, t))
         return (char *)writable(side) + t->lb;
@@ -203,15 +204,17 @@ static void describe(struct plan *p, const struct wio_side *side, const char *na
     size_t *len = wio_schedule_scratch(p->s, n * sizeof *len);
     int64_t *at = wio_schedule_scratch(p->s, n * sizeof *at);
     struct block_of b;
+    bool absolute = true;
 
     for (int i = 0; p->s->error == 0 && i < p->who->size; i++) {
         if (!find_block(p, side, i, &b))
             return;
+        absolute &= b.bytes == 0 || wio_type_absolute(b.type);
         len[i] = b.bytes;
         at[i] = fresh ? (int64_t)total : b.user - (char *)writable(side) + b.type->lb;
         total += b.bytes;
     }
-    if (failed(p, check_buffer(name, side->buf, total)))
+    if (failed(p, check_buffer(name, side->buf, total, absolute)))
         return;
     area->len = len;
     area->at = at;
@@ -236,7 +239,7 @@ static void describe_equal(struct plan *p, const struct wio_side *side, const ch
         return;
     area->unit = (size_t)side->count * t->size;
     total = area->unit * (size_t)p->who->size;
-    if (failed(p, check_buffer(name, side->buf, total)))
+    if (failed(p, check_buffer(name, side->buf, total, wio_type_absolute(t))))
         return;
     if (!fresh) {
         area->base = total == 0 ? NULL : (char *)writable(side) + t->lb;

@@ -111,9 +111,12 @@ static int receive(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Me
     int rc = wio_type_use(count, type, &t);
 
     *req = waitio_mpi_request_null();
-    if (rc != 0 || *message == WAITIO_MPI_MESSAGE_NO_PROC) {
-        *message = WAITIO_MPI_MESSAGE_NULL;
+    if (rc != 0)
         return rc;
+    if (*message == WAITIO_MPI_MESSAGE_NO_PROC) {
+        waitio_status_t st = wio_mpi_from_nobody();
+        *message = WAITIO_MPI_MESSAGE_NULL;
+        return wio_request_done(&st, req);
     }
     m = wio_names_find(&names, *message);
     if (m == NULL)
@@ -143,11 +146,10 @@ int WAITIO_MPI_Mrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_
                      WAITIO_MPI_Status *status)
 {
     waitio_status_t st = wio_mpi_from_nobody();
-    bool nobody = *message == WAITIO_MPI_MESSAGE_NO_PROC;
     waitio_req_t req;
     int rc = receive(buf, count, type, message, &req);
 
-    if (rc == 0 && !nobody)
+    if (rc == 0)
         rc = wio_request_wait(&req, &st);
     wio_mpi_status_long(&st, status);
     return wio_mpi_result("WAITIO_MPI_Mrecv", rc);

@@ -44,11 +44,7 @@ static int now(const struct wio_message *m, waitio_status_t *st)
     WAITIO_MPI_Request req;
     int rc = wio_message_start(m, &req);
 
-    if (rc == 0)
-        rc = wio_request_wait(&req, st);
-    if (m->peer == WAITIO_MPI_PROC_NULL)
-        *st = wio_mpi_from_nobody();
-    return rc;
+    return rc != 0 ? rc : wio_request_wait(&req, st);
 }
 
 static int send_now(const char *call, struct wio_message m)
@@ -71,8 +67,6 @@ static int exchange(struct wio_message out, struct wio_message in, waitio_status
     if (rc != 0)
         (void)wio_request_cancel(&rreq);
     rc2 = wio_request_wait(&rreq, st);
-    if (in.peer == WAITIO_MPI_PROC_NULL)
-        *st = wio_mpi_from_nobody();
     return rc != 0 ? rc : rc2;
 }
 
@@ -165,22 +159,30 @@ int WAITIO_MPI_Ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, 
                    synchronous(outgoing(buf, count, type, dest, tag, comm)), req);
 }
 
-static int buffered(const char *call, struct wio_message m)
+/* The same, complete at once. */
+static struct wio_message copied(struct wio_message m)
 {
-    return wio_mpi_result(call, wio_message_buffered(&m));
+    m.copied = true;
+    return m;
 }
 
 int WAITIO_MPI_Bsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                      WAITIO_MPI_Comm comm)
 {
-    return buffered("WAITIO_MPI_Bsend", outgoing(buf, count, type, dest, tag, comm));
+    return send_now("WAITIO_MPI_Bsend", copied(outgoing(buf, count, type, dest, tag, comm)));
 }
 
 int WAITIO_MPI_Ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                       WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
 {
-    *req = waitio_mpi_request_null();
-    return buffered("WAITIO_MPI_Ibsend", outgoing(buf, count, type, dest, tag, comm));
+    return start("WAITIO_MPI_Ibsend", copied(outgoing(buf, count, type, dest, tag, comm)), req);
+}
+
+int WAITIO_MPI_Bsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
+                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    return prepare("WAITIO_MPI_Bsend_init", copied(outgoing(buf, count, type, dest, tag, comm)),
+                   req);
 }
 
 /* The program's buffer is not used: the library keeps copies of its own. */

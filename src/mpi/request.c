@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "mpi/mpi.h"
 #include "mpi/names.h"
+#include "mpi/status.h"
 #include "os/os.h"
 
 /* First word of our own requests; no slot of the engine has this number. */
@@ -15,12 +16,14 @@ struct own {
     waitio_req_t inner;      /* of the packed message */
     struct wio_running *run; /* a collective, or NULL: a message of a type with holes */
     const struct wio_mpi_type *type;
+    struct wio_message again; /* what a persistent send of copies does */
     void *user;
     char *packed;
     size_t bytes;
     struct wio_comm *comm; /* held when members' byte orders differ, else NULL */
     int number, peer;
     bool sending, persistent, active;
+    bool nobody; /* nothing is under way: a partner that is none, or a copy that is kept */
     bool landed; /* delivered while it was looked at; what is below was found */
     int code;
     waitio_status_t found;
@@ -87,6 +90,8 @@ int wio_request_alive(void)
 
 /* ---- starting ---- */
 
+static int send_copy(const struct wio_message *m, const struct wio_mpi_type *t);
+
 static int start_bytes(const struct wio_message *m, void *at, size_t bytes, waitio_req_t *req)
 {
     if (m->sync)
@@ -126,8 +131,11 @@ static int start_packed(const struct wio_message *m, const struct wio_mpi_type *
         wio_comm_hold(unlike);
     }
     o->active = !m->persistent;
-    o->packed = wio_os_realloc(NULL, bytes + 1);
-    if (o->packed == NULL)
+    if (m->buf == NULL && !wio_type_absolute(t))
+        rc = wio_fail(WAITIO_ERR_ARG, "buf is NULL but %zu bytes are asked for", bytes);
+    else
+        o->packed = wio_os_realloc(NULL, bytes + 1);
+    if (rc == 0 && o->packed == NULL)
         rc = wio_fail(WAITIO_ERR_NOMEM, "no memory to pack %zu bytes", bytes);
     if (rc == 0 && o->active && o->sending)
         fill(o);
@@ -140,15 +148,65 @@ static int start_packed(const struct wio_message *m, const struct wio_mpi_type *
     return rc;
 }
 
-/* Where the data of a type without holes begins. Types of absolute addresses come with BOTTOM,
- * which is NULL: then it is a mistake only if the first page of memory is meant. */
+/* Where the data of a type without holes begins. */
 static void *place_of(void *buf, const struct wio_mpi_type *t)
 {
-    enum { PAGE = 4096 };
-
-    if (buf == NULL && t->lb >= 0 && t->lb < PAGE)
+    if (buf == NULL && !wio_type_absolute(t))
         return NULL;
     return (void *)((uintptr_t)buf + (uintptr_t)t->lb);
+}
+
+/* ---- what is complete as soon as it is active ---- */
+
+static const waitio_status_t empty = {.source = -1, .tag = -1};
+
+static int own_nobody(const waitio_status_t *found, bool persistent, waitio_req_t *req,
+                      struct own **out)
+{
+    int rc = own_new(req, out);
+
+    if (rc == 0) {
+        (*out)->nobody = true;
+        (*out)->persistent = persistent;
+        (*out)->active = (*out)->landed = !persistent;
+        (*out)->found = *found;
+    }
+    return rc;
+}
+
+int wio_request_done(const waitio_status_t *found, waitio_req_t *req)
+{
+    struct own *o;
+
+    return own_nobody(found, false, req, &o);
+}
+
+/* A partner that is none, or a copy that the library keeps. A request all the same: programs count
+ * on Waitany and its like to name it once. */
+static int start_nobody(const struct wio_message *m, const struct wio_mpi_type *t,
+                        waitio_req_t *req)
+{
+    bool none = m->peer == WAITIO_MPI_PROC_NULL;
+    waitio_status_t found = none ? wio_mpi_from_nobody() : empty;
+    struct own *o = NULL;
+    int rc = m->copied && !m->persistent ? send_copy(m, t) : 0;
+
+    if (rc == 0)
+        rc = own_nobody(&found, m->persistent, req, &o);
+    if (rc == 0) {
+        o->again = *m;
+        o->type = t;
+        wio_type_hold(t);
+    }
+    return rc;
+}
+
+static int begin_nobody(struct own *o)
+{
+    int rc = o->again.copied ? send_copy(&o->again, o->type) : 0;
+
+    o->active = o->landed = rc == 0;
+    return rc;
 }
 
 int wio_message_start(const struct wio_message *m, waitio_req_t *req)
@@ -162,10 +220,8 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req)
         return rc;
     if (req == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the request argument is NULL");
-    if (m->peer == WAITIO_MPI_PROC_NULL) {
-        *req = null_request;
-        return 0;
-    }
+    if (m->peer == WAITIO_MPI_PROC_NULL || m->copied)
+        return start_nobody(m, t, req);
     bytes = (size_t)m->count * t->size;
     rc = wio_comm_formats(m->comm, t, &unlike);
     if (WIO_UNLIKELY(rc != 0))
@@ -223,8 +279,6 @@ int wio_request_begin(waitio_req_t *req)
 
     if (req == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the request argument is NULL");
-    if (is_null(req)) /* a persistent operation with nobody: starting it does nothing */
-        return 0;
     if (!is_own(req))
         return waitio_start(req);
     o = own_of(req);
@@ -234,6 +288,8 @@ int wio_request_begin(waitio_req_t *req)
         return wio_fail(WAITIO_ERR_REQUEST, "start needs a request made by Send_init or Recv_init");
     if (o->active)
         return wio_fail(WAITIO_ERR_BUSY, "the persistent request is active already");
+    if (o->nobody)
+        return begin_nobody(o);
     if (o->sending)
         fill(o);
     rc = waitio_start(&o->inner);
@@ -242,8 +298,6 @@ int wio_request_begin(waitio_req_t *req)
 }
 
 /* ---- completion ---- */
-
-static const waitio_status_t empty = {.source = -1, .tag = -1};
 
 static void put(waitio_status_t *st, const waitio_status_t *value)
 {
@@ -668,19 +722,19 @@ static int reap(bool wait)
     return first;
 }
 
-int wio_message_buffered(const struct wio_message *m)
+static int send_copy(const struct wio_message *m, const struct wio_mpi_type *t)
 {
-    const struct wio_mpi_type *t = NULL;
+    struct wio_message once = *m;
     struct wio_comm *unlike = NULL;
     waitio_req_t req;
-    int rc = wio_type_use(m->count, m->type, &t);
+    int rc;
 
-    if (rc == 0 && m->peer == WAITIO_MPI_PROC_NULL)
+    if (m->peer == WAITIO_MPI_PROC_NULL)
         return 0;
+    once.persistent = false;
+    rc = wio_comm_formats(m->comm, t, &unlike);
     if (rc == 0)
-        rc = wio_comm_formats(m->comm, t, &unlike);
-    if (rc == 0)
-        rc = start_packed(m, t, (size_t)m->count * t->size, unlike, &req);
+        rc = start_packed(&once, t, (size_t)m->count * t->size, unlike, &req);
     (void)reap(false); /* what failed is nobody's business any more */
     if (rc == 0)
         orphan(own_of(&req));
@@ -705,7 +759,7 @@ int wio_request_cancel(waitio_req_t *req)
         return WAITIO_ERR_REQUEST;
     if (o->run != NULL)
         return wio_fail(WAITIO_ERR_UNSUPPORTED, "collectives cannot be cancelled");
-    return waitio_cancel(&o->inner);
+    return o->nobody ? 0 : waitio_cancel(&o->inner);
 }
 
 int wio_request_drop(waitio_req_t *req)
@@ -731,7 +785,7 @@ int wio_request_drop(waitio_req_t *req)
         land(o);
         rc = o->code;
     }
-    if (o->persistent)
+    if (o->persistent && !o->nobody)
         waitio_request_free(&o->inner);
     own_free(o);
     return rc;

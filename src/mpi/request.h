@@ -22,14 +22,15 @@ struct wio_message {
     int peer, tag;
     WAITIO_MPI_Comm comm;
     bool sending, persistent;
-    bool sync; /**< send: complete when a receive has taken the message */
+    bool sync;   /**< send: complete when a receive has taken the message */
+    bool copied; /**< send: complete at once, the library keeps a copy */
 };
 
 /** Start a message, or make a persistent one. @return 0 or what is wrong with the arguments */
 int wio_message_start(const struct wio_message *m, waitio_req_t *req);
-/** Send a copy that the library keeps until it has left. @return as wio_message_start */
-int wio_message_buffered(const struct wio_message *m);
-/** Wait until all such copies have left. @return 0 or the first error */
+/** A request of what is complete already; waiting for it finds @p found. @return 0; NOMEM, LIMIT */
+int wio_request_done(const waitio_status_t *found, waitio_req_t *req);
+/** Wait until all copies that the library keeps have left. @return 0 or the first error */
 int wio_buffered_wait(void);
 
 /** A message that was taken off the queue and is on its way into a buffer of ours. */

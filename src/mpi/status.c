@@ -6,12 +6,23 @@
 
 #include "os/os.h"
 
+/* What waited for nothing: MPI's empty status names any source and any tag. */
+static int source_of(const waitio_status_t *st)
+{
+    return st->source == -1 ? WAITIO_MPI_ANY_SOURCE : st->source;
+}
+
+static int tag_of(const waitio_status_t *st)
+{
+    return st->tag == -1 ? WAITIO_MPI_ANY_TAG : st->tag;
+}
+
 void wio_mpi_status_short(const waitio_status_t *st, int *out)
 {
     if (out == NULL)
         return;
-    out[0] = st->source;
-    out[1] = st->tag;
+    out[0] = source_of(st);
+    out[1] = tag_of(st);
     out[2] = st->cancelled ? WAITIO_ERR_CANCELLED : st->error;
     out[3] = st->bytes > INT_MAX ? INT_MAX : (int)st->bytes;
 }
@@ -19,7 +30,7 @@ void wio_mpi_status_short(const waitio_status_t *st, int *out)
 void wio_mpi_status_long(const waitio_status_t *st, WAITIO_MPI_Status *out)
 {
     if (out != NULL)
-        *out = (WAITIO_MPI_Status){st->source, st->tag, st->error, st->cancelled, st->bytes};
+        *out = (WAITIO_MPI_Status){source_of(st), tag_of(st), st->error, st->cancelled, st->bytes};
 }
 
 waitio_status_t wio_mpi_from_nobody(void)

@@ -12,6 +12,7 @@
 #include "mpi/comm/attributes.h"
 #include "mpi/comm/split.h"
 #include "mpi/comm/state.h"
+#include "mpi/request.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -64,12 +65,13 @@ int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
 /* Complete at once: nothing needs to be communicated. */
 int WAITIO_MPI_Comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, WAITIO_MPI_Request *req)
 {
+    static const waitio_status_t nothing = {.source = WAITIO_ANY_SOURCE, .tag = WAITIO_ANY_TAG};
     int rc = out == NULL || req == NULL ? wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
                                                    req == NULL ? "request" : "new communicator's")
                                         : make_dup(comm, out);
 
     if (rc == 0)
-        *req = waitio_mpi_request_null();
+        rc = wio_request_done(&nothing, req);
     return wio_mpi_result("WAITIO_MPI_Comm_idup", rc);
 }
 

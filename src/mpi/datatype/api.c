@@ -299,8 +299,8 @@ int WAITIO_MPI_Get_elements(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype
 
 /* What both directions check: the packed bytes lie in the buffer from @p at on. *turn: their
  * numbers are in the common form of unlike machines, which is not ours. */
-static int part(int count, WAITIO_MPI_Datatype type, int room, const int *at, WAITIO_MPI_Comm comm,
-                const struct wio_mpi_type **t, size_t *n, bool *turn)
+static int part(const void *data, int count, WAITIO_MPI_Datatype type, int room, const int *at,
+                WAITIO_MPI_Comm comm, const struct wio_mpi_type **t, size_t *n, bool *turn)
 {
     struct wio_comm *unlike = NULL;
     int rc = wio_type_use(count, type, t);
@@ -311,6 +311,8 @@ static int part(int count, WAITIO_MPI_Datatype type, int room, const int *at, WA
         return rc;
     *turn = unlike != NULL;
     *n = (size_t)count * (*t)->size;
+    if (data == NULL && *n > 0 && !wio_type_absolute(*t))
+        return wio_fail(WAITIO_ERR_ARG, "the data is at NULL, but has %zu bytes", *n);
     if (at == NULL || *at < 0 || room < *at || *n > (size_t)(room - *at))
         return wio_fail(WAITIO_ERR_TRUNCATE, "%zu bytes at position %d of a buffer of %d bytes", *n,
                         at == NULL ? 0 : *at, room);
@@ -323,7 +325,7 @@ int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *o
     const struct wio_mpi_type *t;
     size_t n;
     bool turn;
-    int rc = part(count, type, room, position, comm, &t, &n, &turn);
+    int rc = part(in, count, type, room, position, comm, &t, &n, &turn);
 
     if (rc == 0) {
         wio_type_pack(t, in, 0, n, (char *)out + *position);
@@ -341,7 +343,7 @@ int WAITIO_MPI_Unpack(const void *in, int room, int *position, void *out, int co
     size_t n;
     bool turn;
     void *copy = NULL;
-    int rc = part(count, type, room, position, comm, &t, &n, &turn);
+    int rc = part(out, count, type, room, position, comm, &t, &n, &turn);
 
     if (rc == 0 && turn && n > 0) {
         copy = wio_os_alloc(n);

@@ -28,11 +28,12 @@
 #define PAIR(NAME, FIRST, SECOND, KIND)                                                            \
     {                                                                                              \
         .id = WAITIO_MPI_##NAME, .name = #NAME, .kind = (KIND), .long_double = IS_LONG(KIND),      \
-        .align = alignof(FIRST), .committed = true, .size = sizeof(FIRST) + sizeof(SECOND),        \
-        .nbasic = 2, .solid = sizeof(FIRST) + sizeof(SECOND) == sizeof(struct {                    \
-                                  FIRST a;                                                         \
-                                  SECOND b;                                                        \
-                              }),                                                                  \
+        .align = MOST_ALIGNED(FIRST, SECOND), .committed = true,                                   \
+        .size = sizeof(FIRST) + sizeof(SECOND), .nbasic = 2,                                       \
+        .solid = sizeof(FIRST) + sizeof(SECOND) == sizeof(struct {                                 \
+                     FIRST a;                                                                      \
+                     SECOND b;                                                                     \
+                 }),                                                                               \
         .ub = sizeof(struct {                                                                      \
             FIRST a;                                                                               \
             SECOND b;                                                                              \
@@ -46,6 +47,8 @@
             }                                                                                      \
         }                                                                                          \
     }
+#define MOST_ALIGNED(FIRST, SECOND)                                                                \
+    (alignof(FIRST) > alignof(SECOND) ? alignof(FIRST) : alignof(SECOND))
 /* Where a SECOND behind a FIRST lies. */
 #define AT(FIRST, SECOND)                                                                          \
     ((sizeof(FIRST) + alignof(SECOND) - 1) / alignof(SECOND) * alignof(SECOND))

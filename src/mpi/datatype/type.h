@@ -89,6 +89,15 @@ static inline int64_t wio_type_extent(const struct wio_mpi_type *t)
     return t->ub - t->lb;
 }
 
+/** Does the data lie at absolute addresses, so that its buffer is BOTTOM, which is NULL? With other
+ * types a NULL buffer is a mistake: nobody means the first page of memory. */
+static inline bool wio_type_absolute(const struct wio_mpi_type *t)
+{
+    enum { PAGE = 4096 };
+
+    return t->true_lb < 0 || t->true_lb >= PAGE;
+}
+
 /* ---- names (basic.c, handles.c) ---- */
 
 /** Type of a number, or NULL with the thread's error text set (ARG). The caller of a derived type

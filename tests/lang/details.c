@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What MPI's text says in passing and programs count on: partners that are none, statuses of what
+ * waited for nothing, absolute addresses, buffered sends, NULL that is a mistake.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <waitio_mpi.h>
+
+static int failures, me, n, right, left;
+static WAITIO_MPI_Comm world;
+
+static void expect(int ok, const char *what)
+{
+    if (!ok) {
+        fprintf(stderr, "details: rank %d: %s\n", me, what);
+        failures++;
+    }
+}
+
+static int is_empty(const WAITIO_MPI_Status *st)
+{
+    int count = -1;
+
+    WAITIO_MPI_Get_count(st, WAITIO_MPI_INT, &count);
+    return st->MPI_SOURCE == WAITIO_MPI_ANY_SOURCE && st->MPI_TAG == WAITIO_MPI_ANY_TAG &&
+           count == 0;
+}
+
+static int from_nobody(const WAITIO_MPI_Status *st)
+{
+    int count = -1;
+
+    WAITIO_MPI_Get_count(st, WAITIO_MPI_INT, &count);
+    return st->MPI_SOURCE == WAITIO_MPI_PROC_NULL && st->MPI_TAG == WAITIO_MPI_ANY_TAG &&
+           count == 0;
+}
+
+/* A row of processes exchanges with its neighbours; the ends have none on one side. Waitany names
+ * every request once, as the loop of a stencil expects. */
+static void ends_of_a_row(void)
+{
+    int before = me == 0 ? WAITIO_MPI_PROC_NULL : me - 1;
+    int behind = me == n - 1 ? WAITIO_MPI_PROC_NULL : me + 1;
+    int in[2] = {-1, -1}, seen[4] = {0}, index, some, which[4], flag = 0;
+    WAITIO_MPI_Request req[4];
+    WAITIO_MPI_Status st;
+
+    WAITIO_MPI_Irecv(&in[0], 1, WAITIO_MPI_INT, before, 1, world, &req[0]);
+    WAITIO_MPI_Irecv(&in[1], 1, WAITIO_MPI_INT, behind, 2, world, &req[1]);
+    WAITIO_MPI_Isend(&me, 1, WAITIO_MPI_INT, behind, 1, world, &req[2]);
+    WAITIO_MPI_Isend(&me, 1, WAITIO_MPI_INT, before, 2, world, &req[3]);
+    for (int i = 0; i < 4; i++) {
+        WAITIO_MPI_Waitany(4, req, &index, &st);
+        expect(index != WAITIO_MPI_UNDEFINED, "waitany names a request");
+        if (index == WAITIO_MPI_UNDEFINED)
+            return;
+        seen[index]++;
+        if (index < 2 && (index == 0 ? before : behind) == WAITIO_MPI_PROC_NULL)
+            expect(from_nobody(&st), "status of a receive from nobody");
+    }
+    expect(seen[0] == 1 && seen[1] == 1 && seen[2] == 1 && seen[3] == 1, "each once");
+    expect(in[0] == (me == 0 ? -1 : me - 1) && in[1] == (me == n - 1 ? -1 : me + 1), "neighbours");
+    WAITIO_MPI_Irecv(in, 1, WAITIO_MPI_INT, WAITIO_MPI_PROC_NULL, 1, world, &req[0]);
+    WAITIO_MPI_Request_get_status(req[0], &flag, &st);
+    expect(flag && from_nobody(&st), "looked at");
+    WAITIO_MPI_Waitsome(4, req, &some, which, &st);
+    expect(some == 1 && which[0] == 0 && from_nobody(&st), "waitsome");
+    WAITIO_MPI_Isend(in, 1, WAITIO_MPI_INT, WAITIO_MPI_PROC_NULL, 1, world, &req[1]);
+    WAITIO_MPI_Cancel(&req[1]);
+    WAITIO_MPI_Request_free(&req[1]);
+    WAITIO_MPI_Waitany(4, req, &index, &st);
+    expect(index == WAITIO_MPI_UNDEFINED && is_empty(&st), "all are null");
+}
+
+static void persistent_with_nobody(void)
+{
+    int in = -1, out = 0, index, flag;
+    WAITIO_MPI_Request req[2];
+    WAITIO_MPI_Status st;
+
+    WAITIO_MPI_Recv_init(&in, 1, WAITIO_MPI_INT, WAITIO_MPI_PROC_NULL, 1, world, &req[0]);
+    WAITIO_MPI_Send_init(&out, 1, WAITIO_MPI_INT, WAITIO_MPI_PROC_NULL, 1, world, &req[1]);
+    for (int round = 0; round < 3; round++) {
+        int seen = 0;
+        WAITIO_MPI_Testany(2, req, &index, &flag, &st);
+        expect(flag && index == WAITIO_MPI_UNDEFINED && is_empty(&st), "none is active");
+        WAITIO_MPI_Startall(2, req);
+        for (int i = 0; i < 2; i++) {
+            WAITIO_MPI_Waitany(2, req, &index, &st);
+            seen |= index >= 0 ? 1 << index : 8;
+        }
+        expect(seen == 3, "both persistent ones were named");
+    }
+    WAITIO_MPI_Request_free(&req[0]);
+    WAITIO_MPI_Request_free(&req[1]);
+}
+
+/* Nothing was waited for: the status names any source and any tag. */
+static void nothing_to_wait_for(void)
+{
+    WAITIO_MPI_Request req[2] = {WAITIO_MPI_REQUEST_NULL, WAITIO_MPI_REQUEST_NULL};
+    WAITIO_MPI_Status st[2];
+    WAITIO_MPI_Comm twin;
+    int flag = 0, index = 5;
+
+    WAITIO_MPI_Wait(&req[0], &st[0]);
+    expect(is_empty(&st[0]), "wait for a null request");
+    WAITIO_MPI_Test(&req[0], &flag, &st[0]);
+    expect(flag && is_empty(&st[0]), "test of a null request");
+    WAITIO_MPI_Waitall(2, req, st);
+    expect(is_empty(&st[0]) && is_empty(&st[1]), "waitall of null requests");
+    WAITIO_MPI_Comm_idup(world, &twin, &req[1]);
+    WAITIO_MPI_Waitany(2, req, &index, &st[0]);
+    expect(index == 1, "a communicator's request is named");
+    WAITIO_MPI_Comm_free(&twin);
+}
+
+static void copies(void)
+{
+    int out[50] = {0}, in[50], index = 7;
+    WAITIO_MPI_Request req;
+    WAITIO_MPI_Status st;
+
+    WAITIO_MPI_Bsend_init(out, 50, WAITIO_MPI_INT, right, 3, world, &req);
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 50; i++)
+            out[i] = 1000 * round + i + me;
+        WAITIO_MPI_Start(&req);
+        WAITIO_MPI_Wait(&req, &st);
+        memset(out, 0, sizeof out); /* the buffer is ours again before anybody receives */
+        WAITIO_MPI_Recv(in, 50, WAITIO_MPI_INT, left, 3, world, &st);
+        expect(in[49] == 1000 * round + 49 + left, "persistent buffered send");
+    }
+    WAITIO_MPI_Request_free(&req);
+    out[0] = 77 + me;
+    WAITIO_MPI_Ibsend(out, 1, WAITIO_MPI_INT, right, 4, world, &req);
+    WAITIO_MPI_Waitany(1, &req, &index, &st);
+    expect(index == 0, "the request of a buffered send is named");
+    WAITIO_MPI_Recv(in, 1, WAITIO_MPI_INT, left, 4, world, &st);
+    expect(in[0] == 77 + left, "buffered send");
+}
+
+/* Collectives on WAITIO_MPI_BOTTOM, with and without holes between the places. */
+static void absolute_addresses(void)
+{
+    int number = me, lengths[2] = {1, 3}, all[2] = {0, 0};
+    double three[3] = {me, me, me};
+    WAITIO_MPI_Aint at[2];
+    WAITIO_MPI_Datatype types[2] = {WAITIO_MPI_INT, WAITIO_MPI_DOUBLE}, both, one;
+
+    WAITIO_MPI_Get_address(&number, &at[0]);
+    WAITIO_MPI_Get_address(three, &at[1]);
+    WAITIO_MPI_Type_create_struct(2, lengths, at, types, &both);
+    WAITIO_MPI_Type_commit(&both);
+    WAITIO_MPI_Bcast(WAITIO_MPI_BOTTOM, 1, both, n - 1, world);
+    expect(number == n - 1 && three[2] == n - 1, "broadcast of scattered variables");
+    number = me;
+    WAITIO_MPI_Type_create_hindexed(1, lengths, at, WAITIO_MPI_INT, &one);
+    WAITIO_MPI_Type_commit(&one);
+    WAITIO_MPI_Bcast(WAITIO_MPI_BOTTOM, 1, one, n - 1, world);
+    expect(number == n - 1, "broadcast of one variable");
+    WAITIO_MPI_Alltoall(all, 0, one, WAITIO_MPI_BOTTOM, 0, one, world);
+    number = me;
+    WAITIO_MPI_Gather(WAITIO_MPI_BOTTOM, 1, one, all, 1, WAITIO_MPI_INT, 0, WAITIO_MPI_COMM_SELF);
+    expect(all[0] == me, "gather of one variable");
+    WAITIO_MPI_Type_free(&both);
+    WAITIO_MPI_Type_free(&one);
+}
+
+/* NULL is no buffer for other types: an error, and not a crash. */
+static void null_buffers(void)
+{
+    WAITIO_MPI_Datatype column;
+    WAITIO_MPI_Request req;
+    char bytes[20] = "";
+    int at = 0;
+
+    WAITIO_MPI_Type_vector(3, 1, 4, WAITIO_MPI_INT, &column);
+    WAITIO_MPI_Type_commit(&column);
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_RETURN);
+    expect(WAITIO_MPI_Isend(NULL, 1, column, me, 5, world, &req) == WAITIO_ERR_ARG &&
+               strstr(waitio_last_error(), "12 bytes") != NULL,
+           "send of a column at NULL");
+    expect(WAITIO_MPI_Irecv(NULL, 1, column, me, 5, world, &req) == WAITIO_ERR_ARG,
+           "receive of a column at NULL");
+    expect(WAITIO_MPI_Bcast(NULL, 1, column, 0, WAITIO_MPI_COMM_SELF) == WAITIO_ERR_ARG,
+           "broadcast of a column at NULL");
+    expect(WAITIO_MPI_Pack(NULL, 1, column, bytes, sizeof bytes, &at, world) == WAITIO_ERR_ARG,
+           "packed from NULL");
+    expect(WAITIO_MPI_Unpack(bytes, sizeof bytes, &at, NULL, 1, column, world) == WAITIO_ERR_ARG,
+           "unpacked to NULL");
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_ARE_FATAL);
+    WAITIO_MPI_Type_free(&column);
+}
+
+/* As the C compiler lays out a structure with a pair in it. */
+static void alignment_of_pairs(void)
+{
+    struct pair {
+        short value;
+        int index;
+    };
+    struct outer {
+        struct pair pair;
+        char mark;
+    };
+    int lengths[2] = {1, 1};
+    WAITIO_MPI_Aint at[2] = {0, sizeof(struct pair)}, lb, extent = 0;
+    WAITIO_MPI_Datatype types[2] = {WAITIO_MPI_SHORT_INT, WAITIO_MPI_CHAR}, type;
+
+    WAITIO_MPI_Type_create_struct(2, lengths, at, types, &type);
+    WAITIO_MPI_Type_get_extent(type, &lb, &extent);
+    expect(extent == sizeof(struct outer), "structure with SHORT_INT");
+    WAITIO_MPI_Type_free(&type);
+}
+
+int main(void)
+{
+    WAITIO_MPI_Init(NULL, NULL);
+    world = WAITIO_MPI_COMM_WORLD;
+    WAITIO_MPI_Comm_rank(world, &me);
+    WAITIO_MPI_Comm_size(world, &n);
+    right = (me + 1) % n;
+    left = (me + n - 1) % n;
+    ends_of_a_row();
+    persistent_with_nobody();
+    nothing_to_wait_for();
+    copies();
+    absolute_addresses();
+    null_buffers();
+    alignment_of_pairs();
+    WAITIO_MPI_Finalize();
+    if (failures == 0)
+        puts("ok");
+    return failures != 0;
+}
