@@ -210,6 +210,10 @@ static void describe(struct plan *p, const struct wio_side *side, const char *na
         if (!find_block(p, side, i, &b))
             return;
         absolute &= b.bytes == 0 || wio_type_absolute(b.type);
+        if (b.bytes > PTRDIFF_MAX - total) {
+            failed(p, wio_fail(WAITIO_ERR_LIMIT, "the %s buffer has 2^63 bytes or more", name));
+            return;
+        }
         len[i] = b.bytes;
         at[i] = fresh ? (int64_t)total : b.user - (char *)writable(side) + b.type->lb;
         total += b.bytes;
@@ -238,7 +242,8 @@ static void describe_equal(struct plan *p, const struct wio_side *side, const ch
     if (failed(p, use_type(p, side->count, side->type, &t)))
         return;
     area->unit = (size_t)side->count * t->size;
-    total = area->unit * (size_t)p->who->size;
+    if (__builtin_mul_overflow(area->unit, (size_t)p->who->size, &total) || total > PTRDIFF_MAX)
+        failed(p, wio_fail(WAITIO_ERR_LIMIT, "the %s buffer has 2^63 bytes or more", name));
     if (failed(p, check_buffer(name, side->buf, total, wio_type_absolute(t))))
         return;
     if (!fresh) {

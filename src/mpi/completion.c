@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting, testing, and what else is done to requests. */
+#include "mpi/mpi.h"
 #include "mpi/request.h"
 #include "mpi/status.h"
 #include "os/os.h"
@@ -37,7 +38,7 @@ int WAITIO_MPI_Start(WAITIO_MPI_Request *req)
 
 int WAITIO_MPI_Startall(int count, WAITIO_MPI_Request reqs[])
 {
-    int rc = 0;
+    int rc = wio_request_check(count, reqs);
 
     for (int i = 0; rc == 0 && i < count; i++)
         rc = wio_request_begin(&reqs[i]);
@@ -111,8 +112,12 @@ int WAITIO_MPI_Testany(int count, WAITIO_MPI_Request reqs[], int *index, int *fl
                        WAITIO_MPI_Status *status)
 {
     waitio_status_t st = {0};
-    int rc = wio_request_testany(count, reqs, index, flag, &st);
+    int rc = wio_mpi_need("index", index);
 
+    if (rc == 0)
+        rc = wio_mpi_need("flag", flag);
+    if (rc == 0)
+        rc = wio_request_testany(count, reqs, index, flag, &st);
     if (rc != 0 || *flag)
         wio_mpi_status_long(&st, status);
     return wio_mpi_result("WAITIO_MPI_Testany", rc);
@@ -137,8 +142,12 @@ static int some(const char *call, bool wait, int count, WAITIO_MPI_Request reqs[
                 int indices[], WAITIO_MPI_Status statuses[])
 {
     struct wio_statuses s;
-    int rc = wio_statuses_get(&s, count);
+    int rc = wio_mpi_need("count of completed requests'", done);
 
+    if (rc == 0)
+        rc = count > 0 ? wio_mpi_need("indices", indices) : 0;
+    if (rc == 0)
+        rc = wio_statuses_get(&s, count);
     if (rc == 0) {
         *done = 0;
         rc = wio_request_some(wait, count, reqs, done, indices, s.st);
@@ -168,8 +177,11 @@ int WAITIO_MPI_Cancel(WAITIO_MPI_Request *req)
 
 int WAITIO_MPI_Test_cancelled(const WAITIO_MPI_Status *status, int *flag)
 {
-    *flag = status->waitio_cancelled;
-    return 0;
+    int rc = wio_mpi_need_status(status);
+
+    if (rc == 0)
+        *flag = status->waitio_cancelled;
+    return wio_mpi_result("WAITIO_MPI_Test_cancelled", rc);
 }
 
 int WAITIO_MPI_Request_free(WAITIO_MPI_Request *req)

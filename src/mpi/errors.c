@@ -188,3 +188,17 @@ int wio_mpi_result(const char *call, int code)
         wio_mpi_die(call, code);
     return code;
 }
+
+int wio_mpi_need(const char *what, const void *argument)
+{
+    return argument != NULL ? 0 : wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL", what);
+}
+
+int wio_mpi_need_status(const WAITIO_MPI_Status *status)
+{
+    return status != WAITIO_MPI_STATUS_IGNORE
+               ? 0
+               : wio_fail(WAITIO_ERR_ARG,
+                          "the status is WAITIO_MPI_STATUS_IGNORE: give the receive "
+                          "one that can be asked");
+}

@@ -27,6 +27,10 @@ int wio_errhandler_new(WAITIO_MPI_Comm_errhandler_function *c,
                        void (*fortran)(int32_t *comm, int32_t *code), int *handler);
 /** Last line of every conversion call: 0 stays 0, an error ends the program or is returned. */
 int wio_mpi_result(const char *call, int code);
+/** An argument that must not be NULL. @return 0; ARG naming it */
+int wio_mpi_need(const char *what, const void *argument);
+/** A status that is asked must not be WAITIO_MPI_STATUS_IGNORE. @return 0; ARG */
+int wio_mpi_need_status(const WAITIO_MPI_Status *status);
 
 /* ---- communicators (comm/) ---- */
 

@@ -279,6 +279,9 @@ static int exchange_here(void *buf, int count, WAITIO_MPI_Datatype type, int des
         rc = wio_comm_formats(comm, t, &unlike);
     if (rc != 0)
         return rc;
+    if (bytes > 0 && (buf == WAITIO_MPI_IN_PLACE || (buf == NULL && !wio_type_absolute(t))))
+        return wio_fail(WAITIO_ERR_ARG, "buf is %s but %zu bytes are asked for",
+                        buf == NULL ? "NULL" : "WAITIO_MPI_IN_PLACE", bytes);
     if (bytes > INT32_MAX)
         return wio_fail(WAITIO_ERR_LIMIT, "%zu bytes are too many to be replaced at once", bytes);
     copy = wio_os_realloc(NULL, bytes + 1);

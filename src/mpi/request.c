@@ -223,6 +223,8 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req)
     if (m->peer == WAITIO_MPI_PROC_NULL || m->copied)
         return start_nobody(m, t, req);
     bytes = (size_t)m->count * t->size;
+    if (WIO_UNLIKELY(m->buf == WAITIO_MPI_IN_PLACE && bytes > 0))
+        return wio_fail(WAITIO_ERR_ARG, "buf is WAITIO_MPI_IN_PLACE, which is for collectives");
     rc = wio_comm_formats(m->comm, t, &unlike);
     if (WIO_UNLIKELY(rc != 0))
         return rc;
@@ -493,7 +495,7 @@ static bool plain(int n, const waitio_req_t reqs[])
     return !wio_runs_listed();
 }
 
-static int check_array(int n, const void *reqs)
+int wio_request_check(int n, const void *reqs)
 {
     if (n < 0 || (n > 0 && reqs == NULL))
         return wio_fail(WAITIO_ERR_ARG, "%d requests%s", n,
@@ -503,7 +505,7 @@ static int check_array(int n, const void *reqs)
 
 int wio_request_waitall(int n, waitio_req_t reqs[], waitio_status_t st[])
 {
-    int first = check_array(n, reqs);
+    int first = wio_request_check(n, reqs);
 
     if (first != 0 || plain(n, reqs))
         return first != 0 ? first : waitio_waitall(n, reqs, st);
@@ -521,7 +523,7 @@ int wio_request_waitall(int n, waitio_req_t reqs[], waitio_status_t st[])
 
 int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t st[])
 {
-    int rc = check_array(n, reqs);
+    int rc = wio_request_check(n, reqs);
 
     if (rc != 0 || plain(n, reqs))
         return rc != 0 ? rc : waitio_testall(n, reqs, flag, st);
@@ -581,7 +583,7 @@ static int look(int n, waitio_req_t reqs[], int *index, bool *found)
 int wio_request_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_status_t *st)
 {
     bool found = false;
-    int rc = check_array(n, reqs);
+    int rc = wio_request_check(n, reqs);
 
     if (rc == 0)
         rc = look(n, reqs, index, &found);
@@ -593,7 +595,7 @@ int wio_request_testany(int n, waitio_req_t reqs[], int *index, int *flag, waiti
 
 int wio_request_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *st)
 {
-    int flag = 0, rc = check_array(n, reqs);
+    int flag = 0, rc = wio_request_check(n, reqs);
 
     if (rc != 0 || plain(n, reqs))
         return rc != 0 ? rc : waitio_waitany(n, reqs, index, st);
@@ -651,7 +653,7 @@ static int sweep(int n, waitio_req_t reqs[], int *count, int indices[], waitio_s
 int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indices[],
                      waitio_status_t st[])
 {
-    int rc = check_array(n, reqs);
+    int rc = wio_request_check(n, reqs);
 
     while (rc == 0) {
         rc = sweep(n, reqs, count, indices, st);

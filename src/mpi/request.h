@@ -49,6 +49,9 @@ int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio
  *  failure. @return 0; NOMEM, LIMIT or its first error */
 int wio_request_collective(struct wio_running *run, waitio_req_t *req);
 
+/** Is there an array of so many requests? @return 0; ARG */
+int wio_request_check(int n, const void *reqs);
+
 /* As the functions of waitio.h, for both kinds of requests. Errors of the operation are returned.
  */
 int wio_request_wait(waitio_req_t *req, waitio_status_t *st);

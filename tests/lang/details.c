@@ -194,6 +194,90 @@ static void null_buffers(void)
     WAITIO_MPI_Type_free(&column);
 }
 
+/* Mistakes of which a crash or a wrong number came: @p call must fail with @p code and say @p what.
+ */
+#define REFUSED(call, code, what)                                                                  \
+    expect((call) == (code) && strstr(waitio_last_error(), what) != NULL, #call)
+
+static void mistakes(void)
+{
+    int out[4], at = 0, sizes[2] = {0, 0}, done = 0;
+    char bytes[8];
+    WAITIO_MPI_Aint places[2] = {0, 4};
+    WAITIO_MPI_Datatype types[2] = {WAITIO_MPI_INT, WAITIO_MPI_INT}, type = 0;
+    WAITIO_MPI_Group all, some;
+    WAITIO_MPI_Request req = WAITIO_MPI_REQUEST_NULL;
+    WAITIO_MPI_Comm grid;
+
+    WAITIO_MPI_Comm_group(world, &all);
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_RETURN);
+    REFUSED(WAITIO_MPI_Get_count(WAITIO_MPI_STATUS_IGNORE, WAITIO_MPI_INT, &at), WAITIO_ERR_ARG,
+            "STATUS_IGNORE");
+    REFUSED(WAITIO_MPI_Test_cancelled(WAITIO_MPI_STATUS_IGNORE, &at), WAITIO_ERR_ARG,
+            "STATUS_IGNORE");
+    REFUSED(WAITIO_MPI_Type_size(WAITIO_MPI_INT, NULL), WAITIO_ERR_ARG, "size argument is NULL");
+    REFUSED(WAITIO_MPI_Startall(-1, &req), WAITIO_ERR_ARG, "-1 requests");
+    REFUSED(WAITIO_MPI_Testany(1, &req, NULL, &at, NULL), WAITIO_ERR_ARG, "index argument is NULL");
+    REFUSED(WAITIO_MPI_Waitsome(1, &req, &done, NULL, NULL), WAITIO_ERR_ARG, "indices argument");
+    REFUSED(WAITIO_MPI_Send(WAITIO_MPI_IN_PLACE, 1, WAITIO_MPI_INT, me, 6, world), WAITIO_ERR_ARG,
+            "IN_PLACE");
+    REFUSED(WAITIO_MPI_Sendrecv_replace(NULL, 1, WAITIO_MPI_INT, me, 6, me, 6, world, NULL),
+            WAITIO_ERR_ARG, "buf is NULL");
+    REFUSED(WAITIO_MPI_Reduce_local(NULL, out, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM), WAITIO_ERR_ARG,
+            "input argument is NULL");
+    REFUSED(WAITIO_MPI_Pack(out, 1, WAITIO_MPI_INT, NULL, 8, &at, world), WAITIO_ERR_ARG,
+            "packed buffer");
+    REFUSED(WAITIO_MPI_Dims_create(4, 2, NULL), WAITIO_ERR_ARG, "sizes argument is NULL");
+    REFUSED(WAITIO_MPI_Cart_create(world, 1, NULL, NULL, 0, &grid), WAITIO_ERR_ARG,
+            "sizes argument");
+    sizes[0] = 1;
+    REFUSED(WAITIO_MPI_Cart_create(world, 1, sizes, NULL, 0, &grid), WAITIO_ERR_ARG, "periods");
+    REFUSED(WAITIO_MPI_Group_incl(all, 1, NULL, &some), WAITIO_ERR_ARG, "their list is NULL");
+    REFUSED(WAITIO_MPI_Group_range_excl(all, 1, NULL, &some), WAITIO_ERR_ARG, "their list is NULL");
+    REFUSED(WAITIO_MPI_Group_translate_ranks(all, 1, NULL, all, out), WAITIO_ERR_ARG,
+            "list is NULL");
+    REFUSED(WAITIO_MPI_Type_create_struct(2, NULL, places, types, &type), WAITIO_ERR_ARG,
+            "lengths argument is NULL");
+    REFUSED(WAITIO_MPI_Type_create_darray(1, 0, 1, NULL, NULL, NULL, NULL, WAITIO_MPI_ORDER_C,
+                                          WAITIO_MPI_INT, &type),
+            WAITIO_ERR_ARG, "NULL");
+    at = 4;
+    REFUSED(WAITIO_MPI_Pack(out, 2, WAITIO_MPI_INT, bytes, 8, &at, world), WAITIO_ERR_TRUNCATE,
+            "8 b");
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_ARE_FATAL);
+    WAITIO_MPI_Group_free(&all);
+}
+
+/* Sizes that do not fit into 63 bits, and a large type that is made at once. */
+static void large_types(void)
+{
+    const int many = 2147483647;
+    int sizes[3] = {many, many, many}, parts[3] = {1, 1, 1}, value = 0;
+    WAITIO_MPI_Aint lb = 0, extent = 0;
+    WAITIO_MPI_Datatype a, b, c = 0;
+
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_RETURN);
+    expect(WAITIO_MPI_Type_vector(many, 1, 2, WAITIO_MPI_INT, &a) == 0,
+           "a vector of 2^31 - 1 blocks");
+    WAITIO_MPI_Type_get_extent(a, &lb, &extent);
+    expect(lb == 0 && extent == ((WAITIO_MPI_Aint)many * 2 - 1) * 4, "its extent");
+    WAITIO_MPI_Type_free(&a);
+    WAITIO_MPI_Type_contiguous(many, WAITIO_MPI_DOUBLE, &a);
+    REFUSED(WAITIO_MPI_Type_contiguous(many, a, &c), WAITIO_ERR_LIMIT, "2^63");
+    REFUSED(WAITIO_MPI_Type_create_hvector(3, 1, INT64_MAX / 2, WAITIO_MPI_INT, &c),
+            WAITIO_ERR_LIMIT, "2^63");
+    REFUSED(WAITIO_MPI_Type_create_subarray(3, sizes, parts, parts, WAITIO_MPI_ORDER_C,
+                                            WAITIO_MPI_INT, &c),
+            WAITIO_ERR_LIMIT, "2^63");
+    WAITIO_MPI_Type_contiguous(1 << 28, a, &b);
+    WAITIO_MPI_Type_commit(&b);
+    REFUSED(WAITIO_MPI_Bcast(&value, 4, b, 0, world), WAITIO_ERR_LIMIT, "4 elements");
+    REFUSED(WAITIO_MPI_Send(&value, 4, b, me, 7, world), WAITIO_ERR_LIMIT, "4 elements");
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_ARE_FATAL);
+    WAITIO_MPI_Type_free(&a);
+    WAITIO_MPI_Type_free(&b);
+}
+
 /* As the C compiler lays out a structure with a pair in it. */
 static void alignment_of_pairs(void)
 {
@@ -230,6 +314,8 @@ int main(void)
     absolute_addresses();
     null_buffers();
     alignment_of_pairs();
+    mistakes();
+    large_types();
     WAITIO_MPI_Finalize();
     if (failures == 0)
         puts("ok");

@@ -78,6 +78,8 @@ static int check_dims(int n, const int dims[], int64_t room)
 
     if (n < 0 || n > MOST_DIMS)
         return wio_fail(WAITIO_ERR_ARG, "%d dimensions: 0 to %d are possible", n, MOST_DIMS);
+    if (n > 0 && dims == NULL)
+        return wio_mpi_need("sizes", dims);
     for (int d = 0; d < n; d++) {
         if (dims[d] < 1)
             return wio_fail(WAITIO_ERR_ARG, "dimension %d has size %d", d, dims[d]);
@@ -99,6 +101,8 @@ int WAITIO_MPI_Cart_create(WAITIO_MPI_Comm comm, int n, const int dims[], const 
     (void)reorder;
     if (rc == 0)
         rc = check_dims(n, dims, c->size);
+    if (rc == 0 && n > 0)
+        rc = wio_mpi_need("periods", periods);
     for (int d = 0; rc == 0 && d < n; d++) {
         grid.size[d] = dims[d];
         grid.periodic[d] = periods[d] != 0;
@@ -266,6 +270,8 @@ static int open_dims(int nodes, int n, const int dims[], int *open, int *left)
     *open = 0;
     if (nodes < 1 || n < 0 || n > MOST_DIMS)
         return wio_fail(WAITIO_ERR_ARG, "%d processes in %d dimensions", nodes, n);
+    if (n > 0 && dims == NULL)
+        return wio_mpi_need("sizes", dims);
     for (int d = 0; d < n; d++) {
         *open += dims[d] == 0;
         if (dims[d] < 0 || (dims[d] > 0 && nodes % dims[d] != 0))

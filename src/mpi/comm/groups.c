@@ -51,6 +51,14 @@ static uint32_t *room(size_t n)
     return members;
 }
 
+static int check_list(int n, const void *list)
+{
+    if (n < 0 || (n > 0 && list == NULL))
+        return wio_fail(WAITIO_ERR_ARG, "%d ranks or ranges%s", n,
+                        n < 0 ? ": negative" : ", but their list is NULL");
+    return 0;
+}
+
 int WAITIO_MPI_Comm_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *out)
 {
     int rc;
@@ -87,6 +95,9 @@ int WAITIO_MPI_Group_translate_ranks(WAITIO_MPI_Group from, int n, const int ran
 {
     int rc;
     const struct wio_universe *u = check(from, to, n == 0 ? &n : (const void *)out, &rc);
+
+    if (rc == 0)
+        rc = check_list(n, ranks);
 
     for (int i = 0; u != NULL && rc == 0 && i < n; i++) {
         int64_t rank = -1;
@@ -235,6 +246,11 @@ static int by_ranges(WAITIO_MPI_Group g, int n, const int ranges[][3], bool excl
 
     if (u == NULL)
         return rc;
+    rc = check_list(n, ranges);
+    if (rc != 0) {
+        wio_os_free(members);
+        return rc;
+    }
     chosen = members == NULL ? NULL : room(g->size);
     rc = chosen == NULL ? WAITIO_ERR_NOMEM : walk(g, n, ranges, exclude, chosen, members, &count);
     wio_os_free(chosen);
@@ -247,12 +263,13 @@ static int by_ranges(WAITIO_MPI_Group g, int n, const int ranges[][3], bool excl
 static int by_list(const char *call, WAITIO_MPI_Group g, int n, const int ranks[], bool exclude,
                    WAITIO_MPI_Group *out)
 {
-    int(*ranges)[3] = n < 0 ? NULL : wio_os_alloc(((size_t)n + 1) * sizeof *ranges), rc;
+    int(*ranges)[3], rc = check_list(n, ranks);
 
+    if (rc != 0)
+        return wio_mpi_result(call, rc);
+    ranges = wio_os_alloc(((size_t)n + 1) * sizeof *ranges);
     if (ranges == NULL)
-        return wio_mpi_result(call, n < 0
-                                        ? wio_fail(WAITIO_ERR_ARG, "%d ranks: negative", n)
-                                        : wio_fail(WAITIO_ERR_NOMEM, "no memory for %d ranks", n));
+        return wio_mpi_result(call, wio_fail(WAITIO_ERR_NOMEM, "no memory for %d ranks", n));
     for (int i = 0; i < n; i++) {
         ranges[i][0] = ranges[i][1] = ranks[i];
         ranges[i][2] = 1;

@@ -35,12 +35,21 @@ static int vector(const char *call, int n, int length, int64_t stride, bool in_e
 {
     const struct wio_mpi_type *old = wio_mpi_type(type);
     struct wio_mpi_type *t = NULL;
-    int rc = WAITIO_ERR_ARG;
+    int rc = old == NULL ? WAITIO_ERR_ARG : 0;
 
-    if (old != NULL)
-        rc = wio_derive_vector(n, length, in_elements ? stride * wio_type_extent(old) : stride, old,
-                               &t);
+    if (rc == 0 && in_elements)
+        rc = wio_type_scale(stride, wio_type_extent(old), &stride);
+    if (rc == 0)
+        rc = wio_derive_vector(n, length, stride, old, &t);
     return named(call, rc, t, out);
+}
+
+/* Blocks whose lengths the program lists. */
+static int listed(const char *call, struct wio_blocks b, bool pad, WAITIO_MPI_Datatype *out)
+{
+    int rc = b.n > 0 ? wio_mpi_need("lengths", b.lengths) : 0;
+
+    return rc != 0 ? wio_mpi_result(call, rc) : blocks(call, b, pad, out);
 }
 
 int WAITIO_MPI_Type_contiguous(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
@@ -71,7 +80,7 @@ int WAITIO_MPI_Type_indexed(int count, const int lengths[], const int places[],
 {
     struct wio_blocks b = {.n = count, .lengths = lengths, .places = places, .type = type};
 
-    return blocks("WAITIO_MPI_Type_indexed", b, false, out);
+    return listed("WAITIO_MPI_Type_indexed", b, false, out);
 }
 
 int WAITIO_MPI_Type_create_hindexed(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
@@ -79,7 +88,7 @@ int WAITIO_MPI_Type_create_hindexed(int count, const int lengths[], const WAITIO
 {
     struct wio_blocks b = {.n = count, .lengths = lengths, .bytes = bytes, .type = type};
 
-    return blocks("WAITIO_MPI_Type_create_hindexed", b, false, out);
+    return listed("WAITIO_MPI_Type_create_hindexed", b, false, out);
 }
 
 int WAITIO_MPI_Type_hindexed(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
@@ -111,7 +120,7 @@ int WAITIO_MPI_Type_create_struct(int count, const int lengths[], const WAITIO_M
     struct wio_blocks b = {
         .n = count, .lengths = lengths, .bytes = bytes, .types = types != NULL ? types : none};
 
-    return blocks("WAITIO_MPI_Type_create_struct", b, true, out);
+    return listed("WAITIO_MPI_Type_create_struct", b, true, out);
 }
 
 int WAITIO_MPI_Type_struct(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
@@ -190,9 +199,10 @@ int WAITIO_MPI_Type_free(WAITIO_MPI_Datatype *type)
 int WAITIO_MPI_Type_size(WAITIO_MPI_Datatype type, int *size)
 {
     const struct wio_mpi_type *t = wio_mpi_type(type);
+    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need("size", size);
 
-    if (t == NULL)
-        return wio_mpi_result("WAITIO_MPI_Type_size", WAITIO_ERR_ARG);
+    if (rc != 0)
+        return wio_mpi_result("WAITIO_MPI_Type_size", rc);
     *size = t->size > INT_MAX ? WAITIO_MPI_UNDEFINED : (int)t->size;
     return 0;
 }
@@ -278,9 +288,12 @@ static int count_in(const char *call, const WAITIO_MPI_Status *status, WAITIO_MP
                     int (*ask)(size_t, const struct wio_mpi_type *), int *count)
 {
     const struct wio_mpi_type *t = wio_mpi_type(type);
+    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need("count", count);
 
-    if (t == NULL)
-        return wio_mpi_result(call, WAITIO_ERR_ARG);
+    if (rc == 0)
+        rc = wio_mpi_need_status(status);
+    if (rc != 0)
+        return wio_mpi_result(call, rc);
     *count = ask(status->waitio_bytes, t);
     return 0;
 }
@@ -299,8 +312,9 @@ int WAITIO_MPI_Get_elements(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype
 
 /* What both directions check: the packed bytes lie in the buffer from @p at on. *turn: their
  * numbers are in the common form of unlike machines, which is not ours. */
-static int part(const void *data, int count, WAITIO_MPI_Datatype type, int room, const int *at,
-                WAITIO_MPI_Comm comm, const struct wio_mpi_type **t, size_t *n, bool *turn)
+static int part(const void *data, int count, WAITIO_MPI_Datatype type, const void *packed, int room,
+                const int *at, WAITIO_MPI_Comm comm, const struct wio_mpi_type **t, size_t *n,
+                bool *turn)
 {
     struct wio_comm *unlike = NULL;
     int rc = wio_type_use(count, type, t);
@@ -316,7 +330,7 @@ static int part(const void *data, int count, WAITIO_MPI_Datatype type, int room,
     if (at == NULL || *at < 0 || room < *at || *n > (size_t)(room - *at))
         return wio_fail(WAITIO_ERR_TRUNCATE, "%zu bytes at position %d of a buffer of %d bytes", *n,
                         at == NULL ? 0 : *at, room);
-    return 0;
+    return *n > 0 ? wio_mpi_need("packed buffer's", packed) : 0;
 }
 
 int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *out, int room,
@@ -325,7 +339,7 @@ int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *o
     const struct wio_mpi_type *t;
     size_t n;
     bool turn;
-    int rc = part(in, count, type, room, position, comm, &t, &n, &turn);
+    int rc = part(in, count, type, out, room, position, comm, &t, &n, &turn);
 
     if (rc == 0) {
         wio_type_pack(t, in, 0, n, (char *)out + *position);
@@ -343,7 +357,7 @@ int WAITIO_MPI_Unpack(const void *in, int room, int *position, void *out, int co
     size_t n;
     bool turn;
     void *copy = NULL;
-    int rc = part(out, count, type, room, position, comm, &t, &n, &turn);
+    int rc = part(out, count, type, in, room, position, comm, &t, &n, &turn);
 
     if (rc == 0 && turn && n > 0) {
         copy = wio_os_alloc(n);

@@ -66,13 +66,15 @@ static int build(int n, const struct dealt a[], int order, const struct wio_mpi_
                  struct wio_mpi_type **out)
 {
     struct wio_mpi_type *done = NULL, *next = NULL;
-    int64_t row = wio_type_extent(old);
+    int64_t row = wio_type_extent(old), whole = 0;
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < n; i++) {
         int d = order == WAITIO_MPI_ORDER_C ? n - 1 - i : i;
-        rc = stage(&a[d], done != NULL ? done : old, row, &next);
-        row *= a[d].size;
+        rc = wio_type_scale(a[d].size, row, &whole);
+        if (rc == 0)
+            rc = stage(&a[d], done != NULL ? done : old, row, &next);
+        row = whole;
         wio_type_release(done);
         done = rc == 0 ? next : NULL;
     }
@@ -82,17 +84,26 @@ static int build(int n, const struct dealt a[], int order, const struct wio_mpi_
 
 enum { MOST_DIMS = 32 };
 
-int wio_derive_darray(const struct wio_darray *d, const struct wio_mpi_type *old,
-                      struct wio_mpi_type **out)
+static int check_array(const struct wio_darray *d)
 {
-    struct dealt a[MOST_DIMS];
-    int rank = d->rank, grid = 1, rc = 0;
-
     if (d->dims < 1 || d->dims > MOST_DIMS)
         return wio_fail(WAITIO_ERR_ARG, "array of %d dimensions: 1 to %d are possible", d->dims,
                         MOST_DIMS);
     if (d->order != WAITIO_MPI_ORDER_C && d->order != WAITIO_MPI_ORDER_FORTRAN)
         return wio_fail(WAITIO_ERR_ARG, "order %d is neither ORDER_C nor ORDER_FORTRAN", d->order);
+    if (d->sizes == NULL || d->how == NULL || d->blocks == NULL || d->parts == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "sizes, distributions, blocks or grid are NULL");
+    return 0;
+}
+
+int wio_derive_darray(const struct wio_darray *d, const struct wio_mpi_type *old,
+                      struct wio_mpi_type **out)
+{
+    struct dealt a[MOST_DIMS];
+    int rank = d->rank, grid = 1, rc = check_array(d);
+
+    if (rc != 0)
+        return rc;
     for (int i = d->dims - 1; rc == 0 && i >= 0; i--) { /* the grid is in row order */
         if (d->sizes[i] < 1 || d->parts[i] < 1)
             return wio_fail(WAITIO_ERR_ARG, "dimension %d: %d elements over %d processes", i,

@@ -8,6 +8,26 @@ static int negative(const char *what, int i, int value)
     return wio_fail(WAITIO_ERR_ARG, "%s %d is %d: negative", what, i, value);
 }
 
+/* Block i. @return 0, ARG, LIMIT; what the maker has no memory for is in its error */
+static int add_block(struct wio_type_maker *m, const struct wio_blocks *b, int i)
+{
+    int length = b->lengths != NULL ? b->lengths[i] : b->length, rc = 0;
+    const struct wio_mpi_type *t = wio_mpi_type(b->types != NULL ? b->types[i] : b->type);
+    int64_t at = 0;
+
+    if (t == NULL)
+        return WAITIO_ERR_ARG;
+    if (length < 0)
+        return negative("length of block", i, length);
+    if (b->bytes != NULL)
+        at = b->bytes[i];
+    else
+        rc = wio_type_scale(b->places[i], b->scale, &at);
+    if (rc == 0)
+        wio_maker_add(m, t, at, (size_t)length);
+    return rc;
+}
+
 int wio_derive_blocks(const struct wio_blocks *b, bool pad, struct wio_mpi_type **out)
 {
     struct wio_type_maker m;
@@ -16,17 +36,8 @@ int wio_derive_blocks(const struct wio_blocks *b, bool pad, struct wio_mpi_type 
     if (rc == 0 && b->n > 0 && b->places == NULL && b->bytes == NULL)
         rc = wio_fail(WAITIO_ERR_ARG, "the displacements are NULL");
     wio_maker_init(&m);
-    for (int i = 0; rc == 0 && i < b->n; i++) {
-        int length = b->lengths != NULL ? b->lengths[i] : b->length;
-        const struct wio_mpi_type *t = wio_mpi_type(b->types != NULL ? b->types[i] : b->type);
-        if (t == NULL)
-            rc = WAITIO_ERR_ARG;
-        else if (length < 0)
-            rc = negative("length of block", i, length);
-        else
-            wio_maker_add(&m, t, b->bytes != NULL ? b->bytes[i] : b->places[i] * b->scale,
-                          (size_t)length);
-    }
+    for (int i = 0; rc == 0 && i < b->n; i++)
+        rc = add_block(&m, b, i);
     if (pad)
         wio_maker_pad(&m);
     if (rc != 0)
@@ -37,17 +48,22 @@ int wio_derive_blocks(const struct wio_blocks *b, bool pad, struct wio_mpi_type 
 int wio_derive_vector(int n, int length, int64_t stride, const struct wio_mpi_type *old,
                       struct wio_mpi_type **out)
 {
+    struct wio_mpi_type *block;
     struct wio_type_maker m;
+    int rc;
 
     if (n < 0)
         return negative("number of blocks", 0, n);
     if (length < 0)
         return negative("length of block", 0, length);
     wio_maker_init(&m);
-    if (stride == length * wio_type_extent(old)) /* no gaps: one block */
-        wio_maker_add(&m, old, 0, (size_t)n * (size_t)length);
-    for (int i = 0; stride != length * wio_type_extent(old) && i < n && m.error == 0; i++)
-        wio_maker_add(&m, old, i * stride, (size_t)length);
+    wio_maker_add(&m, old, 0, (size_t)length);
+    rc = wio_maker_finish(&m, &block);
+    if (rc != 0)
+        return rc;
+    wio_maker_init(&m);
+    wio_maker_repeat(&m, block, 0, length > 0 ? (size_t)n : 0, stride);
+    wio_type_release(block);
     return wio_maker_finish(&m, out);
 }
 
@@ -71,7 +87,7 @@ int wio_derive_subarray(int dims, const int sizes[], const int parts[], const in
                         int order, const struct wio_mpi_type *old, struct wio_mpi_type **out)
 {
     struct wio_mpi_type *rows = NULL, *next;
-    int64_t row = wio_type_extent(old), skip = 0;
+    int64_t row = wio_type_extent(old), skip = 0, whole = 0;
     int rc = check_subarray(dims, sizes, parts, starts, order);
 
     for (int i = 0; rc == 0 && i < dims; i++) {
@@ -81,8 +97,10 @@ int wio_derive_subarray(int dims, const int sizes[], const int parts[], const in
             break;
         wio_type_release(rows);
         rows = next;
-        skip += starts[d] * row;
-        row *= sizes[d];
+        rc = wio_type_scale(sizes[d], row, &whole);
+        if (rc == 0)
+            skip += starts[d] * row;
+        row = whole;
     }
     if (rc == 0) {
         struct wio_type_maker m;
@@ -106,7 +124,9 @@ int wio_derive_resized(const struct wio_mpi_type *old, int64_t lb, int64_t exten
     wio_maker_add(&m, old, 0, 1);
     m.has_lb = m.has_ub = true;
     m.set_lb = lb;
-    m.set_ub = lb + extent;
+    if (__builtin_add_overflow(lb, extent, &m.set_ub))
+        m.error =
+            wio_fail(WAITIO_ERR_LIMIT, "extent %lld from %lld", (long long)extent, (long long)lb);
     return wio_maker_finish(&m, out);
 }
 

@@ -54,31 +54,67 @@ static void put(struct wio_type_maker *m, struct wio_run r)
     m->run[m->nruns++] = r;
 }
 
-static void put_elements(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at,
-                         size_t count)
+/* A type of one run `count` times, as one run. @return false: it does not go */
+static bool put_run(struct wio_type_maker *m, struct wio_run r, int64_t at, size_t count,
+                    int64_t stride)
 {
-    int64_t extent = wio_type_extent(t);
-    struct wio_run r = t->nruns == 1 ? t->run[0] : (struct wio_run){0};
-
     r.at += at;
-    if (t->solid && t->nruns == 1) {
+    if (r.repeat == 1 && (int64_t)(r.count * r.width) == stride) {
         r.count *= count;
-        put(m, r);
-    } else if (t->nruns == 1 && r.repeat == 1 && count > 1) {
+    } else if (r.repeat == 1 && count > 1) {
         r.repeat = count;
-        r.stride = extent;
-        put(m, r);
-    } else if (t->nruns == 1 && r.repeat > 1 && (int64_t)r.repeat * r.stride == extent) {
+        r.stride = stride;
+    } else if (r.repeat > 1 && (int64_t)r.repeat * r.stride == stride) {
         r.repeat *= count;
-        put(m, r);
-    } else {
-        for (size_t e = 0; e < count && m->error == 0; e++)
-            for (size_t i = 0; i < t->nruns; i++) {
-                r = t->run[i];
-                r.at += at + (int64_t)e * extent;
-                put(m, r);
-            }
+    } else if (count > 1) {
+        return false;
     }
+    put(m, r);
+    return true;
+}
+
+static void put_elements(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at,
+                         size_t count, int64_t stride)
+{
+    if (t->nruns == 1 && put_run(m, t->run[0], at, count, stride))
+        return;
+    for (size_t e = 0; e < count && m->error == 0; e++)
+        for (size_t i = 0; i < t->nruns; i++) {
+            struct wio_run r = t->run[i];
+            r.at += at + (int64_t)e * stride;
+            put(m, r);
+        }
+}
+
+/* Sums and products of places and sizes; what does not fit ends the type. */
+static void too_large(struct wio_type_maker *m, bool overflow)
+{
+    if (overflow && m->error == 0)
+        m->error = wio_fail(WAITIO_ERR_LIMIT, "a type that spans more than 2^63 bytes");
+}
+
+static int64_t sum(struct wio_type_maker *m, int64_t a, int64_t b)
+{
+    int64_t c = 0;
+
+    too_large(m, __builtin_add_overflow(a, b, &c));
+    return c;
+}
+
+int wio_type_scale(int64_t units, int64_t bytes, int64_t *out)
+{
+    if (!__builtin_mul_overflow(units, bytes, out))
+        return 0;
+    return wio_fail(WAITIO_ERR_LIMIT, "%lld times %lld bytes: a type that spans more than 2^63",
+                    (long long)units, (long long)bytes);
+}
+
+static size_t product(struct wio_type_maker *m, size_t a, size_t b)
+{
+    size_t c = 0;
+
+    too_large(m, __builtin_mul_overflow(a, b, &c) || c > INT64_MAX);
+    return c;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -107,15 +143,21 @@ static void put_set_bounds(struct wio_type_maker *m, const struct wio_mpi_type *
 
 void wio_maker_add(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at, size_t count)
 {
-    int64_t reach, first, last, low, high;
+    wio_maker_repeat(m, t, at, count, wio_type_extent(t));
+}
+
+void wio_maker_repeat(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at,
+                      size_t count, int64_t stride)
+{
+    int64_t reach = 0, first, last, low, high;
 
     if (count == 0)
         return;
-    reach = (int64_t)(count - 1) * wio_type_extent(t);
-    first = at + least(0, reach);
-    last = at + most(0, reach);
-    low = first + t->lb;
-    high = last + t->ub;
+    too_large(m, __builtin_mul_overflow((int64_t)(count - 1), stride, &reach));
+    first = sum(m, at, least(0, reach));
+    last = sum(m, at, most(0, reach));
+    low = sum(m, first, t->lb);
+    high = sum(m, last, t->ub);
     put_set_bounds(m, t, low, high);
     if (t->kind == WIO_KIND_MARK)
         return;
@@ -126,12 +168,16 @@ void wio_maker_add(struct wio_type_maker *m, const struct wio_mpi_type *t, int64
     m->long_double |= t->long_double;
     if (t->size == 0)
         return;
-    m->true_lb = m->any_data ? least(m->true_lb, first + t->true_lb) : first + t->true_lb;
-    m->true_ub = m->any_data ? most(m->true_ub, last + t->true_ub) : last + t->true_ub;
+    low = sum(m, first, t->true_lb);
+    high = sum(m, last, t->true_ub);
+    m->true_lb = m->any_data ? least(m->true_lb, low) : low;
+    m->true_ub = m->any_data ? most(m->true_ub, high) : high;
     m->any_data = true;
-    m->size += t->size * count;
-    m->nbasic += t->nbasic * count;
-    put_elements(m, t, at, count);
+    m->size = (size_t)sum(m, (int64_t)m->size, (int64_t)product(m, t->size, count));
+    if (m->error == 0) {
+        m->nbasic += t->nbasic * count; /* no more than bytes */
+        put_elements(m, t, at, count, stride);
+    }
 }
 
 void wio_maker_pad(struct wio_type_maker *m)
@@ -159,8 +205,11 @@ static bool is_solid(const struct wio_mpi_type *t)
 int wio_maker_finish(struct wio_type_maker *m, struct wio_mpi_type **out)
 {
     size_t bytes = m->nruns * sizeof *m->run;
+    int64_t lb = m->has_lb ? m->set_lb : m->lb, ub = m->has_ub ? m->set_ub : m->ub, extent;
     struct wio_mpi_type *t = NULL;
 
+    too_large(m, __builtin_sub_overflow(ub, lb, &extent) ||
+                     __builtin_sub_overflow(m->true_ub, m->true_lb, &extent));
     if (m->error == 0)
         t = wio_os_alloc(sizeof *t + bytes); /* the runs follow */
     if (t == NULL) {
@@ -176,8 +225,8 @@ int wio_maker_finish(struct wio_type_maker *m, struct wio_mpi_type **out)
                                .long_double = m->long_double,
                                .size = m->size,
                                .nbasic = m->nbasic,
-                               .lb = m->has_lb ? m->set_lb : m->lb,
-                               .ub = m->has_ub ? m->set_ub : m->ub,
+                               .lb = lb,
+                               .ub = ub,
                                .true_lb = m->true_lb,
                                .true_ub = m->true_ub,
                                .nruns = m->nruns,

@@ -26,6 +26,7 @@ const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id)
 int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type)
 {
     const struct wio_mpi_type *t = wio_mpi_type(id);
+    int64_t bytes;
 
     if (WIO_UNLIKELY(t == NULL))
         return WAITIO_ERR_ARG;
@@ -34,6 +35,9 @@ int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **
     if (WIO_UNLIKELY(!t->committed))
         return wio_fail(WAITIO_ERR_ARG, "derived type %d is not committed: call Type_commit first",
                         id);
+    if (WIO_UNLIKELY(__builtin_mul_overflow((int64_t)count, (int64_t)t->size, &bytes)))
+        return wio_fail(WAITIO_ERR_LIMIT, "%d elements of %zu bytes are more than there can be",
+                        count, t->size);
     *type = t;
     return 0;
 }

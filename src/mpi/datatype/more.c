@@ -152,8 +152,9 @@ int WAITIO_MPI_Get_elements_x(const WAITIO_MPI_Status *status, WAITIO_MPI_Dataty
                               WAITIO_MPI_Count *count)
 {
     const struct wio_mpi_type *t = wio_mpi_type(type);
-    int64_t n = t == NULL ? -1 : wio_type_elements(t, status->waitio_bytes);
+    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need_status(status);
+    int64_t n = rc != 0 ? -1 : wio_type_elements(t, status->waitio_bytes);
 
     *count = n < 0 ? WAITIO_MPI_UNDEFINED : n;
-    return wio_mpi_result("WAITIO_MPI_Get_elements_x", t == NULL ? WAITIO_ERR_ARG : 0);
+    return wio_mpi_result("WAITIO_MPI_Get_elements_x", rc);
 }

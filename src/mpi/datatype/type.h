@@ -106,8 +106,8 @@ static inline bool wio_type_absolute(const struct wio_mpi_type *t)
 const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id);
 /** Row @p i of the basic types, NULL past the last. */
 const struct wio_mpi_type *wio_mpi_type_row(int i);
-/** The type of a communication call: committed, count not negative.
- *  @return 0; ARG naming what is wrong */
+/** The type of a communication call: committed, count not negative, together fewer than 2^63 bytes.
+ *  @return 0; ARG, LIMIT naming what is wrong */
 int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type);
 /** Take and give back a reference; basic types have none. */
 void wio_type_hold(const struct wio_mpi_type *t);
@@ -136,6 +136,11 @@ void wio_maker_init(struct wio_type_maker *m);
 /** Add @p count elements of @p t, the first at byte @p at, each behind the other. */
 void wio_maker_add(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at,
                    size_t count);
+/** The same, @p stride bytes apart. */
+void wio_maker_repeat(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t at,
+                      size_t count, int64_t stride);
+/** Bytes from units. @return 0; LIMIT */
+int wio_type_scale(int64_t units, int64_t bytes, int64_t *out);
 /** Round the upper bound up to the strictest member's alignment, as C does for structures. */
 void wio_maker_pad(struct wio_type_maker *m);
 /** @param[out] out one reference. @return 0; NOMEM. The maker is empty afterwards. */

@@ -213,6 +213,10 @@ int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_D
 
     if (rc == 0)
         rc = wio_fold_bind(t, op, &fold);
+    if (rc == 0 && count > 0 && !wio_type_absolute(t)) {
+        rc = wio_mpi_need("input", in);
+        rc = rc != 0 ? rc : wio_mpi_need("result", inout);
+    }
     if (rc == 0 && count > 0) {
         size_t bytes = (size_t)count * t->size;
         packed = wio_os_alloc(2 * bytes + 1);
