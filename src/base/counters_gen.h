@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WIO_COUNTERS 38
+#define WIO_COUNTERS 39
 
 struct wio_counters {
     /** messages given to isend (counter, msgs) */
@@ -68,6 +68,8 @@ struct wio_counters {
     uint64_t rx_bytes;
     /** waits that stopped spinning and slept (counter, events) */
     uint64_t sleeps;
+    /** times a waiting thread moved a started collective on (counter, events) */
+    uint64_t task_turns;
     /** times the service thread woke (counter, events) */
     uint64_t service_wakeups;
     /** connections that failed to prove the job secret (counter, events) */

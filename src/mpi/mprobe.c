@@ -58,8 +58,6 @@ static int look(WAITIO_MPI_Comm comm, int source, int tag, int *flag, int *messa
 {
     int rc;
 
-    if (wio_runs_listed())
-        wio_runs_move();
     pthread_mutex_lock(&one_at_a_time);
     rc = waitio_iprobe(comm, source, tag, flag, st);
     if (rc == 0 && *flag)
@@ -76,7 +74,7 @@ int WAITIO_MPI_Mprobe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Mess
 
     *message = WAITIO_MPI_MESSAGE_NO_PROC;
     while (rc == 0 && !flag) { /* another thread may take what was seen */
-        rc = wio_request_probe(comm, source, tag, &st);
+        rc = waitio_probe(comm, source, tag, &st);
         if (rc == 0)
             rc = look(comm, source, tag, &flag, message, &st);
     }

@@ -328,7 +328,7 @@ int WAITIO_MPI_Recv_init(void *buf, int count, WAITIO_MPI_Datatype type, int sou
 int WAITIO_MPI_Probe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status)
 {
     waitio_status_t st = wio_mpi_from_nobody();
-    int rc = source == WAITIO_MPI_PROC_NULL ? 0 : wio_request_probe(comm, source, tag, &st);
+    int rc = source == WAITIO_MPI_PROC_NULL ? 0 : waitio_probe(comm, source, tag, &st);
 
     wio_mpi_status_long(&st, status);
     return wio_mpi_result("WAITIO_MPI_Probe", rc);
@@ -340,8 +340,6 @@ int WAITIO_MPI_Iprobe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
     waitio_status_t st = wio_mpi_from_nobody();
     int rc = 0;
 
-    if (wio_runs_listed())
-        wio_runs_move();
     if (source == WAITIO_MPI_PROC_NULL)
         *flag = 1;
     else

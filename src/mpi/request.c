@@ -13,7 +13,7 @@ enum { MARK = -1 };
 /** An operation of ours. */
 struct own {
     struct own *next;        /* among the orphans */
-    waitio_req_t inner;      /* of the packed message */
+    waitio_req_t inner;      /* of the packed message, or of the collective */
     struct wio_running *run; /* a collective, or NULL: a message of a type with holes */
     const struct wio_mpi_type *type;
     struct wio_message again; /* what a persistent send of copies does */
@@ -265,8 +265,7 @@ int wio_request_collective(struct wio_running *run, waitio_req_t *req)
     }
     o->run = run;
     o->active = true;
-    wio_run_start(run);
-    rc = run->error;
+    rc = wio_run_start(run, wio_api_handle(&o->inner));
     if (rc != 0) {
         own_free(o);
         *req = null_request;
@@ -344,10 +343,6 @@ static int peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
         *idle = !o->active;
         if (!o->active)
             return 0;
-        if (o->run != NULL) {
-            *done = wio_run_poll(o->run);
-            return 0;
-        }
         if (o->landed)
             return 0;
         req = &o->inner;
@@ -359,12 +354,16 @@ static int peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
     return wio_peek(u, (const struct wio_handle *)(const void *)req->opaque, poll, done);
 }
 
-/* Sleep until one of the requests, or something that they may depend on, has moved. */
+/* Sleep until one of the requests is done. */
 static int sleep_on(int n, const waitio_req_t reqs[], int64_t timeout_ns)
 {
     struct wio_handle few[8] = {{0}}, *h = few;
-    int rc = 0;
+    struct wio_universe *u = wio_api_universe();
+    bool timed_out;
+    int which;
 
+    if (u == NULL)
+        return wio_last_code();
     if (n > (int)WIO_ARRAY_LEN(few))
         h = wio_os_alloc((size_t)n * sizeof *h);
     if (h == NULL)
@@ -374,31 +373,15 @@ static int sleep_on(int n, const waitio_req_t reqs[], int64_t timeout_ns)
         const struct own *o = is_own(req) ? wio_names_find(&names, req->opaque[1]) : NULL;
         h[i] = (struct wio_handle){0};
         if (o != NULL)
-            req = &o->inner; /* of a collective: null */
+            req = &o->inner;
         if (!is_own(req))
             memcpy(&h[i], req->opaque, sizeof h[i]);
     }
-    rc = wio_runs_wait_for(h, sizeof *h, n, timeout_ns);
+    /* A stale handle ends the wait, too: who looks next reports it. */
+    (void)wio_wait_any_for(u, h, sizeof *h, n, timeout_ns, &timed_out, &which);
     if (h != few)
         wio_os_free(h);
-    return rc;
-}
-
-/* Wait for a message of the engine while collectives go on. */
-static int wait_plain(waitio_req_t *req, waitio_status_t *st)
-{
-    while (WIO_UNLIKELY(wio_runs_listed())) {
-        bool done, idle;
-        int rc;
-        wio_runs_move();
-        rc = peek(req, true, &done, &idle);
-        if (rc != 0 || done)
-            break;
-        rc = sleep_on(1, req, INT64_MAX);
-        if (rc != 0)
-            return rc;
-    }
-    return waitio_wait_status(req, st);
+    return 0;
 }
 
 /* Wait for the message of an operation, and put what it brought where the program wants it. */
@@ -407,7 +390,7 @@ static void land(struct own *o)
     if (o->landed)
         return;
     o->found = empty;
-    o->code = wait_plain(&o->inner, &o->found);
+    o->code = waitio_wait_status(&o->inner, &o->found);
     deliver(o, &o->found);
     o->landed = true;
 }
@@ -428,9 +411,9 @@ static int wait_own(waitio_req_t *req, waitio_status_t *st)
         found = o->found;
         rc = o->code;
     } else {
-        while (rc == 0 && !wio_run_poll(o->run))
-            rc = wio_runs_wait(NULL, 0, 0);
-        rc = rc != 0 ? rc : o->run->error;
+        rc = waitio_wait_status(&o->inner, NULL);
+        if (rc == 0 && o->run->error != 0)
+            rc = wio_run_error(o->run);
     }
     put(st, &found);
     return complete(o, rc, req);
@@ -440,7 +423,7 @@ int wio_request_wait(waitio_req_t *req, waitio_status_t *st)
 {
     if (req != NULL && is_own(req))
         return wait_own(req, st);
-    return req == NULL || is_null(req) ? waitio_wait_status(req, st) : wait_plain(req, st);
+    return waitio_wait_status(req, st);
 }
 
 int wio_request_test(waitio_req_t *req, int *flag, waitio_status_t *st)
@@ -451,8 +434,6 @@ int wio_request_test(waitio_req_t *req, int *flag, waitio_status_t *st)
     if (req == NULL || flag == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
                         req == NULL ? "request" : "flag");
-    if (wio_runs_listed())
-        wio_runs_move();
     rc = peek(req, true, &done, &idle);
     *flag = rc == 0 && done;
     return *flag ? wio_request_wait(req, st) : rc;
@@ -465,8 +446,6 @@ int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st)
     bool done, idle;
     int rc;
 
-    if (wio_runs_listed())
-        wio_runs_move();
     rc = peek(req, true, &done, &idle);
     *flag = rc == 0 && done;
     *st = empty;
@@ -492,7 +471,7 @@ static bool plain(int n, const waitio_req_t reqs[])
     for (int i = 0; i < n; i++)
         if (is_own(&reqs[i]))
             return false;
-    return !wio_runs_listed();
+    return true;
 }
 
 int wio_request_check(int n, const void *reqs)
@@ -527,11 +506,10 @@ int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t s
 
     if (rc != 0 || plain(n, reqs))
         return rc != 0 ? rc : waitio_testall(n, reqs, flag, st);
-    wio_runs_move();
     *flag = 0;
     for (int i = 0; i < n; i++) {
         bool done, idle;
-        rc = peek(&reqs[i], i == 0, &done, &idle);
+        rc = peek(&reqs[i], true, &done, &idle);
         if (rc != 0 || !done)
             return rc;
     }
@@ -539,12 +517,10 @@ int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t s
     return wio_request_waitall(n, reqs, st);
 }
 
-/* The first active request from *i on, n when there is none. *active counts them; before the first
+/* The first active request from *i on, n when there is none. *active counts them; with the first
  * one everything is moved on. */
 static int next_active(int n, const waitio_req_t reqs[], int *i, int *active, bool *done)
 {
-    if (*i == 0 && wio_runs_listed())
-        wio_runs_move();
     for (; *i < n; ++*i) {
         bool idle;
         int rc = peek(&reqs[*i], *active == 0, done, &idle);
@@ -664,20 +640,6 @@ int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indi
     return rc;
 }
 
-int wio_request_probe(WAITIO_MPI_Comm comm, int source, int tag, waitio_status_t *st)
-{
-    int rc = 0, flag = 0;
-
-    while (rc == 0 && wio_runs_listed()) {
-        wio_runs_move();
-        rc = waitio_iprobe(comm, source, tag, &flag, st);
-        if (rc != 0 || flag)
-            return rc;
-        wio_os_yield();
-    }
-    return rc != 0 ? rc : waitio_probe(comm, source, tag, st);
-}
-
 /* ---- sends that nobody waits for ---- */
 
 static pthread_mutex_t orphans_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -717,7 +679,7 @@ static int reap(bool wait)
             continue;
         }
         if (rc == 0)
-            rc = wait_plain(&o->inner, NULL);
+            rc = waitio_wait_status(&o->inner, NULL);
         first = first != 0 ? first : rc;
         own_free(o);
     }

@@ -72,8 +72,6 @@ int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st);
 int wio_request_begin(waitio_req_t *req); /**< persistent ones */
 int wio_request_cancel(waitio_req_t *req);
 int wio_request_drop(waitio_req_t *req);
-/** Wait until a message can be received, moving collectives meanwhile. */
-int wio_request_probe(WAITIO_MPI_Comm comm, int source, int tag, waitio_status_t *st);
 /** Requests alive, for tests. */
 int wio_request_alive(void);
 

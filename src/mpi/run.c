@@ -4,11 +4,6 @@
 #include "api/api.h"
 #include "os/os.h"
 
-/* Listed runs. One lock for all: a run is moved by whoever waits, whatever thread started it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct wio_list runs;
-static int listed;
-
 void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag)
 {
     run->comm = comm;
@@ -20,7 +15,8 @@ void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag)
     run->cap = WIO_FLIGHTS_INSIDE;
     run->nflights = 0;
     run->error = run->s.error;
-    run->finished = run->listed = false;
+    run->why = NULL;
+    run->finished = run->started = false;
     wio_comm_hold(comm);
 }
 
@@ -30,6 +26,7 @@ void wio_run_free(struct wio_running *run)
         wio_os_free(run->flight);
     if (run->track != &run->only)
         wio_os_free(run->track);
+    wio_os_free(run->why);
     wio_schedule_free(&run->s);
     wio_comm_release(run->comm);
 }
@@ -71,9 +68,13 @@ static int start_step(struct wio_universe *u, struct wio_running *run, int track
                        &f->handle);
     else
         rc = wio_irecv(u, &run->comm->twin, step->peer, step->to, step->n, tag, false, &f->handle);
-    run->nflights += rc == 0;
-    run->track[track].flights += rc == 0;
-    return rc;
+    if (rc != 0)
+        return rc;
+    if (run->started)
+        wio_task_await(u, &run->task, &f->handle);
+    run->nflights++;
+    run->track[track].flights++;
+    return 0;
 }
 
 /* What crosses the border between PBs is counted: there should be little. */
@@ -96,27 +97,26 @@ static void count_border(struct wio_universe *u, const struct wio_running *run,
         wio_universe_count_border(u, msgs, bytes);
 }
 
-/* Something failed: withdraw what can be, so that no buffer stays in use. */
-static void withdraw(struct wio_universe *u, struct wio_running *run)
-{
-    struct wio_result res;
-    char text[512];
-
-    wio_text(text, sizeof text, "%s", wio_last_detail());
-    for (int i = 0; i < run->nflights; i++)
-        (void)wio_cancel(u, &run->flight[i].handle); /* refused for sends: they complete */
-    for (int i = 0; i < run->nflights; i++)
-        (void)wio_wait(u, &run->flight[i].handle, &res);
-    run->nflights = 0;
-    run->finished = true;
-    wio_fail(run->error, "%s", text);
-}
-
+/* Keep what is known of the failure, for whoever waits for this run, and withdraw what can be. What
+ * cannot be has to land: no buffer may stay in use. @return true: nothing is under way any more */
 static bool fail(struct wio_universe *u, struct wio_running *run, int code)
 {
+    const char *why = wio_last_detail();
+    size_t n = strlen(why) + 1;
+
     run->error = code;
-    withdraw(u, run);
-    return true;
+    run->why = wio_os_alloc(n);
+    if (run->why != NULL)
+        memcpy(run->why, why, n);
+    for (int i = 0; i < run->nflights; i++)
+        (void)wio_cancel(u, &run->flight[i].handle); /* refused for sends */
+    run->finished = run->nflights == 0;
+    return run->finished;
+}
+
+int wio_run_error(const struct wio_running *run)
+{
+    return run->why != NULL ? wio_fail(run->error, "%s", run->why) : run->error;
 }
 
 /* Do the rounds of a lane that need no message, and start the next one that does. @return 0; a
@@ -201,7 +201,7 @@ static int end_round(struct wio_universe *u, struct wio_running *run, int track)
     return rc != 0 ? rc : next_round(u, run, track);
 }
 
-/* Flight @p i is over. */
+/* Flight @p i is over. After a failure nothing is made of what it brought. */
 static int land(struct wio_universe *u, struct wio_running *run, int i)
 {
     struct wio_flight f = run->flight[i];
@@ -209,6 +209,8 @@ static int land(struct wio_universe *u, struct wio_running *run, int i)
     int rc = wio_wait(u, &f.handle, &res);
 
     run->flight[i] = run->flight[--run->nflights];
+    if (run->error != 0)
+        return 0;
     if (rc == 0)
         rc = landed(run, f.step, &res);
     if (rc == 0 && --run->track[f.track].flights == 0)
@@ -217,19 +219,17 @@ static int land(struct wio_universe *u, struct wio_running *run, int i)
 }
 
 /* Look at all flights once. *moved: one of them has landed */
-static int sweep(struct wio_universe *u, struct wio_running *run, bool poll, bool *moved)
+static int sweep(struct wio_universe *u, struct wio_running *run, bool *moved)
 {
     int rc = 0;
 
     *moved = false;
-    for (int i = run->nflights - 1; rc == 0 && i >= 0; i--, poll = false) {
-        bool done = false;
-        rc = wio_peek(u, &run->flight[i].handle, poll, &done);
-        if (rc == 0 && done) {
+    for (int i = run->nflights - 1; rc == 0 && i >= 0; i--) {
+        bool done;
+        (void)wio_peek(u, &run->flight[i].handle, false, &done);
+        if (done) {
             *moved = true;
             rc = land(u, run, i);
-        } else if (run->ntracks == 1) { /* nothing to be done before all have landed */
-            break;
         }
     }
     return rc;
@@ -240,18 +240,19 @@ static bool move(struct wio_universe *u, struct wio_running *run)
 {
     bool moved = true;
 
-    for (bool poll = true; !run->finished && moved; poll = false) {
-        int rc = sweep(u, run, poll, &moved);
+    while (!run->finished && moved) {
+        int rc = sweep(u, run, &moved);
         if (rc != 0)
-            return fail(u, run, rc);
-        if (run->nflights == 0)
+            fail(u, run, rc);
+        else if (run->error != 0)
+            run->finished = run->nflights == 0;
+        else if (run->nflights == 0)
             next_phase(u, run);
     }
     return run->finished;
 }
 
-/* A phase of one lane, and nothing else to be moved meanwhile: wait for one message after the
- * other. @return true when finished */
+/* A phase of one lane: wait for one message after the other. @return true when finished */
 static bool wait_round(struct wio_universe *u, struct wio_running *run)
 {
     int rc = 0;
@@ -262,8 +263,8 @@ static bool wait_round(struct wio_universe *u, struct wio_running *run)
         if (rc == 0)
             rc = landed(run, run->flight[i].step, &res);
         if (rc != 0) {
-            run->flight[i].handle = (struct wio_handle){0};
-            return fail(u, run, rc); /* the others are withdrawn */
+            run->flight[i].handle = (struct wio_handle){0}; /* as those before it are */
+            return fail(u, run, rc);
         }
     }
     run->nflights = run->track->flights = 0;
@@ -273,19 +274,16 @@ static bool wait_round(struct wio_universe *u, struct wio_running *run)
     return run->nflights == 0 && next_phase(u, run);
 }
 
-/* Everything that is under way moves on, and then sleeps until some of it can move again. @return
- * true when finished */
+/* Wait until some message of several lanes, or of a failed run, is over. @return true when
+ * finished */
 static bool wait_some(struct wio_universe *u, struct wio_running *run)
 {
-    int last, rc;
+    int which;
 
-    if (wio_runs_listed())
-        wio_runs_move();
     if (move(u, run))
         return true;
-    last = run->ntracks == 1 ? run->nflights - 1 : 0; /* all, or the one that move() looks at */
-    rc = wio_runs_wait(&run->flight[last], sizeof *run->flight, run->nflights - last);
-    return rc != 0 && fail(u, run, rc);
+    (void)wio_wait_any(u, &run->flight->handle, sizeof *run->flight, run->nflights, &which);
+    return false;
 }
 
 int wio_run_now(struct wio_running *run)
@@ -299,122 +297,49 @@ int wio_run_now(struct wio_running *run)
         return wio_last_code();
     finished = next_phase(u, run);
     while (!finished)
-        finished = run->ntracks > 1 || WIO_UNLIKELY(wio_runs_listed()) ? wait_some(u, run)
-                                                                       : wait_round(u, run);
-    return run->error;
+        finished = run->ntracks > 1 || WIO_UNLIKELY(run->error != 0) ? wait_some(u, run)
+                                                                     : wait_round(u, run);
+    return WIO_UNLIKELY(run->error != 0) ? wio_run_error(run) : 0;
 }
 
-/* ---- listed runs ---- */
+/* ---- started runs ---- */
 
-bool wio_runs_listed(void)
+static enum wio_task_next next_of(const struct wio_running *run)
 {
-    return __atomic_load_n(&listed, __ATOMIC_ACQUIRE) > 0;
+    return run->finished       ? WIO_TASK_OVER
+           : run->ntracks == 1 ? WIO_TASK_ALL /* nothing can be done before all have landed */
+                               : WIO_TASK_ANY;
 }
 
-static void unlist(struct wio_running *run)
+static enum wio_task_next go(struct wio_task *task)
 {
-    wio_list_remove(&run->node);
-    run->listed = false;
-    __atomic_sub_fetch(&listed, 1, __ATOMIC_RELEASE);
+    struct wio_running *run = WIO_CONTAINER(task, struct wio_running, task);
+
+    move(run->u, run);
+    return next_of(run);
 }
 
-void wio_run_start(struct wio_running *run)
-{
-    struct wio_universe *u = wio_api_universe();
-
-    if (run->error != 0 || u == NULL) {
-        run->error = run->error != 0 ? run->error : wio_last_code();
-        run->finished = true;
-        return;
-    }
-    pthread_mutex_lock(&lock);
-    if (runs.next == NULL)
-        wio_list_init(&runs);
-    if (!next_phase(u, run)) {
-        wio_list_push(&runs, &run->node);
-        run->listed = true;
-        __atomic_add_fetch(&listed, 1, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* Lock held. */
-static void move_all(struct wio_universe *u)
-{
-    if (listed == 0)
-        return;
-    WIO_LIST_FOR_SAFE(it, next, &runs)
-    {
-        struct wio_running *run = WIO_CONTAINER(it, struct wio_running, node);
-        if (move(u, run))
-            unlist(run);
-    }
-}
-
-void wio_runs_move(void)
+int wio_run_start(struct wio_running *run, struct wio_handle *h)
 {
     struct wio_universe *u = wio_api_universe();
+    struct wio_result res;
+    bool failed;
+    int rc;
 
-    if (u == NULL)
-        return;
-    pthread_mutex_lock(&lock);
-    move_all(u);
-    pthread_mutex_unlock(&lock);
-}
-
-bool wio_run_poll(struct wio_running *run)
-{
-    struct wio_universe *u = wio_api_universe();
-    bool finished;
-
-    pthread_mutex_lock(&lock);
-    if (u != NULL)
-        move_all(u);
-    finished = run->finished;
-    pthread_mutex_unlock(&lock);
-    return finished;
-}
-
-int wio_runs_wait(const void *handles, size_t stride, int n)
-{
-    return wio_runs_wait_for(handles, stride, n, INT64_MAX);
-}
-
-int wio_runs_wait_for(const void *handles, size_t stride, int n, int64_t timeout_ns)
-{
-    enum { FEW = 64 };
-    struct wio_universe *u = wio_api_universe();
-    struct wio_handle few[FEW], *all = few;
-    size_t total = (size_t)n, at = 0;
-    bool timed_out;
-    int which, rc = 0;
-
+    if (run->error != 0)
+        return run->error;
     if (u == NULL)
         return wio_last_code();
-    pthread_mutex_lock(&lock);
-    if (listed > 0)
-        WIO_LIST_FOR(it, &runs)
-    total += (size_t)WIO_CONTAINER(it, struct wio_running, node)->nflights;
-    if (total > FEW)
-        all = wio_os_alloc(total * sizeof *all);
-    if (all != NULL) {
-        for (; at < (size_t)n; at++)
-            memcpy(&all[at], (const char *)handles + at * stride, sizeof *all);
-        if (listed > 0)
-            WIO_LIST_FOR(it, &runs)
-            {
-                const struct wio_running *run = WIO_CONTAINER(it, struct wio_running, node);
-                for (int i = 0; i < run->nflights; i++)
-                    all[at++] = run->flight[i].handle;
-            }
-    }
-    pthread_mutex_unlock(&lock);
-    if (all == NULL)
-        return wio_fail(WAITIO_ERR_NOMEM, "no memory to wait for %zu messages", total);
-    /* A stale handle means that another thread was faster: there is something to look at. */
-    if (at > 0)
-        (void)wio_wait_any_for(u, all, sizeof *all, (int)at, timeout_ns, &timed_out, &which);
-    if (all != few)
-        wio_os_free(all);
-    return rc;
+    rc = wio_task_begin(u, &run->task, go, h);
+    if (rc != 0)
+        return rc;
+    run->u = u;
+    run->started = true;
+    failed = next_phase(u, run) && run->error != 0;
+    wio_task_rest(u, &run->task,
+                  next_of(run)); /* unless it is over, another thread's from now on */
+    if (!failed)
+        return 0;
+    wio_wait(u, h, &res);
+    return wio_run_error(run);
 }

@@ -2,13 +2,13 @@
 /**
  * @file run.h
  * Running schedules on messages of the engine, in the communicator's collective space. A run is
- * moved by the thread that waits for it (blocking collectives), or stands in the list of runs that
- * every waiting call moves (non-blocking ones).
+ * moved by the thread that waits for it (blocking collectives), or is a task of the engine, which
+ * whoever waits for anything moves when messages of it are over (non-blocking ones). No two threads
+ * move a run at the same time, and what one moves needs no lock.
  */
 #ifndef WIO_MPI_RUN_H
 #define WIO_MPI_RUN_H
 
-#include "base/list.h"
 #include "mpi/schedule.h"
 #include "p2p/p2p.h"
 
@@ -38,10 +38,12 @@ struct wio_running {
     struct wio_flight *flight;
     struct wio_flight inside[WIO_FLIGHTS_INSIDE];
     int nflights, cap;
-    int error;     /**< first failure; the run is then finished */
+    int error;     /**< first failure; then what is under way only has to land */
+    char *why;     /**< its text, or NULL: it is still the thread's */
     bool finished; /**< no buffer is in use any more */
-    bool listed;
-    struct wio_list node;
+    bool started;  /**< it is a task, of universe u */
+    struct wio_universe *u;
+    struct wio_task task;
 };
 
 /** Write the schedule (run->s) before. @param comm is held until wio_run_free */
@@ -49,19 +51,10 @@ void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag);
 void wio_run_free(struct wio_running *run);
 /** Run to the end. @return 0 or the first error. @blocking */
 int wio_run_now(struct wio_running *run);
-/** Start the first round and list the run: waiting calls move it on. */
-void wio_run_start(struct wio_running *run);
-/** Is a listed run finished? Moves all of them. It leaves the list when it is. */
-bool wio_run_poll(struct wio_running *run);
-
-/** Are runs listed? */
-bool wio_runs_listed(void);
-/** Move all listed runs as far as they go without waiting. */
-void wio_runs_move(void);
-/** Sleep until one of @p n handles (@p stride bytes apart) or a message of a listed run is done, or
- *  a handle has become stale because another thread completed it. @return 0; NOMEM */
-int wio_runs_wait(const void *handles, size_t stride, int n);
-/** The same for so long (INT64_MAX: for ever); returns 0 when the time is over, too. */
-int wio_runs_wait_for(const void *handles, size_t stride, int n, int64_t timeout_ns);
+/** Start the first round. It goes on in waiting calls of any thread, and is over when @p h is: free
+ * it only then. @return 0; its error, NOMEM: it has not begun */
+int wio_run_start(struct wio_running *run, struct wio_handle *h);
+/** The error of a run that is over, its text this thread's. */
+int wio_run_error(const struct wio_running *run);
 
 #endif /* WIO_MPI_RUN_H */

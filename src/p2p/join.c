@@ -164,6 +164,7 @@ struct wio_universe *wio_universe_new(void)
     pthread_cond_init(&u->turn, &attr);
     pthread_condattr_destroy(&attr);
     wio_list_init(&u->active);
+    wio_list_init(&u->tasks);
     wio_list_init(&u->closed_eps);
     wio_list_init(&u->free_reqs);
     wio_list_init(&u->groups);

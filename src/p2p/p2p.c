@@ -224,9 +224,63 @@ static void empty_result(struct wio_result *res)
     *res = (struct wio_result){.source = -1, .tag = -1};
 }
 
+/* A wait ends for a while when a task can go on, whoever started it: see task.c. */
+static bool can_serve(const struct wio_universe *u)
+{
+    return WIO_UNLIKELY(!wio_list_empty(&u->tasks));
+}
+
 static bool request_done(void *arg)
 {
-    return ((const struct wio_request *)arg)->user_done;
+    const struct wio_request *r = arg;
+    return r->user_done || can_serve(r->u);
+}
+
+/* When a wait of so long from now ends. */
+static int64_t deadline_of(int64_t timeout_ns)
+{
+    int64_t now = wio_os_now_ns();
+    return timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
+}
+
+/* A wait of many calls, or with many tasks in between, that began at waited_ns. */
+static void report_when_long(struct wio_universe *u, struct wio_request *r, const char *what,
+                             int64_t now)
+{
+    double warn_ns = u->cfg.warn_wait * 1e9;
+    if (warn_ns > 0 && (double)(now - r->waited_ns) > warn_ns * (r->warned + 1.0)) {
+        r->warned++;
+        wio_stuck_report(u, what, r, (double)(now - r->waited_ns) / 1e9);
+    }
+}
+
+/* Who waits in short slices never stays long enough in one of them for the duties of long waits. */
+static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t begun_ns)
+{
+    int64_t now = wio_os_now_ns();
+    double warn_ns = u->cfg.warn_wait * 1e9;
+    if (now - u->stuck_ns >= STUCK_NS)
+        wio_stuck_check(u, now);
+    if (r->waited_ns == 0)
+        r->waited_ns = begun_ns;
+    if ((double)(now - begun_ns) <= warn_ns) /* else the wait itself has reported */
+        report_when_long(u, r, "wait", now);
+}
+
+/* Wait for it, moving tasks meanwhile. @return 0; TIMEOUT */
+static int wait_serving(struct wio_universe *u, struct wio_request *r, int64_t deadline_ns)
+{
+    int rc = 0;
+    while (rc == 0 && !r->user_done) {
+        rc = wio_wait_until(u, request_done, r, r, "wait", deadline_ns);
+        if (r->user_done || !can_serve(u))
+            continue;
+        int64_t begun_ns = wio_os_now_ns();
+        wio_task_serve(u);
+        if (!r->user_done)
+            slice_over(u, r, begun_ns);
+    }
+    return rc;
 }
 
 /* Inside. @return code of the call */
@@ -242,7 +296,7 @@ static int wait_one(struct wio_universe *u, struct wio_handle *h, struct wio_res
     if (r == NULL)
         return 0;
     if (!r->user_done)
-        wio_wait_until(u, request_done, r, r, "wait", INT64_MAX);
+        wait_serving(u, r, INT64_MAX);
     consume(top, h, res);
     return 0;
 }
@@ -269,37 +323,6 @@ int wio_wait_all(struct wio_universe *u, void *handles, size_t stride, int n, in
     return rc;
 }
 
-/* When a wait of so long from now ends. */
-static int64_t deadline_of(int64_t timeout_ns)
-{
-    int64_t now = wio_os_now_ns();
-    return timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
-}
-
-/* A wait of many calls that began at waited_ns. */
-static void report_when_long(struct wio_universe *u, struct wio_request *r, const char *what,
-                             int64_t now)
-{
-    double warn_ns = u->cfg.warn_wait * 1e9;
-    if (warn_ns > 0 && (double)(now - r->waited_ns) > warn_ns * (r->warned + 1.0)) {
-        r->warned++;
-        wio_stuck_report(u, what, r, (double)(now - r->waited_ns) / 1e9);
-    }
-}
-
-/* Who waits in short slices never stays long enough in one of them for the duties of long waits. */
-static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t begun_ns)
-{
-    int64_t now = wio_os_now_ns();
-    double warn_ns = u->cfg.warn_wait * 1e9;
-    if (now - u->stuck_ns >= STUCK_NS)
-        wio_stuck_check(u, now);
-    if (r->waited_ns == 0)
-        r->waited_ns = begun_ns;
-    if ((double)(now - begun_ns) <= warn_ns) /* else the wait itself has reported */
-        report_when_long(u, r, "wait", now);
-}
-
 int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_ns, bool *done,
                  struct wio_result *res)
 {
@@ -312,7 +335,7 @@ int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_n
     struct wio_request *r = top == NULL ? NULL : running(top);
     if (r != NULL && !r->user_done) {
         int64_t begun_ns = wio_os_now_ns();
-        if (wio_wait_until(u, request_done, r, r, "wait", deadline_of(timeout_ns)) != 0)
+        if (wait_serving(u, r, deadline_of(timeout_ns)) != 0)
             slice_over(u, r, begun_ns);
     }
     *done = r == NULL || r->user_done;
@@ -337,11 +360,19 @@ static int64_t poke(struct wio_universe *u)
     return now;
 }
 
+/* What testing has found can go on. */
+static void serve_all(struct wio_universe *u)
+{
+    while (can_serve(u))
+        wio_task_serve(u);
+}
+
 /* Make progress for a request that is asked about. One that is asked about in vain again and again,
  * with nothing else in between, is waited for. */
 static void poke_for(struct wio_universe *u, struct wio_request *r)
 {
     int64_t now = poke(u);
+    serve_all(u);
     if (r->user_done || now == 0)
         return;
     if (now - r->tested_ns > TESTS_APART_NS) {
@@ -446,12 +477,25 @@ static bool any_done(void *arg)
     return a->active == 0;
 }
 
+static bool any_ends(void *arg)
+{
+    return any_done(arg) || can_serve(((const struct any *)arg)->u);
+}
+
 int wio_wait_any_for(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
                      int64_t timeout_ns, bool *timed_out, int *which)
 {
     struct any a = {.u = u, .handles = (const char *)h, .stride = stride, .n = n, .which = -1};
+    int64_t deadline_ns = deadline_of(timeout_ns);
     wio_enter(u);
-    *timed_out = wio_wait_until(u, any_done, &a, NULL, "waitany", deadline_of(timeout_ns)) != 0;
+    for (;;) {
+        int rc = wio_wait_until(u, any_ends, &a, NULL, "waitany", deadline_ns);
+        bool ended = any_done(&a);
+        *timed_out = rc != 0 && !ended;
+        if (ended || rc != 0)
+            break;
+        wio_task_serve(u);
+    }
     if (*timed_out && wio_os_now_ns() - u->stuck_ns >= STUCK_NS)
         wio_stuck_check(u, wio_os_now_ns());
     wio_leave(u);
@@ -535,6 +579,11 @@ static bool look_done(void *arg)
     return l->found != NULL || source_gone(l);
 }
 
+static bool look_ends(void *arg)
+{
+    return look_done(arg) || can_serve(((const struct look *)arg)->u);
+}
+
 /* No receive is posted that would have a silent source dialled: the probe sees to it. */
 static void probe_wait(struct wio_universe *u, struct look *l, int64_t deadline_ns)
 {
@@ -544,7 +593,9 @@ static void probe_wait(struct wio_universe *u, struct look *l, int64_t deadline_
             return;
         wio_stuck_probe(u, l->g, l->src, now);
         int64_t slice = deadline_ns - now < PROBE_NS ? deadline_ns - now : PROBE_NS;
-        wio_wait_until(u, look_done, l, NULL, "probe", now + slice);
+        wio_wait_until(u, look_ends, l, NULL, "probe", now + slice);
+        if (!look_done(l))
+            wio_task_serve(u);
     }
 }
 
@@ -558,8 +609,10 @@ int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, i
                      .g = g,
                      .tag = tag < 0 ? WIO_ANY : tag,
                      .src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src)};
-    if (!look_done(&l))
+    if (!look_done(&l)) {
         poke(u);
+        serve_all(u);
+    }
     if (timeout_ns > 0)
         probe_wait(u, &l, deadline_of(timeout_ns));
     else if (!look_done(&l))

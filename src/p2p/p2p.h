@@ -25,6 +25,30 @@ struct wio_result {
     size_t bytes;
 };
 
+/**
+ * A chain of messages that an upper layer has started, such as a non-blocking collective. When the
+ * messages it awaits are over, one of the threads that wait or test moves it on, whatever it waits
+ * for. Lives in the upper layer's memory, and is the engine's until its request is done.
+ */
+enum wio_task_next {
+    WIO_TASK_OVER, /**< it is at its end: its request is done */
+    WIO_TASK_ALL,  /**< it goes on when all awaited messages are over, or one has failed */
+    WIO_TASK_ANY   /**< when one of them is */
+};
+struct wio_task;
+/** Move it on as far as it goes without waiting. Called without the lock, never by two threads at a
+ * time; must not wait, test or probe. */
+typedef enum wio_task_next (*wio_task_fn)(struct wio_task *t);
+struct wio_task {
+    struct wio_list node;    /* queue of those that can go on */
+    struct wio_request *req; /* what the user waits for */
+    wio_task_fn go;
+    int awaited; /* messages under way */
+    uint8_t state;
+    bool any;            /* see wio_task_next */
+    bool landed, urgent; /* since it was taken: a message is over; one has failed */
+};
+
 /** Read the configuration, find out who we are, open the transports, join, start the engine.
  *  @param timeout_s from the caller; <= 0 = 1000; WAITIO_INIT_TIMEOUT wins. @blocking until joined
  * or timeout */
@@ -115,6 +139,14 @@ int wio_peek(struct wio_universe *u, const struct wio_handle *h, bool poll, bool
 /** The same with progress, and what there is to learn when it is done. */
 int wio_look(struct wio_universe *u, const struct wio_handle *h, bool *done,
              struct wio_result *res);
+/** Make a task with its request. The caller works on it until it calls wio_task_rest. @return 0;
+ * NOMEM */
+int wio_task_begin(struct wio_universe *u, struct wio_task *t, wio_task_fn go,
+                   struct wio_handle *h);
+/** By who works on it: it awaits this message. */
+void wio_task_await(struct wio_universe *u, struct wio_task *t, const struct wio_handle *message);
+/** By who began it: hand it over to whoever waits. */
+void wio_task_rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next next);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
 /** Sleep until at least one of the n handles is done (all active; null and inactive ones are

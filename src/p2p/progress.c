@@ -12,8 +12,7 @@ void wio_enter(struct wio_universe *u)
     u->calls++;
 }
 
-/* Tell sleepers that something completed. */
-static void announce(struct wio_universe *u)
+void wio_announce(struct wio_universe *u)
 {
     u->completed = false;
     if (u->sleepers > 0)
@@ -63,7 +62,7 @@ static void call_service(struct wio_universe *u)
 void wio_leave(struct wio_universe *u)
 {
     if (WIO_UNLIKELY(u->completed))
-        announce(u);
+        wio_announce(u);
     if (u->inside > 0) {
         /* Another thread drives; asleep it does not see what this call left behind. */
         if (u->poller_asleep && u->batched)
@@ -157,6 +156,6 @@ int wio_progress(struct wio_universe *u, enum wio_progress_how how)
     if (!wio_list_empty(&u->closed_eps))
         wio_bury(u);
     if (u->completed && (u->sleepers > 0 || u->poller_asleep || u->watched))
-        announce(u);
+        wio_announce(u);
     return events;
 }

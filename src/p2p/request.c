@@ -43,6 +43,7 @@ void wio_req_reset(struct wio_request *r, uint8_t kind)
     r->group = NULL;
     r->pool = NULL;
     r->child = NULL;
+    r->task = NULL;
     r->total = r->moved = r->granted = 0;
     r->cost = r->envelope = 0;
     r->remote = 0;
@@ -103,6 +104,8 @@ void wio_req_user_done(struct wio_request *r, int err)
     r->u->completed = true;
     if (r->waited)
         r->u->stop_now = true;
+    if (WIO_UNLIKELY(r->task != NULL))
+        wio_task_landed(r);
 }
 
 static void pool_release(struct wio_request *r)

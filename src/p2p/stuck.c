@@ -155,6 +155,12 @@ static void describe(struct wio_universe *u, const struct wio_request *r, struct
         wio_peer_name(u, r->peer->rank, name, sizeof name);
     else if (r->src >= 0)
         wio_peer_name(u, (uint32_t)r->src, name, sizeof name);
+    if (r->kind == WIO_REQ_TASK) {
+        wio_strbuf_add(sb,
+                       "started collective, messages under way: %zu, the last one begun with %s",
+                       r->total, name);
+        return;
+    }
     bool send = r->kind == WIO_REQ_SEND;
     wio_strbuf_add(sb, "%s %s, ", send ? "send to" : "receive from", name);
     if (!send && r->state == WIO_RS_POSTED && r->post.tag == WIO_ANY)

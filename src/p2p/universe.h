@@ -30,7 +30,8 @@ enum wio_req_kind {
     WIO_REQ_SEND,
     WIO_REQ_RECV,
     WIO_REQ_SEND_TEMPLATE, /* persistent: holds the arguments, each start makes a child */
-    WIO_REQ_RECV_TEMPLATE
+    WIO_REQ_RECV_TEMPLATE,
+    WIO_REQ_TASK /* stands for a task: done when that is over */
 };
 enum wio_req_state {
     WIO_RS_NEW,
@@ -73,8 +74,9 @@ struct wio_request {
     uint8_t *buf;              /* user's buffer, or copy in the pool */
     void *pool;                /* the copy, NULL: buf is the user's */
     struct wio_request *child; /* template: the round that runs, NULL = inactive */
+    struct wio_task *task;     /* to be told when this is done; NULL: none, or told */
     size_t bytes;              /* send: length; receive: room */
-    size_t total;              /* receive: length of the matched message */
+    size_t total;              /* receive: length of the matched message; task: messages awaited */
     size_t moved;              /* bytes handed to the transport, or arrived */
     size_t granted;            /* send: bytes the receiver wants */
     uint32_t envelope;
@@ -188,6 +190,7 @@ struct wio_universe {
     struct wio_tr_attr attr[WIO_TR_COUNT];
     struct wio_peer **peer;     /* by universe rank; NULL = never contacted */
     struct wio_list active;     /* peers with bulk to pump */
+    struct wio_list tasks;      /* that can go on: to be moved by whoever waits */
     struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
     uint32_t deaths;           /* peers that failed or left */
@@ -356,9 +359,17 @@ void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t co
 /** Something completed or arrived: tell those who asked. Lock held. */
 void wio_watch_tell(struct wio_universe *u);
 
+/* ---- tasks (task.c) ---- */
+/** A message of a task is done. */
+void wio_task_landed(struct wio_request *r);
+/** Move the first task that can go on. Leaves and takes the lock. @return false: there is none */
+bool wio_task_serve(struct wio_universe *u);
+
 /* ---- progress (progress.c, wait.c, service.c, stuck.c) ---- */
 void wio_enter(struct wio_universe *u);
 void wio_leave(struct wio_universe *u);
+/** Tell sleepers that something completed. */
+void wio_announce(struct wio_universe *u);
 int wio_progress(struct wio_universe *u, enum wio_progress_how how);
 void wio_flush(struct wio_universe *u);
 /** Is there work that must go on while no application thread is inside? */

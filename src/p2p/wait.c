@@ -250,6 +250,8 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
         if (hint != NULL)
             hint->waited = true;
         rc = poll_until(u, &t);
+        if (hint != NULL)
+            hint->waited = false; /* what it says to the next poller would be wrong */
         u->stop_now = false;
         u->polling = false;
         if (u->sleepers > 0)
