@@ -17,7 +17,8 @@ void wio_mpi_state_reset(void)
     wio_os_free(st->count);
     st->count = NULL;
     st->ncounts = st->cap_counts = 0;
-    memset(st->constant, 0, sizeof st->constant);
+    for (int i = 0; i < WIO_CONSTANTS; i++)
+        __atomic_store_n(&st->constant[i], (WAITIO_MPI_Comm)NULL, __ATOMIC_RELEASE);
     st->formats = 0;
     for (size_t i = 0; i < st->nslots; i++)
         st->slot[i].comm = NULL;
@@ -43,14 +44,21 @@ static int make(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)
     return rc;
 }
 
+/* Asked for with every call of a program that writes MPI_COMM_WORLD: no lock once it is made. */
 int wio_mpi_constant(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)
 {
     struct wio_mpi_state *st = &wio_mpi_state;
     int rc = 0;
 
+    *comm = __atomic_load_n(&st->constant[which], __ATOMIC_ACQUIRE);
+    if (WIO_LIKELY(*comm != NULL))
+        return 0;
     pthread_mutex_lock(&st->lock);
-    if (st->constant[which] == NULL)
-        rc = make(which, &st->constant[which]);
+    if (st->constant[which] == NULL) {
+        WAITIO_MPI_Comm made = NULL;
+        rc = make(which, &made);
+        __atomic_store_n(&st->constant[which], made, __ATOMIC_RELEASE);
+    }
     *comm = st->constant[which];
     pthread_mutex_unlock(&st->lock);
     return rc;

@@ -33,7 +33,7 @@ struct wio_mpi_state {
     size_t ncounts, cap_counts;
     struct wio_mpi_slot *slot;
     size_t nslots;
-    WAITIO_MPI_Comm constant[WIO_CONSTANTS];
+    WAITIO_MPI_Comm constant[WIO_CONSTANTS]; /**< changed atomically: read without the lock */
     int formats; /**< are all machines alike? see all_alike() in context.c; changed atomically */
 };
 
