@@ -20,14 +20,19 @@ void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag)
     wio_comm_hold(comm);
 }
 
-void wio_run_free(struct wio_running *run)
+void wio_run_end(struct wio_running *run)
 {
     if (run->flight != run->inside)
         wio_os_free(run->flight);
     if (run->track != &run->only)
         wio_os_free(run->track);
     wio_os_free(run->why);
+}
+
+void wio_run_free(struct wio_running *run)
+{
     wio_schedule_free(&run->s);
+    wio_run_end(run);
     wio_comm_release(run->comm);
 }
 
@@ -64,11 +69,11 @@ static int start_step(struct wio_universe *u, struct wio_running *run, int track
     f->step = i;
     f->track = track;
     if (step->kind == WIO_STEP_SEND)
-        rc = wio_isend(u, &run->comm->twin, (uint32_t)step->peer, step->from, step->n, tag, false,
-                       &f->handle);
+        rc = wio_post(u, &run->comm->twin, (uint32_t)step->peer, step->from, step->n, tag,
+                      &f->handle);
     else
         rc = wio_irecv(u, &run->comm->twin, step->peer, step->to, step->n, tag, false, &f->handle);
-    if (rc != 0)
+    if (rc != 0 || f->handle.generation == 0) /* it has left already */
         return rc;
     if (run->started)
         wio_task_await(u, &run->task, &f->handle);
@@ -131,9 +136,9 @@ static int next_round(struct wio_universe *u, struct wio_running *run, int track
         t->end = wio_schedule_round_end(&run->s, t->first);
         for (size_t i = t->first; rc == 0 && i < t->end; i++)
             rc = start_step(u, run, track, i);
-        if (rc == 0 && t->flights > 0)
+        if (rc == 0)
             count_border(u, run, t);
-        else if (rc == 0)
+        if (rc == 0 && t->flights == 0)
             rc = wio_schedule_local(&run->s, t->first, t->end);
     }
     return rc;

@@ -48,6 +48,8 @@ struct wio_running {
 
 /** Write the schedule (run->s) before. @param comm is held until wio_run_free */
 void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag);
+/** Free what the run had beside its schedule. The communicator is still held. */
+void wio_run_end(struct wio_running *run);
 void wio_run_free(struct wio_running *run);
 /** Run to the end. @return 0 or the first error. @blocking */
 int wio_run_now(struct wio_running *run);

@@ -44,6 +44,14 @@ static void name_handle(const struct wio_request *r, struct wio_handle *h)
     *h = (struct wio_handle){r->index, r->generation, r->u->serial};
 }
 
+/* The user knows all: the slot is free unless the engine still works on it. */
+static void let_go(struct wio_request *r)
+{
+    r->user_holds = false;
+    if (r->state == WIO_RS_DONE)
+        wio_req_release(r);
+}
+
 static struct wio_request *new_request(struct wio_universe *u, uint8_t kind, struct waitio_group *g)
 {
     struct wio_request *r = wio_req_new(u, kind);
@@ -67,17 +75,17 @@ static void hold_group(struct wio_request *r, struct waitio_group *g)
 
 /* ---- start ---- */
 
-static int start_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
-                      size_t bytes, int32_t tag, bool persistent, bool sync, struct wio_handle *h)
+/* Inside. NULL: no memory, text set. */
+static struct wio_request *new_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
+                                    const void *buf, size_t bytes, int32_t tag, uint8_t kind)
 {
-    wio_enter(u);
-    struct wio_request *r = new_request(u, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND, g);
+    struct wio_request *r = new_request(u, kind, g);
     struct wio_peer *p = r == NULL ? NULL : wio_peer_get(u, wio_group_member(g, dst));
     if (p == NULL) {
         if (r != NULL)
             wio_req_release(r);
-        wio_leave(u);
-        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a send");
+        wio_fail(WAITIO_ERR_NOMEM, "no memory for a send");
+        return NULL;
     }
     r->peer = p;
     r->src = -1;
@@ -85,18 +93,46 @@ static int start_send(struct wio_universe *u, struct waitio_group *g, uint32_t d
     r->buf = (uint8_t *)(uintptr_t)buf; /* never written through */
     r->bytes = bytes;
     r->tag = tag;
-    r->sync = sync;
-    name_handle(r, h);
-    if (!persistent)
-        wio_send_start(r);
+    return r;
+}
+
+static int start_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
+                      size_t bytes, int32_t tag, bool persistent, bool sync, struct wio_handle *h)
+{
+    wio_enter(u);
+    struct wio_request *r =
+        new_send(u, g, dst, buf, bytes, tag, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND);
+    if (r != NULL) {
+        r->sync = sync;
+        name_handle(r, h);
+        if (!persistent)
+            wio_send_start(r);
+    }
     wio_leave(u);
-    return 0;
+    return r != NULL ? 0 : WAITIO_ERR_NOMEM;
 }
 
 int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h)
 {
     return start_send(u, g, dst, buf, bytes, tag, persistent, false, h);
+}
+
+int wio_post(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
+             size_t bytes, int32_t tag, struct wio_handle *h)
+{
+    wio_enter(u);
+    struct wio_request *r = new_send(u, g, dst, buf, bytes, tag, WIO_REQ_SEND);
+    if (r != NULL) {
+        wio_send_start(r);
+        name_handle(r, h);
+        if (r->user_done && r->err == 0) {
+            memset(h, 0, sizeof *h);
+            let_go(r);
+        }
+    }
+    wio_leave(u);
+    return r != NULL ? 0 : WAITIO_ERR_NOMEM;
 }
 
 int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
@@ -200,7 +236,7 @@ static struct wio_result result_of(const struct wio_request *r)
                                                                   : 0};
 }
 
-/* What the user learns; the slot is free afterwards unless the engine still works on it. */
+/* What the user learns. */
 static void consume(struct wio_request *top, struct wio_handle *h, struct wio_result *res)
 {
     struct wio_request *r = running(top);
@@ -214,9 +250,7 @@ static void consume(struct wio_request *top, struct wio_handle *h, struct wio_re
         top->child = NULL; /* the template stays with the user */
     else
         memset(h, 0, sizeof *h);
-    r->user_holds = false;
-    if (r->state == WIO_RS_DONE)
-        wio_req_release(r);
+    let_go(r);
 }
 
 static void empty_result(struct wio_result *res)

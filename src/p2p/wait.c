@@ -29,6 +29,7 @@ struct poll_turn {
     struct wio_request *hint;
     const char *what;
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
+    int64_t after_ns; /* the clock after the last yield, unless something came since; or 0 */
     uint32_t empty;
     bool memory; /* what is waited for comes through memory: a poll costs less than a clock */
 };
@@ -53,12 +54,12 @@ static void give_way(struct wio_universe *u)
     wio_lock_take(&u->lock, &u->want);
 }
 
-/* Yield once, and learn from what it cost. */
-static void yield_and_learn(struct wio_universe *u, int64_t now)
+/* Yield once, and learn from what it cost. @return the clock afterwards */
+static int64_t yield_and_learn(struct wio_universe *u, int64_t now)
 {
     give_way(u);
     u->polls |= MEMORY_TURNS - 3; /* others ran: soon look at everything, not at one link only */
-    int64_t cost = wio_os_now_ns() - now;
+    int64_t after = wio_os_now_ns(), cost = after - now;
     bool gave = false;
     /* Somebody else ran, or only an interrupt: the kernel knows. Where there are more of us than
      * processors it need not be asked whether somebody else wants to run. */
@@ -75,6 +76,7 @@ static void yield_and_learn(struct wio_universe *u, int64_t now)
     } else if (u->spin.contended > 0 && !u->spin.crowded) {
         u->spin.contended--;
     }
+    return after;
 }
 
 static int64_t next_wake(struct wio_universe *u, const struct poll_turn *t)
@@ -171,7 +173,9 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
 {
     if (((++t->empty & (t->memory ? 31u : 3u)) != 1 || t->empty == 1) && u->spin.contended == 0)
         return; /* empty polls come too fast for a clock each */
-    int64_t now = wio_os_now_ns(), pure, limit;
+    /* Between two yields is one poll: the clock is looked at once for both. */
+    int64_t now = t->after_ns != 0 ? t->after_ns : wio_os_now_ns(), pure, limit;
+    t->after_ns = 0;
     look_at_clock(u, t, now);
     if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0) {
         give_way(u); /* what we wait for may have happened meanwhile: never sleep without looking */
@@ -182,7 +186,7 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
     if (quiet < pure)
         return;
     if (quiet < limit && u->spin.hogged == 0) {
-        yield_and_learn(u, now);
+        t->after_ns = yield_and_learn(u, now);
         return;
     }
     if (u->spin.hogged > 0)
@@ -197,7 +201,7 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
     while (!t->done(t->arg)) {
         int events = poll_once(u, t);
         if (events > 0) {
-            t->quiet_ns = 0;
+            t->quiet_ns = t->after_ns = 0;
             if (u->completed && (u->sleepers > 0 || u->watched)) {
                 u->completed = false;
                 pthread_cond_broadcast(&u->turn);
