@@ -2,6 +2,7 @@
 /* Making a collective call: schedule, message space, tag; to the end or started. */
 #include "api/api.h"
 #include "mpi/coll.h"
+#include "mpi/plans.h"
 #include "mpi/request.h"
 #include "os/os.h"
 
@@ -78,33 +79,44 @@ static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call
     return wio_request_collective(run, req);
 }
 
+/* To the end, by the plan that is kept of such calls or by a schedule of its own. */
+static int call_now(struct wio_comm *c, const struct wio_call *call, const struct wio_caller *who)
+{
+    struct wio_plan *plan = wio_plan_take(c, call);
+    struct wio_running here, *run = plan != NULL ? &plan->run : &here;
+    int rc = plan != NULL && plan->written ? 0 : wio_coll_write(&run->s, call, who);
+    bool runs = rc == 0;
+
+    if (WIO_LIKELY(runs)) {
+        wio_run_init(run, c, 0); /* holds the communicator, and that its plans */
+        rc = wio_run_now(run);
+        wio_run_end(run);
+    }
+    if (plan != NULL)
+        wio_plan_give(c, plan, rc == 0);
+    else
+        wio_schedule_free(&run->s);
+    if (runs)
+        wio_comm_release(c);
+    return rc;
+}
+
 int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
 {
     struct wio_comm *c;
-    struct wio_running run;
+    struct wio_caller who;
     bool blocking = req != NULL && as_blocking; /* of this call, also when it fails */
     int rc = wio_comm_get(comm, &c);
+
     if (req != NULL)
         as_blocking = false;
-
-    if (rc == 0) {
-        struct wio_caller who = {.rank = c->rank,
-                                 .size = c->size,
-                                 .topo = &c->topo,
-                                 .swap = c->swap,
-                                 .comm = c,
-                                 .asked =
-                                     asked(wio_universe_config(wio_api_universe()), call->kind)};
-        if (req != NULL)
-            return start(c, comm, call, &who, blocking, req);
-        rc = wio_coll_write(&run.s, call, &who);
-        if (rc == 0) {
-            wio_run_init(&run, c, 0);
-            rc = wio_run_now(&run);
-            wio_run_free(&run);
-        } else {
-            wio_schedule_free(&run.s);
-        }
-    }
-    return rc;
+    if (rc != 0)
+        return rc;
+    who = (struct wio_caller){.rank = c->rank,
+                              .size = c->size,
+                              .topo = &c->topo,
+                              .swap = c->swap,
+                              .comm = c,
+                              .asked = asked(wio_universe_config(wio_api_universe()), call->kind)};
+    return req != NULL ? start(c, comm, call, &who, blocking, req) : call_now(c, call, &who);
 }

@@ -26,6 +26,7 @@ enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
 
 struct wio_cart;
 struct wio_attribute;
+struct wio_plans;
 
 struct wio_comm {
     bool swap;                /**< members' byte orders differ, and mine is not the common form */
@@ -39,6 +40,7 @@ struct wio_comm {
     struct wio_attribute *attributes; /**< what the program attached, the latest first */
     char *name;                       /**< that the program gave, or NULL */
     uint32_t count[WIO_COUNTS];       /**< read when own */
+    struct wio_plans *plans;          /**< schedules that are kept (plans.h), or NULL */
 };
 
 /** State of @p comm, of which this process must be a member.
@@ -75,6 +77,8 @@ int wio_comm_formats(WAITIO_MPI_Comm comm, const struct wio_mpi_type *type,
 extern bool wio_comm_pretend_swap;
 /** Universe ranks of all members, to be freed by the caller. NULL: no memory, text set. */
 uint32_t *wio_comm_members(const struct waitio_group *g);
+/** The plans end with their communicator. */
+void wio_plans_free(struct wio_plans *plans);
 /** Communicators' states alive, for tests. */
 int wio_comm_alive(void);
 

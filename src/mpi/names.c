@@ -5,7 +5,7 @@
 #include "os/os.h"
 #include "waitio_mpi.h"
 
-enum { MOST = WAITIO_MPI_DEFTAG, GENERATION_BIT = 20, GENERATIONS = 2047 };
+enum { MOST = WAITIO_MPI_DEFTAG, GENERATIONS = 2047 };
 
 static int grow(struct wio_names *t, const char *what)
 {
@@ -39,7 +39,7 @@ int wio_names_add(struct wio_names *t, void *thing, const char *what, int *numbe
         t->used++;
         s->generation = (uint16_t)(s->generation % GENERATIONS + 1);
         s->thing = thing;
-        *number = (int)((uint32_t)s->generation << GENERATION_BIT | WAITIO_MPI_DEFTAG | i);
+        *number = (int)((uint32_t)s->generation << WIO_NAME_GENERATION_BIT | WAITIO_MPI_DEFTAG | i);
     }
     pthread_mutex_unlock(&t->lock);
     return rc;
@@ -50,7 +50,7 @@ static struct wio_name *at(struct wio_names *t, int number)
     uint32_t bits = (uint32_t)number, i = bits & (WAITIO_MPI_DEFTAG - 1);
 
     if (number <= 0 || (bits & WAITIO_MPI_DEFTAG) == 0 || i >= t->n || t->slot[i].thing == NULL ||
-        t->slot[i].generation != bits >> GENERATION_BIT)
+        t->slot[i].generation != bits >> WIO_NAME_GENERATION_BIT)
         return NULL;
     return &t->slot[i];
 }

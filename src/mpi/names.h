@@ -28,6 +28,13 @@ struct wio_names {
         .lock = PTHREAD_MUTEX_INITIALIZER                                                          \
     }
 
+/** Numbers of constants have no generation. */
+enum { WIO_NAME_GENERATION_BIT = 20 };
+static inline int wio_name_is_constant(int number)
+{
+    return (uint32_t)number >> WIO_NAME_GENERATION_BIT == 0;
+}
+
 /** @param what for the message. @return 0; LIMIT, NOMEM */
 int wio_names_add(struct wio_names *t, void *thing, const char *what, int *number);
 /** NULL when there is none of that number. */

@@ -196,6 +196,7 @@ void *wio_schedule_scratch(struct wio_schedule *s, size_t bytes)
     }
     b->next = s->scratch;
     s->scratch = b;
+    s->outside += bytes;
     return b->data;
 }
 

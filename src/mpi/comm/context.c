@@ -29,6 +29,7 @@ void wio_comm_release(struct wio_comm *c)
 {
     if (c != NULL && __atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL) == 0) {
         __atomic_sub_fetch(&alive, 1, __ATOMIC_RELAXED);
+        wio_plans_free(c->plans);
         wio_attributes_free(c->attributes);
         wio_os_free(c->name);
         wio_os_free(c->cart);
