@@ -73,6 +73,8 @@ int wio_os_memfd(const char *name, size_t bytes, bool seal)
         return -EINVAL;
     if (!within_limit(bytes))
         return -EFBIG;
+    if (!wio_os_memory_fits("", bytes))
+        return -ENOMEM;
     int fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | (seal ? MFD_ALLOW_SEALING : 0));
     if (fd < 0)
         return -errno;

@@ -64,7 +64,7 @@ ssize_t wio_os_sendv(int fd, const struct iovec *iov, int n); /* never raises SI
 ssize_t wio_os_recvv(int fd, const struct iovec *iov, int n);
 ssize_t wio_os_send_fd(int sock, int fd, const void *buf, size_t n); /* SCM_RIGHTS over AF_UNIX */
 ssize_t wio_os_recv_fd(int sock, int *fd, void *buf, size_t n);      /* *fd = -1 when none came */
-int wio_os_peer_uid(int sock, uid_t *uid);
+int wio_os_peer_uid(int sock, uid_t *uid);                           /* SO_PEERCRED */
 /** Process on the other end of a Unix socket, as our process namespace numbers it (connected: who
  * listened, accepted: who dialled). @return 0, -ENOTCONN (also of a process outside it) */
 int wio_os_peer_pid(int sock, pid_t *pid);
@@ -72,8 +72,7 @@ int wio_os_peer_pid(int sock, pid_t *pid);
 bool wio_os_may_read_processes(void);
 /** Read @p n pieces of another process's memory (process_vm_readv). @return bytes, fewer where its
  * memory ends, or -errno (-EPERM: the system does not allow it, -EFAULT: nothing there) */
-ssize_t wio_os_read_process(pid_t pid, const struct iovec *to, const struct iovec *from,
-                            int n); /* SO_PEERCRED */
+ssize_t wio_os_read_process(pid_t pid, const struct iovec *to, const struct iovec *from, int n);
 int wio_os_shutdown_send(int fd);
 int wio_os_dup(int fd);    /* close-on-exec */
 void wio_os_close(int fd); /* ignores -1 */
@@ -131,6 +130,9 @@ void *wio_os_realloc(void *p, size_t n);
 void wio_os_free(void *p);
 int wio_os_memfd(const char *name, size_t bytes,
                  bool seal); /* allocated, sealed against shrinking */
+/** Whether the control groups that we are in have so much memory left, as far as they tell; beyond,
+ * the system ends processes. @param root  "" but in tests: where /proc and /sys lie */
+bool wio_os_memory_fits(const char *root, size_t bytes);
 /** Is it a memfd of at least so many bytes that nobody can make smaller? */
 bool wio_os_memfd_holds(int fd, size_t bytes);
 void *wio_os_map(int fd, size_t bytes, bool writable); /* NULL on failure */

@@ -151,6 +151,61 @@ def test_all_lack_memory(universe):
         assert "no shared memory" in p.err(), p.story()
 
 
+@pytest.fixture
+def small_group():
+    """A control group with 24 MiB of memory; the words that start a command inside."""
+    for parent, limit_file in (
+        (pathlib.Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
+        (pathlib.Path("/sys/fs/cgroup"), "memory.max"),
+    ):
+        folder = parent / f"waitio-test-{os.getpid()}"
+        try:
+            folder.mkdir()
+        except OSError:
+            continue
+        try:
+            (folder / limit_file).write_text(str(24 << 20))
+            break
+        except OSError:
+            folder.rmdir()
+    else:
+        pytest.skip(
+            "cannot make a control group with a memory limit here (root does)"
+        )
+    yield ["sh", "-c", f'echo $$ >{folder}/cgroup.procs && exec "$@"', "sh"]
+    deadline = time.monotonic() + 10
+    while folder.exists():
+        try:
+            folder.rmdir()
+        except OSError:  # its processes are still ending
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_a_control_group_has_little_memory(universe, small_group):
+    """Where it would end, the kernel kills: the one inside asks for no more than there is."""
+    u = universe(WAITIO_COMM_TYPE="auto", WAITIO_LOG="info")
+    cast = [
+        u.process(
+            pb,
+            0,
+            1,
+            4,
+            "traffic",
+            5,
+            3,
+            100,
+            30000,
+            env=dict(WAITIO_SHM_INBOX="128M") if pb == 2 else None,
+            before=small_group if pb == 2 else (),
+        )
+        for pb in range(4)
+    ]
+    u.all_end(cast, 60)
+    assert total(cast) == 3 * 100
+    assert "no shared memory for an inbox" in cast[2].err(), cast[2].story()
+
+
 def test_descriptors_run_out(universe):
     """One with hardly any descriptors left: whoever cannot be reached by memory is reached
     otherwise, or is told the reason; nothing hangs."""
