@@ -169,9 +169,7 @@ def small_group():
         except OSError:
             folder.rmdir()
     else:
-        pytest.skip(
-            "cannot make a control group with a memory limit here (root does)"
-        )
+        pytest.skip("cannot make a control group with a memory limit here (root does)")
     yield ["sh", "-c", f'echo $$ >{folder}/cgroup.procs && exec "$@"', "sh"]
     deadline = time.monotonic() + 10
     while folder.exists():
