@@ -41,6 +41,7 @@ static void queue(struct wio_universe *u, struct wio_task *t)
 {
     t->state = QUEUED;
     wio_list_push(&u->tasks, &t->node);
+    u->completed = true; /* who sleeps is told before we leave */
 }
 
 void wio_task_landed(struct wio_request *r)
@@ -105,6 +106,6 @@ bool wio_task_serve(struct wio_universe *u)
     wio_enter(u);
     rest(u, t, next);
     if (u->completed)
-        wio_announce(u); /* who waits for it may sleep, and we may go to sleep ourselves */
+        wio_announce(u); /* others may sleep, and we may go to sleep ourselves */
     return true;
 }

@@ -289,6 +289,29 @@ static void others_hear_of_its_end_before_we_sleep(void **unused)
     assert_done(a, 0);
 }
 
+/* What landed before it was handed over was told while it was not in the queue. */
+static void others_hear_that_it_can_go_on_at_once(void **unused)
+{
+    (void)unused;
+    begin(WIO_TASK_ALL, WIO_TASK_OVER);
+    struct wio_handle a = await(LINK, 1);
+    assert_int_equal(eager(LINK, 1, 1, 4, 4), 0);
+    u->completed = false;
+    u->watched = true;
+    wio_task_rest(u, &chain.task, WIO_TASK_ALL);
+    assert_false(u->watched);
+    chain.during = land_meanwhile; /* the same when it comes back to the queue */
+    wio_enter(u);
+    u->watched = true;
+    assert_true(wio_task_serve(u));
+    assert_false(u->watched);
+    assert_true(wio_task_serve(u));
+    wio_leave(u);
+    assert_done(chain.handle, 0);
+    assert_done(a, 0);
+    assert_done(late, 0);
+}
+
 /* Who was waited for in vain says nothing to those who poll later: they would leave their own
  * messages unread behind a large one. */
 static void a_wait_that_was_given_up_hurries_nobody(void **unused)
@@ -338,6 +361,7 @@ int main(void)
         T(probe_first_moves_it),
         T(look_for_it_moves_it),
         T(others_hear_of_its_end_before_we_sleep),
+        T(others_hear_that_it_can_go_on_at_once),
         T(a_wait_that_was_given_up_hurries_nobody),
         T(it_cannot_be_cancelled),
     };
