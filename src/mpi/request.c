@@ -680,6 +680,8 @@ static int reap(bool wait)
         }
         if (rc == 0)
             rc = waitio_wait_status(&o->inner, NULL);
+        if (o->persistent)
+            (void)waitio_request_free(&o->inner);
         first = first != 0 ? first : rc;
         own_free(o);
     }
@@ -740,12 +742,12 @@ int wio_request_drop(waitio_req_t *req)
         return wio_fail(WAITIO_ERR_UNSUPPORTED,
                         "the request of an active collective cannot be freed: wait for it");
     *req = null_request;
-    if (o->active && o->sending && !o->persistent) { /* it goes on by itself */
+    if (o->active && o->sending) { /* it goes on by itself */
         (void)reap(false);
         orphan(o);
         return 0;
     }
-    if (o->active) { /* its data is still to be unpacked, or its packed form in use */
+    if (o->active) { /* its data is still to be unpacked */
         land(o);
         rc = o->code;
     }

@@ -278,6 +278,60 @@ static void large_types(void)
     WAITIO_MPI_Type_free(&b);
 }
 
+static void add_and_ask(void *in, void *inout, int *length, WAITIO_MPI_Datatype *type)
+{
+    int size = 0;
+
+    expect(WAITIO_MPI_Type_size(*type, &size) == 0 && size == 8, "an operator asks about its type");
+    for (int i = 0; i < 2 * *length; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
+/* All that a started reduction needs is freed before it is complete. */
+static void freed_meanwhile(void)
+{
+    enum { PAIRS = 50000 };
+    static int in[2 * PAIRS], out[2 * PAIRS];
+    WAITIO_MPI_Datatype pair;
+    WAITIO_MPI_Request req;
+    WAITIO_MPI_Comm twin;
+    WAITIO_MPI_Op op;
+
+    for (int i = 0; i < 2 * PAIRS; i++)
+        in[i] = me + i;
+    WAITIO_MPI_Comm_dup(world, &twin);
+    WAITIO_MPI_Type_contiguous(2, WAITIO_MPI_INT, &pair);
+    WAITIO_MPI_Type_commit(&pair);
+    WAITIO_MPI_Op_create(add_and_ask, 1, &op);
+    WAITIO_MPI_Iallreduce(in, out, PAIRS, pair, op, twin, &req);
+    WAITIO_MPI_Op_free(&op);
+    WAITIO_MPI_Type_free(&pair);
+    WAITIO_MPI_Comm_free(&twin);
+    WAITIO_MPI_Wait(&req, WAITIO_MPI_STATUS_IGNORE);
+    expect(out[2 * PAIRS - 1] == n * (2 * PAIRS - 1) + n * (n - 1) / 2, "the sum");
+}
+
+/* Everybody starts a long persistent send of a column, frees the request at once, and only then
+ * receives: the send goes on by itself. */
+static void freed_while_active(void)
+{
+    enum { ROWS = 100000 };
+    static double out[2 * ROWS], in[2 * ROWS];
+    WAITIO_MPI_Datatype column;
+    WAITIO_MPI_Request req;
+
+    WAITIO_MPI_Type_vector(ROWS, 1, 2, WAITIO_MPI_DOUBLE, &column);
+    WAITIO_MPI_Type_commit(&column);
+    for (int i = 0; i < 2 * ROWS; i++)
+        out[i] = me * 1000000 + i;
+    WAITIO_MPI_Send_init(out, 1, column, right, 8, world, &req);
+    WAITIO_MPI_Start(&req);
+    WAITIO_MPI_Request_free(&req);
+    WAITIO_MPI_Recv(in, 1, column, left, 8, world, WAITIO_MPI_STATUS_IGNORE);
+    expect(in[2 * ROWS - 2] == left * 1000000 + 2 * ROWS - 2, "a request freed while active");
+    WAITIO_MPI_Type_free(&column);
+}
+
 /* As the C compiler lays out a structure with a pair in it. */
 static void alignment_of_pairs(void)
 {
@@ -316,6 +370,8 @@ int main(void)
     alignment_of_pairs();
     mistakes();
     large_types();
+    freed_meanwhile();
+    freed_while_active();
     WAITIO_MPI_Finalize();
     if (failures == 0)
         puts("ok");

@@ -7,6 +7,18 @@
 /* Types belong to the process, not to a universe: they may be made before joining. */
 static struct wio_names names = WIO_NAMES_INIT;
 
+/* The type whose elements an operator of the program is working on. The program may have freed it
+ * since it started the reduction, but its operator gets it as an argument and may ask about it. */
+static _Thread_local const struct wio_mpi_type *lent;
+
+const struct wio_mpi_type *wio_type_lend(const struct wio_mpi_type *t)
+{
+    const struct wio_mpi_type *before = lent;
+
+    lent = t;
+    return before;
+}
+
 const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id)
 {
     const struct wio_mpi_type *type = NULL;
@@ -15,6 +27,8 @@ const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id)
         type = wio_mpi_type_row(id - WAITIO_MPI_DEFTAG - 1);
     if (WIO_UNLIKELY(type == NULL))
         type = wio_names_find(&names, id);
+    if (WIO_UNLIKELY(type == NULL) && lent != NULL && lent->id == id)
+        type = lent;
     if (WIO_UNLIKELY(type == NULL))
         wio_fail(WAITIO_ERR_ARG,
                  "%d is not a datatype of the conversion library, or was freed (WAITIO_MPI_INT is "

@@ -104,6 +104,9 @@ static inline bool wio_type_absolute(const struct wio_mpi_type *t)
  *  relies on the program not freeing it during the call; what outlives the call takes a reference.
  */
 const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id);
+/** Let this thread name @p t while the program's operator runs, also when it was freed meanwhile.
+ *  @return what was lent before, to be lent again afterwards */
+const struct wio_mpi_type *wio_type_lend(const struct wio_mpi_type *t);
 /** Row @p i of the basic types, NULL past the last. */
 const struct wio_mpi_type *wio_mpi_type_row(int i);
 /** The type of a communication call: committed, count not negative, together fewer than 2^63 bytes.

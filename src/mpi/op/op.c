@@ -97,6 +97,7 @@ static int apply_user(const struct wio_fold *f, const void *a, const void *b, vo
 {
     const struct wio_mpi_type *t = f->type;
     WAITIO_MPI_Datatype id = t->id;
+    const struct wio_mpi_type *before = wio_type_lend(t);
     struct operands o = {0};
     int rc = operands_get(&o, t, n);
 
@@ -110,6 +111,7 @@ static int apply_user(const struct wio_fold *f, const void *a, const void *b, vo
         done += some;
     }
     wio_os_free(o.memory);
+    (void)wio_type_lend(before);
     return rc;
 }
 
