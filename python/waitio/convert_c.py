@@ -33,7 +33,9 @@ OWN = re.compile(
     |\benum\b[^;{]*\{[^}]*?\b(MPI_\w+)
     |\btypedef\b[^;]*?\b(MPI_\w+)[ \t]*(?:\[[^\]]*\])?;
     |\}[ \t\n]*(MPI_\w+)[ \t]*;
-    |^[ \t]*(?:static|inline|extern)[ \t][^;={]*?\b(MPI_\w+)[ \t]*\(""",
+    |^[ \t]*(?:static|inline|extern)[ \t][^;={]*?\b(MPI_\w+)[ \t]*\(
+    |^[ \t]*(?!(?:return|else|do|case|throw|goto|sizeof|co_\w+)\b)
+        (?:[A-Za-z_]\w*[ \t*&]+)+(MPI_\w+)[ \t]*\(""",
     re.X | re.M,
 )
 
@@ -134,6 +136,11 @@ class CSource:
                 "MPI::",
                 "the C++ bindings left MPI in version 3",
                 "use the C functions",
+            )
+        if text in ("MPI_", "PMPI_") and after is not None and after[0] == "#":
+            why = "a name put together by ## cannot be seen"
+            self._tell(
+                match.start(), f"{text}##", why, "write WAITIO_MPI_ where it is one of MPI's"
             )
         if kind != "word" or not re.match(r"P?MPI_\w", text) or text in self.own:
             return None

@@ -80,6 +80,24 @@ def test_names_of_the_program_are_its_own(convert):
     assert new == text.replace("MPI_Barrier", "WAITIO_MPI_Barrier") and convert.status == 0
 
 
+def test_functions_of_the_program_are_its_own(convert):
+    text = (
+        "int MPI_My_rank(MPI_Comm c);\nint *MPI_Mine(\n  void)\n{\n  return MPI_My_rank(0);\n}\n"
+        "struct list *MPI_Other (int x) { return MPI_Mine(); }\n"
+    )
+    new = convert("a.c", text)
+    assert new == text.replace("MPI_Comm", "WAITIO_MPI_Comm") and convert.status == 0
+    text = "int f(void) {\nif (0)\n  return MPI_Foo(1);\nelse MPI_Bar(2);\nx = MPI_Far(3);\n}\n"
+    assert convert("b.c", text) == text
+    assert convert.told() == [(3, "MPI_Foo"), (4, "MPI_Bar"), (5, "MPI_Far")]
+
+
+def test_names_put_together_are_reported(convert):
+    text = "#define CALL(x) MPI_##x\n#define ALSO(x) PMPI_ ## x\n#define N(x) my_##MPI_ x\n"
+    assert convert("a.c", text) == text
+    assert convert.told() == [(1, "MPI_##"), (2, "PMPI_##")]
+
+
 def test_own_names_of_another_file_are_known(convert):
     convert.file("d/own.h", "#define MPI_CHECK(x) x\n")
     convert.file("d/use.c", "MPI_CHECK(1);\n")
