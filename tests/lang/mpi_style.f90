@@ -33,6 +33,7 @@ program mpi_style
     call waitio_mpi_comm_size(WAITIO_MPI_COMM_WORLD, n, ierr)
     call in_place
     call types
+    call old_addresses
     call operators
     call communicators
     call started
@@ -129,6 +130,36 @@ contains
         call WAITIO_MPI_TYPE_FREE(pair, ierr)
         call expect(pair == WAITIO_MPI_DATATYPE_NULL, 'a freed type')
     end subroutine types
+
+    ! Addresses in default integers, as MPI-1 had them: differences are right, wherever the data lies;
+    ! an address that was cut is not taken for one.
+    subroutine old_addresses
+        integer :: first, second, third, pair, far
+        real(8), allocatable :: x(:)
+
+        allocate(x(100))
+        call WAITIO_MPI_ADDRESS(x(1), first, ierr)
+        call expect(ierr == 0, 'an address')
+        call WAITIO_MPI_ADDRESS(x(11), second, ierr)
+        call WAITIO_MPI_ADDRESS(x(100), third, ierr)
+        call expect(second - first == 80 .and. third - first == 8 * 99, 'distances')
+        call WAITIO_MPI_TYPE_STRUCT(2, [1, 2], [0, third - first - 8], [WAITIO_MPI_DOUBLE_PRECISION, &
+            WAITIO_MPI_DOUBLE_PRECISION], pair, ierr)
+        call WAITIO_MPI_TYPE_COMMIT(pair, ierr)
+        x = me
+        call WAITIO_MPI_BCAST(x, 1, pair, n - 1, WAITIO_MPI_COMM_WORLD, ierr)
+        call expect(x(1) == n - 1 .and. x(2) == me .and. x(100) == n - 1, 'a structure of old')
+        call WAITIO_MPI_TYPE_FREE(pair, ierr)
+        if (loc(x) <= huge(first)) return
+        call WAITIO_MPI_TYPE_STRUCT(1, [1], [modulo(first, 1000000) + 5000], &
+            [WAITIO_MPI_DOUBLE_PRECISION], far, ierr)
+        call WAITIO_MPI_TYPE_COMMIT(far, ierr)
+        call WAITIO_MPI_COMM_SET_ERRHANDLER(WAITIO_MPI_COMM_WORLD, WAITIO_MPI_ERRORS_RETURN, ierr)
+        call WAITIO_MPI_BCAST(WAITIO_MPI_BOTTOM, 1, far, 0, WAITIO_MPI_COMM_WORLD, ierr)
+        call expect(ierr /= 0, 'an address that was cut')
+        call WAITIO_MPI_COMM_SET_ERRHANDLER(WAITIO_MPI_COMM_WORLD, WAITIO_MPI_ERRORS_ARE_FATAL, ierr)
+        call WAITIO_MPI_TYPE_FREE(far, ierr)
+    end subroutine old_addresses
 
     subroutine operators
         integer :: op, x(4), y(4), place(2), k

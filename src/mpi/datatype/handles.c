@@ -7,6 +7,8 @@
 /* Types belong to the process, not to a universe: they may be made before joining. */
 static struct wio_names names = WIO_NAMES_INIT;
 
+int64_t wio_type_first_address = 4096;
+
 /* The type whose elements an operator of the program is working on. The program may have freed it
  * since it started the reduction, but its operator gets it as an argument and may ask about it. */
 static _Thread_local const struct wio_mpi_type *lent;

@@ -89,13 +89,15 @@ static inline int64_t wio_type_extent(const struct wio_mpi_type *t)
     return t->ub - t->lb;
 }
 
+/** No data lies below this address: 4096, or 2^31 once an address was cut to a Fortran integer. */
+extern int64_t wio_type_first_address;
 /** Does the data lie at absolute addresses, so that its buffer is BOTTOM, which is NULL? With other
  * types a NULL buffer is a mistake: nobody means the first page of memory. */
 static inline bool wio_type_absolute(const struct wio_mpi_type *t)
 {
-    enum { PAGE = 4096 };
+    int64_t first = __atomic_load_n(&wio_type_first_address, __ATOMIC_RELAXED);
 
-    return t->true_lb < 0 || t->true_lb >= PAGE;
+    return t->true_lb < -first || t->true_lb >= first;
 }
 
 /* ---- names (basic.c, handles.c) ---- */
