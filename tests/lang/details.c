@@ -42,7 +42,7 @@ static void ends_of_a_row(void)
 {
     int before = me == 0 ? WAITIO_MPI_PROC_NULL : me - 1;
     int behind = me == n - 1 ? WAITIO_MPI_PROC_NULL : me + 1;
-    int in[2] = {-1, -1}, seen[4] = {0}, index, some, which[4], flag = 0;
+    int in[2] = {-1, -1}, seen[4] = {0}, index;
     WAITIO_MPI_Request req[4];
     WAITIO_MPI_Status st;
 
@@ -61,6 +61,16 @@ static void ends_of_a_row(void)
     }
     expect(seen[0] == 1 && seen[1] == 1 && seen[2] == 1 && seen[3] == 1, "each once");
     expect(in[0] == (me == 0 ? -1 : me - 1) && in[1] == (me == n - 1 ? -1 : me + 1), "neighbours");
+}
+
+static void alone_with_nobody(void)
+{
+    int in[2], index, some, which[4], flag = 0;
+    WAITIO_MPI_Request req[4];
+    WAITIO_MPI_Status st;
+
+    for (int i = 0; i < 4; i++)
+        req[i] = WAITIO_MPI_REQUEST_NULL;
     WAITIO_MPI_Irecv(in, 1, WAITIO_MPI_INT, WAITIO_MPI_PROC_NULL, 1, world, &req[0]);
     WAITIO_MPI_Request_get_status(req[0], &flag, &st);
     expect(flag && from_nobody(&st), "looked at");
@@ -362,6 +372,7 @@ int main(void)
     right = (me + 1) % n;
     left = (me + n - 1) % n;
     ends_of_a_row();
+    alone_with_nobody();
     persistent_with_nobody();
     nothing_to_wait_for();
     copies();
