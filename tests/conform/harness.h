@@ -420,11 +420,12 @@ static inline int world_drive(struct world *w)
             }                                                                                      \
         }                                                                                          \
     } while (0)
-/* Drive everybody for some rounds and time. */
+/* Drive everybody for some time, and some rounds where others have the processor meanwhile. */
+enum { FEW_ROUNDS = 3 };
 #define FOR_MS(w, ms)                                                                              \
     do {                                                                                           \
         int64_t for_end = wio_os_now_ns() + (ms)*1000000LL;                                        \
-        while (wio_os_now_ns() < for_end)                                                          \
+        for (int for_i = 0; for_i < FEW_ROUNDS || wio_os_now_ns() < for_end; for_i++)              \
             if (world_drive(w) == 0)                                                               \
                 wio_os_yield();                                                                    \
     } while (0)

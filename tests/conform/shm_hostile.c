@@ -430,8 +430,7 @@ static void test_flood_of_descriptors(void **state)
                        .msg_controllen = sizeof many.room};
     for (int i = 0; i < 4; i++)
         assert_int_equal(sendmsg(r.fd, &m, 0), (ssize_t)sizeof bell);
-    FOR_MS(w, 5);
-    assert_int_equal(open_descriptors(), before);
+    UNTIL(w, open_descriptors() == before);
     assert_int_equal(w->node[1].peer[0].closed, 0);
     others_go_on(w);
     raw_die(&r);
