@@ -361,7 +361,7 @@ static void usual_types_are_short(void **state)
     assert_int_equal(runs(plane), 1);
     WAITIO_MPI_Type_create_subarray(3, sizes, parts, starts, WAITIO_MPI_ORDER_C, WAITIO_MPI_INT,
                                     &box);
-    assert_int_equal(runs(box), 4);
+    assert_int_equal(runs(box), 1); /* of planes */
     WAITIO_MPI_Type_create_struct(2, lengths, bytes, members, &record);
     assert_true(wio_mpi_type(record)->solid);
     WAITIO_MPI_Type_create_resized(column, 0, 8, &back);
@@ -373,6 +373,133 @@ static void usual_types_are_short(void **state)
     WAITIO_MPI_Type_free(&box);
     WAITIO_MPI_Type_free(&record);
     WAITIO_MPI_Type_free(&back);
+}
+
+/* Runs of a type and of those within it. */
+static size_t all_runs(const struct wio_mpi_type *t)
+{
+    size_t n = t->nruns;
+
+    for (size_t i = 0; i < t->nruns; i++)
+        if (t->run[i].of != NULL)
+            n += all_runs(t->run[i].of);
+    return n;
+}
+
+static WAITIO_MPI_Datatype record_with_hole(void)
+{
+    int lengths[2] = {1, 1};
+    WAITIO_MPI_Aint bytes[2] = {0, 8};
+    WAITIO_MPI_Datatype members[2] = {WAITIO_MPI_DOUBLE, WAITIO_MPI_INT}, t;
+
+    WAITIO_MPI_Type_create_struct(2, lengths, bytes, members, &t);
+    return t;
+}
+
+/* What a type costs follows from what was written down, never from a repeat count. */
+static void repeating_costs_nothing(void **state)
+{
+    enum { MANY = 2000000000, BLOCKS = 1000 };
+    int sizes[3] = {1000, 1000, 1000}, parts[3] = {400, 500, 600}, starts[3] = {1, 2, 3};
+    int places[BLOCKS], lengths[BLOCKS];
+    WAITIO_MPI_Datatype old = record_with_hole(), t[8];
+
+    (void)state;
+    for (int i = 0; i < BLOCKS; i++) {
+        places[i] = i * i * 2000;
+        lengths[i] = 1 + i;
+    }
+    WAITIO_MPI_Type_contiguous(MANY, old, &t[0]);
+    WAITIO_MPI_Type_vector(MANY, 2, 3, old, &t[1]);
+    WAITIO_MPI_Type_create_hvector(BLOCKS, 1, -24, t[0], &t[2]);
+    WAITIO_MPI_Type_create_subarray(3, sizes, parts, starts, WAITIO_MPI_ORDER_C, old, &t[3]);
+    WAITIO_MPI_Type_create_resized(t[3], 0, 8, &t[4]);
+    WAITIO_MPI_Type_contiguous(MANY, t[4], &t[5]);
+    for (int i = 0; i < 6; i++)
+        assert_true(all_runs(wio_mpi_type(t[i])) <= 8);
+    WAITIO_MPI_Type_indexed(BLOCKS, lengths, places, old, &t[6]);
+    assert_true(runs(t[6]) <= BLOCKS + 1);
+    for (int i = 0; i < BLOCKS; i++)
+        places[i] = i * i;
+    WAITIO_MPI_Type_create_indexed_block(BLOCKS, 1, places, t[6], &t[7]);
+    assert_true(runs(t[7]) <= BLOCKS);
+    WAITIO_MPI_Type_free(&old);
+    for (int i = 0; i < 8; i++)
+        WAITIO_MPI_Type_free(&t[i]);
+    assert_int_equal(wio_type_named(), 0);
+}
+
+static int depth(const struct wio_mpi_type *t)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < t->nruns; i++)
+        if (t->run[i].of != NULL && depth(t->run[i].of) >= most)
+            most = depth(t->run[i].of) + 1;
+    return most;
+}
+
+/* Types wrapped a thousand times, each longer by one int, do not nest as deep as that: packing goes
+ * down on the stack. */
+static void long_chains_stay_flat(void **state)
+{
+    enum { LINKS = 1000, INTS = LINKS * (LINKS + 3) / 2 + 4 };
+    static int user[INTS], flat[LINKS + 3], at[LINKS + 3] = {0, 1, 2};
+    int lengths[2] = {1, 1};
+    WAITIO_MPI_Datatype t = record_with_hole(), next;
+    const struct wio_mpi_type *made;
+
+    (void)state;
+    for (int i = 0; i < LINKS; i++) {
+        WAITIO_MPI_Aint bytes[2] = {0};
+        WAITIO_MPI_Datatype members[2] = {t, WAITIO_MPI_INT};
+        at[3 + i] = at[2 + i] + 2 + i;
+        bytes[1] = 4 * at[3 + i];
+        WAITIO_MPI_Type_create_struct(2, lengths, bytes, members, &next);
+        WAITIO_MPI_Type_free(&t);
+        t = next;
+    }
+    made = wio_mpi_type(t);
+    assert_true(depth(made) <= 16 && made->depth == depth(made));
+    assert_true(all_runs(made) < 2 * LINKS);
+    for (int i = 0; i < INTS; i++)
+        user[i] = i;
+    for (size_t from = 0; from < made->size; from += 777) {
+        wio_type_pack(made, user, from, made->size - from, (char *)flat + from);
+        for (size_t i = (from + 3) / 4; i < LINKS + 3; i++)
+            assert_int_equal(flat[i], at[i]);
+    }
+    WAITIO_MPI_Type_free(&t);
+}
+
+/* A type without holes within one with holes, and its lower bound is not where it is put. */
+static void solid_parts_of_types(void **state)
+{
+    int lengths[2] = {1, 2};
+    WAITIO_MPI_Aint bytes[2] = {8, 16};
+    WAITIO_MPI_Datatype members[2] = {WAITIO_MPI_DOUBLE, WAITIO_MPI_INT}, old, row, apart, dense;
+    char user[128], got[48];
+
+    (void)state;
+    WAITIO_MPI_Type_create_struct(2, lengths, bytes, members, &old);
+    WAITIO_MPI_Type_contiguous(3, old, &row);
+    WAITIO_MPI_Type_vector(3, 1, 2, old, &apart);
+    WAITIO_MPI_Type_create_resized(apart, 8, 48, &dense);
+    assert_true(wio_mpi_type(old)->solid && runs(old) == 2);
+    assert_true(wio_mpi_type(row)->solid);
+    assert_false(wio_mpi_type(apart)->solid);
+    assert_false(wio_mpi_type(dense)->solid);
+    for (int i = 0; i < 128; i++)
+        user[i] = (char)i;
+    for (size_t from = 0; from < 48; from++) {
+        wio_type_pack(wio_mpi_type(apart), user, from, 48 - from, got);
+        for (size_t i = from; i < 48; i++)
+            assert_int_equal(got[i - from], 8 + i / 16 * 32 + i % 16);
+    }
+    WAITIO_MPI_Type_free(&old);
+    WAITIO_MPI_Type_free(&row);
+    WAITIO_MPI_Type_free(&apart);
+    WAITIO_MPI_Type_free(&dense);
 }
 
 /* MPI-1 sets bounds by types without data. */
@@ -423,7 +550,7 @@ static void byte_order_changes_by_number(void **state)
 {
     int lengths[3] = {3, 1, 2};
     WAITIO_MPI_Aint bytes[3] = {0, 4, 8};
-    WAITIO_MPI_Datatype types[3] = {WAITIO_MPI_CHAR, WAITIO_MPI_SHORT, WAITIO_MPI_COMPLEX}, t;
+    WAITIO_MPI_Datatype types[3] = {WAITIO_MPI_CHAR, WAITIO_MPI_SHORT, WAITIO_MPI_COMPLEX}, t, many;
     const char before[] = "abcDEfghiFGHIjklmJKLMabcD", after[] = "abcEDihgfIHGFmlkjMLKJabcD";
     char now[sizeof before];
 
@@ -435,6 +562,10 @@ static void byte_order_changes_by_number(void **state)
     assert_memory_equal(now, after, sizeof now);
     wio_type_swap(wio_mpi_type(t), 25, now);
     assert_memory_equal(now, before, sizeof now);
+    WAITIO_MPI_Type_contiguous(2, t, &many);
+    wio_type_swap(wio_mpi_type(many), 25, now);
+    assert_memory_equal(now, after, sizeof now);
+    WAITIO_MPI_Type_free(&many);
     assert_false(wio_mpi_type(t)->long_double);
     WAITIO_MPI_Type_free(&t);
     types[1] = WAITIO_MPI_LONG_DOUBLE_INT;
@@ -482,6 +613,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_types_follow_the_definition),
         cmocka_unit_test(usual_types_are_short),
+        cmocka_unit_test(repeating_costs_nothing),
+        cmocka_unit_test(long_chains_stay_flat),
+        cmocka_unit_test(solid_parts_of_types),
         cmocka_unit_test(marks_set_bounds),
         cmocka_unit_test(packing_by_hand),
         cmocka_unit_test(byte_order_changes_by_number),

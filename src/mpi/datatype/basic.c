@@ -42,8 +42,8 @@
         {                                                                                          \
             {.count = 1, .repeat = 1, .width = sizeof(FIRST), .unit = sizeof(FIRST)},              \
             {                                                                                      \
-                .at = AT(FIRST, SECOND), .count = 1, .repeat = 1, .width = sizeof(SECOND),         \
-                .unit = sizeof(SECOND)                                                             \
+                .at = AT(FIRST, SECOND), .count = 1, .repeat = 1, .from = sizeof(FIRST),           \
+                .width = sizeof(SECOND), .unit = sizeof(SECOND)                                    \
             }                                                                                      \
         }                                                                                          \
     }

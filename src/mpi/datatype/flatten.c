@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Putting types together: blocks of known types become one list of runs, as short as it goes. */
+/*
+ * Putting types together: blocks of known types become one list of runs, as short as it goes. A
+ * type of several runs that is repeated goes in as one run of that type. So does one of many runs
+ * that is not repeated, unless that would make too deep a chain: each repetition at least doubles
+ * the data, which ends at 2^63 bytes, but single elements could be wrapped without end.
+ */
 #include "mpi/datatype/type.h"
 #include "os/os.h"
+
+enum { FEW_RUNS = 4, DEEP = 16 };
 
 void wio_maker_init(struct wio_type_maker *m)
 {
@@ -10,7 +17,7 @@ void wio_maker_init(struct wio_type_maker *m)
 
 static bool same_element(const struct wio_run *a, const struct wio_run *b)
 {
-    return a->width == b->width && a->unit == b->unit;
+    return a->of == b->of && a->width == b->width && a->unit == b->unit;
 }
 
 /* Let the last run take @p r in: directly behind it, or as its next repetition. */
@@ -20,7 +27,7 @@ static bool absorb(struct wio_run *last, const struct wio_run *r)
 
     if (!same_element(last, r) || r->repeat != 1)
         return false;
-    if (last->repeat == 1 && r->at == last->at + bytes) {
+    if (last->of == NULL && last->repeat == 1 && r->at == last->at + bytes) {
         last->count += r->count;
         return true;
     }
@@ -51,6 +58,8 @@ static void put(struct wio_type_maker *m, struct wio_run r)
         m->run = at;
         m->cap = cap;
     }
+    if (r.of != NULL)
+        wio_type_hold(r.of);
     m->run[m->nruns++] = r;
 }
 
@@ -59,7 +68,7 @@ static bool put_run(struct wio_type_maker *m, struct wio_run r, int64_t at, size
                     int64_t stride)
 {
     r.at += at;
-    if (r.repeat == 1 && (int64_t)(r.count * r.width) == stride) {
+    if (r.of == NULL && r.repeat == 1 && (int64_t)(r.count * r.width) == stride) {
         r.count *= count;
     } else if (r.repeat == 1 && count > 1) {
         r.repeat = count;
@@ -78,12 +87,21 @@ static void put_elements(struct wio_type_maker *m, const struct wio_mpi_type *t,
 {
     if (t->nruns == 1 && put_run(m, t->run[0], at, count, stride))
         return;
-    for (size_t e = 0; e < count && m->error == 0; e++)
-        for (size_t i = 0; i < t->nruns; i++) {
-            struct wio_run r = t->run[i];
-            r.at += at + (int64_t)e * stride;
-            put(m, r);
-        }
+    if (count > 1 || (t->nruns > FEW_RUNS && t->depth < DEEP)) {
+        put(m, (struct wio_run){.at = at,
+                                .count = t->size,
+                                .repeat = count,
+                                .stride = stride,
+                                .of = t,
+                                .width = 1,
+                                .unit = 1});
+        return;
+    }
+    for (size_t i = 0; i < t->nruns && m->error == 0; i++) {
+        struct wio_run r = t->run[i];
+        r.at += at;
+        put(m, r);
+    }
 }
 
 /* Sums and products of places and sizes; what does not fit ends the type. */
@@ -195,11 +213,36 @@ static bool is_solid(const struct wio_mpi_type *t)
 
     for (size_t i = 0; i < t->nruns; i++) {
         const struct wio_run *r = &t->run[i];
-        if (r->at != at || r->repeat != 1)
+        int64_t bytes = (int64_t)(r->count * r->width);
+        if (r->of == NULL ? r->at != at : !r->of->solid || r->at + r->of->lb != at)
             return false;
-        at += (int64_t)(r->count * r->width);
+        if (r->repeat > 1 && (r->of == NULL || r->stride != bytes))
+            return false;
+        at += bytes * (int64_t)r->repeat;
     }
     return at == t->ub;
+}
+
+/* Where in the packed form each run lies, and how deep the types go. */
+static void settle(struct wio_mpi_type *t, struct wio_run run[])
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < t->nruns; i++) {
+        const struct wio_mpi_type *of = run[i].of;
+        run[i].from = from;
+        from += run[i].count * run[i].width * run[i].repeat;
+        if (of != NULL && of->depth >= t->depth)
+            t->depth = (uint8_t)(of->depth + 1);
+    }
+    t->solid = is_solid(t);
+}
+
+static void drop_runs(struct wio_type_maker *m)
+{
+    for (size_t i = 0; i < m->nruns; i++)
+        wio_type_release(m->run[i].of);
+    wio_os_free(m->run);
 }
 
 int wio_maker_finish(struct wio_type_maker *m, struct wio_mpi_type **out)
@@ -214,7 +257,7 @@ int wio_maker_finish(struct wio_type_maker *m, struct wio_mpi_type **out)
         t = wio_os_alloc(sizeof *t + bytes); /* the runs follow */
     if (t == NULL) {
         int rc = m->error != 0 ? m->error : wio_fail(WAITIO_ERR_NOMEM, "no memory for a type");
-        wio_os_free(m->run);
+        drop_runs(m);
         return rc;
     }
     *t = (struct wio_mpi_type){.name = "derived type",
@@ -233,8 +276,8 @@ int wio_maker_finish(struct wio_type_maker *m, struct wio_mpi_type **out)
                                .run = (const struct wio_run *)(t + 1),
                                .refs = 1};
     if (bytes > 0)
-        memcpy(t + 1, m->run, bytes);
-    t->solid = is_solid(t);
+        memcpy(t + 1, m->run, bytes); /* with their references */
+    settle(t, (struct wio_run *)(t + 1));
     wio_os_free(m->run);
     *out = t;
     return 0;

@@ -70,6 +70,8 @@ void wio_type_release(const struct wio_mpi_type *t)
 
     if (t != NULL && t->kind == WIO_KIND_DERIVED &&
         __atomic_sub_fetch(&mine->refs, 1, __ATOMIC_ACQ_REL) == 0) {
+        for (size_t i = 0; i < t->nruns; i++)
+            wio_type_release(t->run[i].of);
         wio_os_free(mine->label);
         wio_os_free(mine);
     }

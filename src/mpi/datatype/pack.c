@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packing and unpacking any part of any type. Both directions are one walk over the runs; short
- * pieces of usual widths are moved by loops that the compiler can unroll.
+ * Packing and unpacking any part of any type. Both directions are one walk over the runs, down into
+ * the types that runs repeat; short pieces of usual widths are moved by loops that the compiler can
+ * unroll. Where a part begins is found without walking: the runs know their places.
  */
 #include "mpi/datatype/type.h"
 
@@ -38,57 +39,105 @@ static void whole_pieces(char *user, int64_t stride, char *packed, size_t bytes,
     }
 }
 
-/* Bytes [skip, skip + n) of a run, at most to its end. @return bytes moved */
-static size_t move_run(const struct wio_run *r, char *user, size_t skip, size_t n, char *packed,
-                       enum direction way)
+/* The run that byte @p offset of an element is in. */
+static size_t find(const struct wio_mpi_type *t, size_t offset)
 {
-    size_t bytes = r->count * r->width, index = skip / bytes, inside = skip % bytes, done = 0;
-    char *at = user + r->at + (r->repeat > 1 ? (int64_t)index * r->stride : 0);
+    size_t low = 0, high = t->nruns;
 
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (t->run[middle].from <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Bytes [skip, skip + n) of a run whose pieces have no holes, at most to its end; the first piece
+ * lies at @p user. @return bytes moved */
+static size_t move_dense(const struct wio_run *r, char *user, size_t skip, size_t n, char *packed,
+                         enum direction way)
+{
+    size_t bytes = r->count * r->width, index = 0, inside = 0, done = 0, whole;
+
+    if (skip > 0) {
+        index = skip / bytes;
+        inside = skip % bytes;
+        user += r->repeat > 1 ? (int64_t)index * r->stride : 0;
+    }
     if (inside > 0) { /* the rest of a piece that was begun */
         done = bytes - inside < n ? bytes - inside : n;
-        pieces(at + inside, 0, packed, done, 1, way);
-        at += r->stride;
+        pieces(user + inside, 0, packed, done, 1, way);
+        user += r->stride;
         index++;
     }
-    if (index < r->repeat && done < n) {
-        size_t left = (n - done) / bytes, whole = r->repeat - index;
-        whole = left < whole ? left : whole;
-        whole_pieces(at, r->stride, packed + done, bytes, whole, way);
-        done += whole * bytes;
-        index += whole;
-        at += (int64_t)whole * r->stride;
-    }
-    if (index < r->repeat && done < n) {
-        pieces(at, 0, packed + done, n - done, 1, way);
+    whole = r->repeat - index;
+    if (n - done < whole * bytes)
+        whole = (n - done) / bytes;
+    whole_pieces(user, r->stride, packed + done, bytes, whole, way);
+    done += whole * bytes;
+    if (index + whole < r->repeat && done < n) {
+        pieces(user + (int64_t)whole * r->stride, 0, packed + done, n - done, 1, way);
         done = n;
     }
     return done;
 }
 
-static void move_runs(const struct wio_mpi_type *t, char *user, size_t offset, size_t n,
-                      char *packed, enum direction way)
+/* Bytes [skip, skip + n) of one element, at most to its end. @return bytes moved */
+static size_t move_element(const struct wio_mpi_type *t, char *user, size_t skip, size_t n,
+                           char *packed, enum direction way);
+
+/* The same of a run of a type with holes. */
+static size_t move_typed(const struct wio_run *r, char *user, size_t skip, size_t n, char *packed,
+                         enum direction way)
+{
+    size_t index = 0, done = 0;
+
+    if (skip > 0) {
+        index = skip / r->of->size;
+        skip %= r->of->size;
+        user += (int64_t)index * r->stride;
+    }
+    for (; index < r->repeat && done < n; index++, user += r->stride, skip = 0)
+        done += move_element(r->of, user, skip, n - done, packed + done, way);
+    return done;
+}
+
+static size_t move_element(const struct wio_mpi_type *t, char *user, size_t skip, size_t n,
+                           char *packed, enum direction way)
+{
+    size_t i = 0, done = 0;
+
+    if (skip > 0) {
+        i = find(t, skip);
+        skip -= t->run[i].from;
+    }
+    for (; i < t->nruns && done < n; i++, skip = 0) {
+        const struct wio_run *r = &t->run[i];
+        char *at = user + r->at;
+        if (r->of == NULL)
+            done += move_dense(r, at, skip, n - done, packed + done, way);
+        else if (r->of->solid)
+            done += move_dense(r, at + r->of->lb, skip, n - done, packed + done, way);
+        else
+            done += move_typed(r, at, skip, n - done, packed + done, way);
+    }
+    return done;
+}
+
+static void move_elements(const struct wio_mpi_type *t, char *user, size_t offset, size_t n,
+                          char *packed, enum direction way)
 {
     size_t skip = offset % t->size;
 
     user += (int64_t)(offset / t->size) * wio_type_extent(t);
-    for (size_t i = 0; n > 0; i++) {
-        const struct wio_run *r;
-        size_t bytes;
-        if (i == t->nruns) {
-            i = 0;
-            user += wio_type_extent(t);
-        }
-        r = &t->run[i];
-        bytes = r->count * r->width * r->repeat;
-        if (skip >= bytes) {
-            skip -= bytes;
-            continue;
-        }
-        bytes = move_run(r, user, skip, n, packed, way);
-        packed += bytes;
-        n -= bytes;
+    while (n > 0) {
+        size_t done = move_element(t, user, skip, n, packed, way);
+        packed += done;
+        n -= done;
         skip = 0;
+        user += wio_type_extent(t);
     }
 }
 
@@ -102,7 +151,7 @@ void wio_type_pack(const struct wio_mpi_type *t, const void *user, size_t offset
     if (t->solid)
         memcpy(packed, from + t->lb + offset, n);
     else
-        move_runs(t, from, offset, n, packed, PACK);
+        move_elements(t, from, offset, n, packed, PACK);
 }
 
 void wio_type_unpack(const struct wio_mpi_type *t, void *user, size_t offset, size_t n,
@@ -113,7 +162,7 @@ void wio_type_unpack(const struct wio_mpi_type *t, void *user, size_t offset, si
     if (t->solid)
         memcpy((char *)user + t->lb + offset, packed, n);
     else
-        move_runs(t, user, offset, n, (char *)(uintptr_t)packed, UNPACK);
+        move_elements(t, user, offset, n, (char *)(uintptr_t)packed, UNPACK);
 }
 
 static void swap_units(unsigned char *at, size_t unit, size_t n)
@@ -136,7 +185,9 @@ void wio_type_swap(const struct wio_mpi_type *t, size_t n, void *packed)
             size_t bytes = r->count * r->width * r->repeat;
             if (bytes > n)
                 bytes = n;
-            if (r->unit > 1)
+            if (r->of != NULL)
+                wio_type_swap(r->of, bytes, at);
+            else if (r->unit > 1)
                 swap_units(at, r->unit, bytes / r->unit);
             at += bytes;
             n -= bytes;
@@ -145,7 +196,7 @@ void wio_type_swap(const struct wio_mpi_type *t, size_t n, void *packed)
 
 int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes)
 {
-    int64_t n;
+    int64_t n, rest;
 
     if (t->size == 0)
         return bytes == 0 ? 0 : -1;
@@ -153,14 +204,17 @@ int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes)
     bytes %= t->size;
     for (size_t i = 0; bytes > 0; i++) {
         const struct wio_run *r = &t->run[i];
-        size_t whole = r->count * r->repeat;
-        if (bytes / r->width < whole) {
-            if (bytes % r->width != 0)
-                return -1;
-            whole = bytes / r->width;
-        }
-        n += (int64_t)whole;
-        bytes -= whole * r->width;
+        size_t whole = r->count * r->width * r->repeat;
+        if (bytes < whole)
+            whole = bytes;
+        if (r->of != NULL)
+            rest = wio_type_elements(r->of, whole);
+        else
+            rest = whole % r->width == 0 ? (int64_t)(whole / r->width) : -1;
+        if (rest < 0)
+            return -1;
+        n += rest;
+        bytes -= whole;
     }
     return n;
 }

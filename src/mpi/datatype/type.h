@@ -2,8 +2,9 @@
 /**
  * @file type.h
  * Datatypes. A type is a list of runs: equal basic elements side by side, the whole repeated at a
- * stride. A matrix column is one run, a struct of three members three. Packing walks the runs; most
- * types are solid (no holes, in order) and need no packing at all.
+ * stride. A matrix column is one run, a struct of three members three. What has several runs and is
+ * repeated is one run again, of elements of that type: the list never grows with a repeat count.
+ * Packing walks the runs; most types are solid (no holes, in order) and need no packing at all.
  *
  * Basic types are a constant table; derived ones are reference-counted: an operation that was
  * started with a type keeps it, whatever the program frees meanwhile.
@@ -55,14 +56,19 @@ enum wio_mpi_kind {
     WIO_KIND_COUNT
 };
 
-/** `count` elements of `width` bytes at `at`, `repeat` times, `stride` bytes apart. */
+struct wio_mpi_type;
+
+/** `count` elements of `width` bytes at `at`, `repeat` times, `stride` bytes apart; or `repeat`
+ *  elements of a type. A piece is what is repeated: count * width bytes of data in both cases. */
 struct wio_run {
     int64_t at;
-    size_t count;
-    size_t repeat;  /**< at least 1 */
-    int64_t stride; /**< read when repeat > 1 */
-    uint16_t width; /**< bytes of one element */
-    uint16_t unit;  /**< bytes that change places together between byte orders; divides width */
+    size_t count;                  /**< the data of one element when there is a type */
+    size_t repeat;                 /**< at least 1 */
+    int64_t stride;                /**< read when repeat > 1 */
+    const struct wio_mpi_type *of; /**< NULL, or a type: the run has a reference */
+    size_t from;                   /**< its place in the packed form of one element */
+    uint16_t width;                /**< bytes of one element; 1 when there is a type */
+    uint16_t unit; /**< bytes that change places together between byte orders; divides width */
 };
 
 struct wio_mpi_type {
@@ -70,6 +76,7 @@ struct wio_mpi_type {
     const char *name; /**< without the WAITIO_MPI_ prefix; "derived type" */
     uint8_t kind;     /**< enum wio_mpi_kind */
     uint8_t align;    /**< of the strictest member */
+    uint8_t depth;    /**< types within runs within types: below 100 (flatten.c) */
     bool committed;
     bool solid;               /**< any number of elements is one piece of bytes, beginning at lb */
     bool has_lb, has_ub;      /**< bounds were set by hand and stick */
