@@ -7,6 +7,7 @@
 #include "mpi/comm/state.h"
 #include "mpi/mpi.h"
 #include "mpi/names.h"
+#include "mpi/request.h"
 #include "os/os.h"
 
 /* Read when an error has happened, never on the way of a message. The variable itself is checked
@@ -179,8 +180,11 @@ int wio_mpi_result(const char *call, int code)
 {
     const struct handler *h;
 
-    if (WIO_LIKELY(code >= 0))
+    if (WIO_LIKELY(code >= 0)) {
+        if (WIO_UNLIKELY(__atomic_load_n(&wio_freed_receives, __ATOMIC_ACQUIRE) > 0))
+            wio_request_deliver();
         return code;
+    }
     h = __atomic_load_n(&function, __ATOMIC_ACQUIRE);
     if (h != NULL)
         call_function(h, wio_mpi_state.constant[WIO_WORLD], code);

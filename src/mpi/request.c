@@ -645,6 +645,13 @@ int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indi
 static pthread_mutex_t orphans_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct own *orphans;
 
+static void end_orphan(struct own *o)
+{
+    if (o->persistent)
+        (void)waitio_request_free(&o->inner);
+    own_free(o);
+}
+
 static void orphan(struct own *o)
 {
     pthread_mutex_lock(&orphans_lock);
@@ -680,10 +687,8 @@ static int reap(bool wait)
         }
         if (rc == 0)
             rc = waitio_wait_status(&o->inner, NULL);
-        if (o->persistent)
-            (void)waitio_request_free(&o->inner);
         first = first != 0 ? first : rc;
-        own_free(o);
+        end_orphan(o);
     }
     return first;
 }
@@ -712,6 +717,52 @@ int wio_buffered_wait(void)
     return reap(true);
 }
 
+/* ---- receives that nobody waits for ---- */
+
+int wio_freed_receives;
+static struct own *receives; /* they stay listed while they are unpacked: others wait for that */
+static pthread_mutex_t receives_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void leave_receive(struct own *o)
+{
+    pthread_mutex_lock(&receives_lock);
+    o->next = receives;
+    receives = o;
+    __atomic_add_fetch(&wio_freed_receives, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&receives_lock);
+}
+
+/* Unpack what has come; withdraw the rest when @p all. What failed is nobody's business. */
+static void sweep_receives(bool all)
+{
+    pthread_mutex_lock(&receives_lock);
+    for (struct own **at = &receives, *o; (o = *at) != NULL;) {
+        bool done = true, idle;
+        if (all) {
+            (void)waitio_cancel(&o->inner);
+        } else if (peek(&o->inner, false, &done, &idle) == 0 && !done) {
+            at = &o->next;
+            continue;
+        }
+        *at = o->next;
+        land(o);
+        end_orphan(o);
+        __atomic_sub_fetch(&wio_freed_receives, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&receives_lock);
+}
+
+void wio_request_deliver(void)
+{
+    sweep_receives(false);
+}
+
+void wio_request_end(void)
+{
+    (void)wio_buffered_wait();
+    sweep_receives(true);
+}
+
 /* ---- ending early ---- */
 
 int wio_request_cancel(waitio_req_t *req)
@@ -731,7 +782,6 @@ int wio_request_cancel(waitio_req_t *req)
 int wio_request_drop(waitio_req_t *req)
 {
     struct own *o;
-    int rc = 0;
 
     if (req == NULL || !is_own(req))
         return req == NULL || !is_null(req) ? waitio_request_free(req) : 0;
@@ -747,12 +797,12 @@ int wio_request_drop(waitio_req_t *req)
         orphan(o);
         return 0;
     }
-    if (o->active) { /* its data is still to be unpacked */
-        land(o);
-        rc = o->code;
+    if (o->active && !o->landed) { /* its data is still to be unpacked */
+        leave_receive(o);
+        return 0;
     }
     if (o->persistent && !o->nobody)
         waitio_request_free(&o->inner);
     own_free(o);
-    return rc;
+    return 0;
 }

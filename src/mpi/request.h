@@ -32,6 +32,14 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req);
 int wio_request_done(const waitio_status_t *found, waitio_req_t *req);
 /** Wait until all copies that the library keeps have left. @return 0 or the first error */
 int wio_buffered_wait(void);
+/** Receives whose requests were freed before their data was unpacked; changed atomically. */
+extern int wio_freed_receives;
+/** Unpack what came for such receives. Done at the end of each call: a program learns from what
+ *  calls return that the data must be there. */
+void wio_request_deliver(void);
+/** The universe is about to end: copies leave, freed receives that nobody answered are withdrawn.
+ */
+void wio_request_end(void);
 
 /** A message that was taken off the queue and is on its way into a buffer of ours. */
 struct wio_matched {

@@ -336,6 +336,33 @@ static void slices(void)
     expect(flag && index == WAITIO_MPI_UNDEFINED, "waitany_for of null requests");
 }
 
+/* A receive that is freed while it is active is not waited for, and its data arrives: at the latest
+ * with what the program learns afterwards. */
+static void freed_receives(void)
+{
+    matrix out, in, late;
+    WAITIO_MPI_Request req[2], never;
+    int token = 0, got = 0;
+
+    fill(out);
+    memset(in, 0, sizeof in);
+    memset(late, 0, sizeof late);
+    WAITIO_MPI_Irecv(&in[0][7], 2, column, left, 21, world, &req[0]);
+    WAITIO_MPI_Recv_init(&late[0][1], 1, column, left, 22, world, &req[1]);
+    WAITIO_MPI_Start(&req[1]);
+    WAITIO_MPI_Irecv(&late[0][5], 1, column, left, 29, world, &never);
+    for (int i = 0; i < 2; i++)
+        WAITIO_MPI_Request_free(&req[i]);
+    WAITIO_MPI_Request_free(&never);
+    expect(req[0].opaque[0] == 0 && req[1].opaque[0] == 0, "freed handles are null");
+    WAITIO_MPI_Send(&out[0][3], 2, column, right, 21, world);
+    WAITIO_MPI_Send(&out[0][9], 1, column, right, 22, world);
+    WAITIO_MPI_Sendrecv(&token, 1, WAITIO_MPI_INT, right, 23, &got, 1, WAITIO_MPI_INT, left, 23,
+                        world, WAITIO_MPI_STATUS_IGNORE);
+    check(in, left, 3, 7, 2, "columns of a receive that was freed");
+    check(late, left, 9, 1, 1, "a column of a persistent receive that was freed");
+}
+
 int main(void)
 {
     WAITIO_MPI_Datatype strided;
@@ -356,6 +383,7 @@ int main(void)
     persistent();
     ended_early();
     buffered();
+    freed_receives();
     slices();
     if (n > 1) {
         progress();

@@ -225,7 +225,7 @@ void wio_mpi_end_self(void)
 int WAITIO_MPI_Finalize(void)
 {
     __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE);
-    (void)wio_buffered_wait(); /* what failed is nobody's business any more */
+    wio_request_end(); /* what failed is nobody's business any more */
     wio_mpi_end_self();
     wio_mpi_state_reset();
     return wio_mpi_result("WAITIO_MPI_Finalize", waitio_finalize());

@@ -58,7 +58,7 @@ WIO_FORTRAN(waitio_init_, (const fint *timeout, fint *ierr))
 
 WIO_FORTRAN(waitio_finalize_, (fint * ierr))
 {
-    (void)wio_buffered_wait();
+    wio_request_end();
     wio_mpi_end_self();
     wio_mpi_state_reset();
     wio_fortran_result("WAITIO_FINALIZE", waitio_finalize(), ierr);

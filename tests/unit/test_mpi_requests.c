@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests that were freed early do not outlive the universe. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "mpi/mpi.h"
+#include "mpi/request.h"
+
+static int join(void **state)
+{
+    (void)state;
+    setenv("WAITIO_ERRORS", "return", 1);
+    setenv("WAITIO_NPB", "1", 1);
+    setenv("WAITIO_PBID", "0", 1);
+    setenv("WAITIO_RANK", "0", 1);
+    setenv("WAITIO_NPROCS", "1", 1);
+    return waitio_init(20) != 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return WAITIO_MPI_Finalize();
+}
+
+static void freed_receives_are_withdrawn(void **state)
+{
+    int in[3] = {1, 2, 3};
+    WAITIO_MPI_Comm world = WAITIO_MPI_COMM_WORLD;
+    WAITIO_MPI_Datatype holes;
+    WAITIO_MPI_Request req[2];
+
+    (void)state;
+    WAITIO_MPI_Type_vector(2, 1, 2, WAITIO_MPI_INT, &holes);
+    WAITIO_MPI_Type_commit(&holes);
+    assert_int_equal(WAITIO_MPI_Irecv(in, 1, holes, 0, 1, world, &req[0]), 0);
+    assert_int_equal(WAITIO_MPI_Recv_init(in, 1, holes, 0, 2, world, &req[1]), 0);
+    assert_int_equal(WAITIO_MPI_Start(&req[1]), 0);
+    WAITIO_MPI_Type_free(&holes);
+    assert_int_equal(WAITIO_MPI_Request_free(&req[0]), 0);
+    assert_int_equal(WAITIO_MPI_Request_free(&req[1]), 0);
+    assert_int_equal(wio_request_alive(), 2);
+    wio_request_end();
+    assert_int_equal(wio_request_alive(), 0);
+    assert_int_equal(wio_freed_receives, 0);
+    assert_true(in[0] == 1 && in[1] == 2 && in[2] == 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(freed_receives_are_withdrawn),
+    };
+    return cmocka_run_group_tests(tests, join, leave);
+}
