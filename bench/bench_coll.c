@@ -117,28 +117,6 @@ static void measure(const struct operation *o, size_t bytes, double seconds)
         bench_report(o->name, bytes, bench_median(v, BENCH_BATCHES));
 }
 
-/** The value of an argument "name=value", or what holds without one. */
-static const char *argument(int argc, char **argv, const char *name, const char *otherwise)
-{
-    size_t n = strlen(name);
-    for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], name, n) == 0 && argv[i][n] == '=')
-            return argv[i] + n + 1;
-    return otherwise;
-}
-
-/** Is @p word in a list with commas? */
-static int listed(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, word, n) == 0 && (at[n] == ',' || at[n] == '\0'))
-            return 1;
-    }
-    return 0;
-}
-
 static size_t largest(const char *sizes)
 {
     size_t most = 0;
@@ -161,18 +139,18 @@ static void measure_all(const struct operation *o, const char *sizes, double sec
 
 int main(int argc, char **argv)
 {
-    const char *ops = argument(argc, argv, "ops", "barrier,bcast,reduce,allreduce");
-    const char *sizes = argument(argc, argv, "sizes", "8,256,65536,8388608");
-    double seconds = 1e-3 * atof(argument(argc, argv, "ms", "30"));
+    const char *ops = bench_argument(argc, argv, "ops", "barrier,bcast,reduce,allreduce");
+    const char *sizes = bench_argument(argc, argv, "sizes", "8,256,65536,8388608");
+    double seconds = 1e-3 * atof(bench_argument(argc, argv, "ms", "30"));
     int blocks = 1;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &all);
-    turning = strcmp(argument(argc, argv, "root", "turn"), "turn") == 0;
-    if (atoi(argument(argc, argv, "pin", "1")) != 0)
+    turning = strcmp(bench_argument(argc, argv, "root", "turn"), "turn") == 0;
+    if (atoi(bench_argument(argc, argv, "pin", "1")) != 0)
         bench_pin(me % (int)sysconf(_SC_NPROCESSORS_ONLN));
     for (int i = 0; i < OPERATIONS; i++)
-        if (operations[i].many && listed(ops, operations[i].name))
+        if (operations[i].many && bench_listed(ops, operations[i].name))
             blocks = all;
     room = (largest(sizes) + sizeof *sbuf) * (size_t)blocks;
     sbuf = bench_buffer(room);
@@ -180,7 +158,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < room / sizeof *sbuf; i++)
         sbuf[i] = 1.0;
     for (int i = 0; i < OPERATIONS; i++)
-        if (listed(ops, operations[i].name))
+        if (bench_listed(ops, operations[i].name))
             measure_all(&operations[i], sizes, seconds);
     MPI_Finalize();
     return 0;

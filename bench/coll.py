@@ -69,6 +69,12 @@ class Runs:
         commands = [[*self.prefix, exe, *self._words(ops, sizes)]] * procs
         return parse(run_all(commands, envs))
 
+    def bare(self, procs, ops):
+        """Counters in shared memory in the place of messages: the least that waiting costs."""
+        exe = str(self.args.build / "bench" / "floor_coll")
+        words = [f"procs={procs}", f"ops={','.join(ops)}", f"ms={self.args.ms}"]
+        return parse(run_one([*self.prefix, exe, *words], {}))
+
     def open_mpi(self, procs, ops, sizes):
         words = [self.mpiexec, "-n", str(procs), "--bind-to", "none"]
         words += ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"]
@@ -132,12 +138,14 @@ def compare(args, runs):
 
 
 def papers(args, runs):
-    """Ours as it comes against the two of the papers over TCP."""
+    """Ours as it comes against the two of the papers over TCP, and the floor of all."""
     sides = {"WaitIO": lambda: runs.waitio(8, args.ops, [8])}
     for name in ("2l", "bt"):
         extra = {f"WAITIO_COLL_{k.upper()}": name for k in KINDS}
         extra["WAITIO_COMM_TYPE"] = "socket"
         sides[f"{name} over TCP"] = lambda e=extra: runs.waitio(8, args.ops, [8], e)
+    if set(args.ops) <= set(KINDS):
+        sides["bare counters"] = lambda: runs.bare(8, args.ops)
     found = {8: interleaved(sides, args.rounds, "8 processes")}
     print("\n8 processes; the others take that many times as long\n")
     print(table(found[8], "WaitIO", "WaitIO"))

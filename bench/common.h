@@ -79,6 +79,29 @@ static inline void *bench_buffer(size_t n)
     return p;
 }
 
+/** The value of an argument "name=value", or what holds without one. */
+static inline const char *bench_argument(int argc, char **argv, const char *name,
+                                         const char *otherwise)
+{
+    size_t n = strlen(name);
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], name, n) == 0 && argv[i][n] == '=')
+            return argv[i] + n + 1;
+    return otherwise;
+}
+
+/** Is @p word in a list with commas? */
+static inline int bench_listed(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, n) == 0 && (at[n] == ',' || at[n] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
 /**
  * The measuring loop of rank 0: batches of round trips, median of the half round trips.
  * @param trip one round trip of @p bytes
