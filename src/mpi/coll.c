@@ -342,6 +342,8 @@ static void plan_reduce_scatter(struct plan *p)
 
     if (p->s->error != 0 || failed(p, use_type(p, 0, call->recv.type, &t)))
         return;
+    if (call->listed && failed(p, wio_mpi_need("counts", call->recv.counts)))
+        return;
     for (int i = 0; i < p->who->size; i++) {
         int count = call->recv.counts != NULL ? call->recv.counts[i] : call->recv.count;
         if (failed(p, use_type(p, count, call->recv.type, &t)))

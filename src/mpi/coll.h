@@ -23,6 +23,7 @@ struct wio_call {
     enum wio_collective_kind kind;
     struct wio_side send, recv; /**< bcast: recv is the buffer */
     bool v;                     /**< a v or w form */
+    bool listed;                /**< reduce_scatter: a count per member, not one for all */
     WAITIO_MPI_Op op;
     int root;
 };

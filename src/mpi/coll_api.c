@@ -64,7 +64,7 @@ COLLECTIVE(Reduce_scatter, Ireduce_scatter,
            (const void *sbuf, void *rbuf, const int rcounts[], WAITIO_MPI_Datatype type,
             WAITIO_MPI_Op op, WAITIO_MPI_Comm comm),
            .kind = WIO_REDUCE_SCATTER, .send = {.buf = sbuf},
-           .recv = {.buf = rbuf, .type = type, .counts = rcounts}, .op = op)
+           .recv = {.buf = rbuf, .type = type, .counts = rcounts}, .listed = true, .op = op)
 
 COLLECTIVE(Reduce_scatter_block, Ireduce_scatter_block,
            (const void *sbuf, void *rbuf, int rcount, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,

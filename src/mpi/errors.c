@@ -127,7 +127,11 @@ int WAITIO_MPI_Errhandler_set(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handle
 
 int WAITIO_MPI_Comm_get_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler *handler)
 {
+    int rc = wio_mpi_need("handler", handler);
+
     (void)comm;
+    if (rc != 0)
+        return wio_mpi_result("WAITIO_MPI_Comm_get_errhandler", rc);
     if (__atomic_load_n(&function, __ATOMIC_ACQUIRE) != NULL)
         *handler = __atomic_load_n(&function, __ATOMIC_ACQUIRE)->number;
     else
@@ -196,6 +200,13 @@ int wio_mpi_result(const char *call, int code)
 int wio_mpi_need(const char *what, const void *argument)
 {
     return argument != NULL ? 0 : wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL", what);
+}
+
+int wio_mpi_need_both(const char *what, const void *argument, const char *also, const void *other)
+{
+    int rc = wio_mpi_need(what, argument);
+
+    return rc != 0 ? rc : wio_mpi_need(also, other);
 }
 
 int wio_mpi_need_status(const WAITIO_MPI_Status *status)

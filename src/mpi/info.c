@@ -25,6 +25,19 @@ static struct info *info_of(WAITIO_MPI_Info info)
     return i;
 }
 
+/* The object of a call, which must name a key. */
+static struct info *info_with(WAITIO_MPI_Info info, const char *key)
+{
+    return wio_mpi_need("key", key) != 0 ? NULL : info_of(info);
+}
+
+/* What a call on @p i writes to or reads must be there. @return @p i or NULL */
+static struct info *given(struct info *i, const char *what, const void *a, const char *also,
+                          const void *b)
+{
+    return i == NULL || wio_mpi_need_both(what, a, also, b) != 0 ? NULL : i;
+}
+
 /* The link that leads to a key, or to the end. */
 static struct entry **place_of(struct info *i, const char *key)
 {
@@ -45,9 +58,10 @@ static void drop(struct entry **at)
 
 int WAITIO_MPI_Info_create(WAITIO_MPI_Info *info)
 {
-    struct info *i = wio_os_alloc(sizeof *i);
-    int rc = i == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory for an info object")
-                       : wio_names_add(&names, i, "info object", &i->number);
+    struct info *i = wio_mpi_need("info", info) != 0 ? NULL : wio_os_alloc(sizeof *i);
+    int rc = info == NULL ? WAITIO_ERR_ARG
+             : i == NULL  ? wio_fail(WAITIO_ERR_NOMEM, "no memory for an info object")
+                          : wio_names_add(&names, i, "info object", &i->number);
 
     if (rc == 0)
         *info = i->number;
@@ -58,7 +72,7 @@ int WAITIO_MPI_Info_create(WAITIO_MPI_Info *info)
 
 int WAITIO_MPI_Info_free(WAITIO_MPI_Info *info)
 {
-    struct info *i = info_of(*info);
+    struct info *i = wio_mpi_need("info", info) != 0 ? NULL : info_of(*info);
 
     if (i == NULL)
         return wio_mpi_result("WAITIO_MPI_Info_free", WAITIO_ERR_ARG);
@@ -89,14 +103,14 @@ static int set(struct info *i, const char *key, const char *value)
 
 int WAITIO_MPI_Info_set(WAITIO_MPI_Info info, const char *key, const char *value)
 {
-    struct info *i = info_of(info);
+    struct info *i = given(info_of(info), "key", key, "value", value);
 
     return wio_mpi_result("WAITIO_MPI_Info_set", i == NULL ? WAITIO_ERR_ARG : set(i, key, value));
 }
 
 int WAITIO_MPI_Info_delete(WAITIO_MPI_Info info, const char *key)
 {
-    struct info *i = info_of(info);
+    struct info *i = info_with(info, key);
     struct entry **at = i == NULL ? NULL : place_of(i, key);
     int rc = at == NULL    ? WAITIO_ERR_ARG
              : *at == NULL ? wio_fail(WAITIO_ERR_ARG, "the info object has no key '%s'", key)
@@ -119,10 +133,11 @@ int WAITIO_MPI_Info_dup(WAITIO_MPI_Info info, WAITIO_MPI_Info *out)
 
 int WAITIO_MPI_Info_get(WAITIO_MPI_Info info, const char *key, int room, char *value, int *flag)
 {
-    struct info *i = info_of(info);
+    struct info *i = given(info_with(info, key), "value", value, "flag", flag);
     const struct entry *e = i == NULL ? NULL : *place_of(i, key);
 
-    *flag = e != NULL;
+    if (i != NULL)
+        *flag = e != NULL;
     if (e != NULL) /* room does not count the end of the text */
         wio_text(value, room < 0 ? 1 : (size_t)room + 1, "%s", e->value);
     return wio_mpi_result("WAITIO_MPI_Info_get", i == NULL ? WAITIO_ERR_ARG : 0);
@@ -130,10 +145,11 @@ int WAITIO_MPI_Info_get(WAITIO_MPI_Info info, const char *key, int room, char *v
 
 int WAITIO_MPI_Info_get_valuelen(WAITIO_MPI_Info info, const char *key, int *length, int *flag)
 {
-    struct info *i = info_of(info);
+    struct info *i = given(info_with(info, key), "length", length, "flag", flag);
     const struct entry *e = i == NULL ? NULL : *place_of(i, key);
 
-    *flag = e != NULL;
+    if (i != NULL)
+        *flag = e != NULL;
     if (e != NULL)
         *length = (int)strlen(e->value);
     return wio_mpi_result("WAITIO_MPI_Info_get_valuelen", i == NULL ? WAITIO_ERR_ARG : 0);
@@ -141,9 +157,10 @@ int WAITIO_MPI_Info_get_valuelen(WAITIO_MPI_Info info, const char *key, int *len
 
 int WAITIO_MPI_Info_get_nkeys(WAITIO_MPI_Info info, int *n)
 {
-    const struct info *i = info_of(info);
+    const struct info *i = given(info_of(info), "count", n, "count", n);
 
-    *n = 0;
+    if (i != NULL)
+        *n = 0;
     for (const struct entry *e = i == NULL ? NULL : i->first; e != NULL; e = e->next)
         ++*n;
     return wio_mpi_result("WAITIO_MPI_Info_get_nkeys", i == NULL ? WAITIO_ERR_ARG : 0);
@@ -151,7 +168,7 @@ int WAITIO_MPI_Info_get_nkeys(WAITIO_MPI_Info info, int *n)
 
 int WAITIO_MPI_Info_get_nthkey(WAITIO_MPI_Info info, int n, char *key)
 {
-    const struct info *i = info_of(info);
+    const struct info *i = info_with(info, key);
     const struct entry *e = i == NULL ? NULL : i->first;
     int rc = i == NULL ? WAITIO_ERR_ARG : 0;
 

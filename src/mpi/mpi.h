@@ -29,6 +29,8 @@ int wio_errhandler_new(WAITIO_MPI_Comm_errhandler_function *c,
 int wio_mpi_result(const char *call, int code);
 /** An argument that must not be NULL. @return 0; ARG naming it */
 int wio_mpi_need(const char *what, const void *argument);
+/** Two of them. */
+int wio_mpi_need_both(const char *what, const void *argument, const char *also, const void *other);
 /** A status that is asked must not be WAITIO_MPI_STATUS_IGNORE. @return 0; ARG */
 int wio_mpi_need_status(const WAITIO_MPI_Status *status);
 

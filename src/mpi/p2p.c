@@ -209,6 +209,10 @@ int WAITIO_MPI_Buffer_attach(void *buffer, int size)
 
 int WAITIO_MPI_Buffer_detach(void *buffer_address, int *size)
 {
+    int rc = wio_mpi_need_both("buffer", buffer_address, "size", size);
+
+    if (rc != 0)
+        return wio_mpi_result("WAITIO_MPI_Buffer_detach", rc);
     pthread_mutex_lock(&attached.lock);
     memcpy(buffer_address, &attached.at, sizeof attached.at);
     *size = attached.size;

@@ -13,7 +13,11 @@ int WAITIO_MPI_Alloc_mem(WAITIO_MPI_Aint size, WAITIO_MPI_Info info, void *base_
 
     (void)info;
     if (rc == 0)
+        rc = wio_mpi_need("address", base_address);
+    if (rc == 0)
         memcpy(base_address, &at, sizeof at);
+    else
+        wio_os_free(at);
     return wio_mpi_result("WAITIO_MPI_Alloc_mem", rc);
 }
 
@@ -25,10 +29,13 @@ int WAITIO_MPI_Free_mem(void *base)
 
 int WAITIO_MPI_Get_library_version(char *text, int *length)
 {
-    int major, minor, patch, rc = waitio_get_version(&major, &minor, &patch);
+    int major, minor, patch, rc = wio_mpi_need_both("text", text, "length", length);
 
-    *length = (int)wio_text(text, WAITIO_MPI_MAX_LIBRARY_VERSION_STRING, "WaitIO %d.%d.%d", major,
-                            minor, patch);
+    if (rc == 0)
+        rc = waitio_get_version(&major, &minor, &patch);
+    if (rc == 0)
+        *length = (int)wio_text(text, WAITIO_MPI_MAX_LIBRARY_VERSION_STRING, "WaitIO %d.%d.%d",
+                                major, minor, patch);
     return wio_mpi_result("WAITIO_MPI_Get_library_version", rc);
 }
 

@@ -258,6 +258,77 @@ static void mistakes(void)
     WAITIO_MPI_Group_free(&all);
 }
 
+/* Where a call is to write its answer: NULL is named there, too. */
+static void nowhere_to_write(void)
+{
+    char text[WAITIO_MPI_MAX_ERROR_STRING];
+    int x = 0, flag = 0;
+    WAITIO_MPI_Aint at = 0;
+
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_RETURN);
+    REFUSED(WAITIO_MPI_Comm_get_attr(world, WAITIO_MPI_TAG_UB, NULL, &flag), WAITIO_ERR_ARG,
+            "value argument is NULL");
+    REFUSED(WAITIO_MPI_Comm_get_attr(world, WAITIO_MPI_TAG_UB, &at, NULL), WAITIO_ERR_ARG,
+            "flag argument is NULL");
+    REFUSED(WAITIO_MPI_Comm_create_keyval(WAITIO_MPI_COMM_NULL_COPY_FN,
+                                          WAITIO_MPI_COMM_NULL_DELETE_FN, NULL, NULL),
+            WAITIO_ERR_ARG, "keyval argument is NULL");
+    REFUSED(WAITIO_MPI_Comm_free_keyval(NULL), WAITIO_ERR_ARG, "keyval argument is NULL");
+    REFUSED(WAITIO_MPI_Comm_get_errhandler(world, NULL), WAITIO_ERR_ARG,
+            "handler argument is NULL");
+    REFUSED(WAITIO_MPI_Error_string(0, NULL, &x), WAITIO_ERR_ARG, "text argument is NULL");
+    REFUSED(WAITIO_MPI_Error_string(0, text, NULL), WAITIO_ERR_ARG, "length argument is NULL");
+    REFUSED(WAITIO_MPI_Error_class(0, NULL), WAITIO_ERR_ARG, "class argument is NULL");
+    REFUSED(WAITIO_MPI_Buffer_detach(NULL, &x), WAITIO_ERR_ARG, "buffer argument is NULL");
+    REFUSED(WAITIO_MPI_Buffer_detach(&at, NULL), WAITIO_ERR_ARG, "size argument is NULL");
+    REFUSED(WAITIO_MPI_Get_address(&x, NULL), WAITIO_ERR_ARG, "address argument is NULL");
+    REFUSED(WAITIO_MPI_Type_ub(WAITIO_MPI_INT, NULL), WAITIO_ERR_ARG, "displacement argument");
+    REFUSED(WAITIO_MPI_Alloc_mem(8, WAITIO_MPI_INFO_NULL, NULL), WAITIO_ERR_ARG,
+            "address argument is NULL");
+    REFUSED(WAITIO_MPI_Init_thread(NULL, NULL, 0, NULL), WAITIO_ERR_ARG,
+            "provided argument is NULL");
+    REFUSED(WAITIO_MPI_Query_thread(NULL), WAITIO_ERR_ARG, "provided argument is NULL");
+    REFUSED(WAITIO_MPI_Is_thread_main(NULL), WAITIO_ERR_ARG, "flag argument is NULL");
+    REFUSED(WAITIO_MPI_Finalized(NULL), WAITIO_ERR_ARG, "flag argument is NULL");
+    REFUSED(WAITIO_MPI_Get_version(&x, NULL), WAITIO_ERR_ARG, "subversion argument is NULL");
+    REFUSED(WAITIO_MPI_Get_processor_name(NULL, &x), WAITIO_ERR_ARG, "name argument is NULL");
+    REFUSED(WAITIO_MPI_Get_library_version(text, NULL), WAITIO_ERR_ARG, "length argument is NULL");
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_ARE_FATAL);
+}
+
+/* The same of names and hints, and counts that are missing. */
+static void nothing_given(void)
+{
+    char text[WAITIO_MPI_MAX_ERROR_STRING];
+    int x = 0, y = 0, flag = 0;
+    WAITIO_MPI_Info info;
+    WAITIO_MPI_Datatype type;
+
+    WAITIO_MPI_Info_create(&info);
+    WAITIO_MPI_Type_contiguous(2, WAITIO_MPI_INT, &type);
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_RETURN);
+    REFUSED(WAITIO_MPI_Comm_set_name(world, NULL), WAITIO_ERR_ARG, "name argument is NULL");
+    REFUSED(WAITIO_MPI_Comm_get_name(world, text, NULL), WAITIO_ERR_ARG, "length argument is NULL");
+    REFUSED(WAITIO_MPI_Type_set_name(type, NULL), WAITIO_ERR_ARG, "name argument is NULL");
+    REFUSED(WAITIO_MPI_Type_get_name(type, NULL, &x), WAITIO_ERR_ARG, "name argument is NULL");
+    REFUSED(WAITIO_MPI_Info_create(NULL), WAITIO_ERR_ARG, "info argument is NULL");
+    REFUSED(WAITIO_MPI_Info_free(NULL), WAITIO_ERR_ARG, "info argument is NULL");
+    REFUSED(WAITIO_MPI_Info_dup(info, NULL), WAITIO_ERR_ARG, "info argument is NULL");
+    REFUSED(WAITIO_MPI_Info_set(info, NULL, "v"), WAITIO_ERR_ARG, "key argument is NULL");
+    REFUSED(WAITIO_MPI_Info_set(info, "k", NULL), WAITIO_ERR_ARG, "value argument is NULL");
+    REFUSED(WAITIO_MPI_Info_delete(info, NULL), WAITIO_ERR_ARG, "key argument is NULL");
+    REFUSED(WAITIO_MPI_Info_get(info, NULL, 1, text, &flag), WAITIO_ERR_ARG, "key argument");
+    REFUSED(WAITIO_MPI_Info_get(info, "k", 1, text, NULL), WAITIO_ERR_ARG, "flag argument");
+    REFUSED(WAITIO_MPI_Info_get_valuelen(info, "k", NULL, &flag), WAITIO_ERR_ARG, "length arg");
+    REFUSED(WAITIO_MPI_Info_get_nkeys(info, NULL), WAITIO_ERR_ARG, "count argument is NULL");
+    REFUSED(WAITIO_MPI_Info_get_nthkey(info, 0, NULL), WAITIO_ERR_ARG, "key argument is NULL");
+    REFUSED(WAITIO_MPI_Reduce_scatter(&x, &y, NULL, WAITIO_MPI_INT, WAITIO_MPI_SUM, world),
+            WAITIO_ERR_ARG, "counts argument is NULL");
+    WAITIO_MPI_Comm_set_errhandler(world, WAITIO_MPI_ERRORS_ARE_FATAL);
+    WAITIO_MPI_Info_free(&info);
+    WAITIO_MPI_Type_free(&type);
+}
+
 /* Sizes that do not fit into 63 bits, and a large type that is made at once. */
 static void large_types(void)
 {
@@ -380,6 +451,8 @@ int main(void)
     null_buffers();
     alignment_of_pairs();
     mistakes();
+    nowhere_to_write();
+    nothing_given();
     large_types();
     freed_meanwhile();
     freed_while_active();

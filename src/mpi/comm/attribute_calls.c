@@ -8,10 +8,12 @@ int WAITIO_MPI_Comm_create_keyval(WAITIO_MPI_Comm_copy_attr_function *copy_funct
                                   WAITIO_MPI_Comm_delete_attr_function *delete_function,
                                   int *keyval, void *extra_state)
 {
-    return wio_mpi_result("WAITIO_MPI_Comm_create_keyval",
-                          wio_keyval_new(WIO_IN_C, (wio_any_fn *)copy_function,
-                                         (wio_any_fn *)delete_function, (intptr_t)extra_state,
-                                         keyval));
+    int rc = wio_mpi_need("keyval", keyval);
+
+    if (rc == 0)
+        rc = wio_keyval_new(WIO_IN_C, (wio_any_fn *)copy_function, (wio_any_fn *)delete_function,
+                            (intptr_t)extra_state, keyval);
+    return wio_mpi_result("WAITIO_MPI_Comm_create_keyval", rc);
 }
 
 int WAITIO_MPI_Keyval_create(WAITIO_MPI_Comm_copy_attr_function *copy_function,
@@ -23,7 +25,9 @@ int WAITIO_MPI_Keyval_create(WAITIO_MPI_Comm_copy_attr_function *copy_function,
 
 int WAITIO_MPI_Comm_free_keyval(int *keyval)
 {
-    return wio_mpi_result("WAITIO_MPI_Comm_free_keyval", wio_keyval_free(keyval));
+    int rc = wio_mpi_need("keyval", keyval);
+
+    return wio_mpi_result("WAITIO_MPI_Comm_free_keyval", rc != 0 ? rc : wio_keyval_free(keyval));
 }
 
 int WAITIO_MPI_Keyval_free(int *keyval)
@@ -45,8 +49,10 @@ int WAITIO_MPI_Attr_put(WAITIO_MPI_Comm comm, int keyval, void *value)
 int WAITIO_MPI_Comm_get_attr(WAITIO_MPI_Comm comm, int keyval, void *value, int *flag)
 {
     intptr_t found = 0;
-    int rc = wio_attribute_get(comm, keyval, WIO_IN_C, &found, flag);
+    int rc = wio_mpi_need_both("value", value, "flag", flag);
 
+    if (rc == 0)
+        rc = wio_attribute_get(comm, keyval, WIO_IN_C, &found, flag);
     if (rc == 0 && *flag)
         memcpy(value, &found, sizeof found);
     return wio_mpi_result("WAITIO_MPI_Comm_get_attr", rc);
@@ -83,8 +89,10 @@ int waitio_mpi_dup_fn(WAITIO_MPI_Comm comm, int keyval, void *extra_state, void 
 int WAITIO_MPI_Comm_set_name(WAITIO_MPI_Comm comm, const char *name)
 {
     struct wio_comm *c;
-    int rc = wio_comm_get(comm, &c);
+    int rc = wio_mpi_need("name", name);
 
+    if (rc == 0)
+        rc = wio_comm_get(comm, &c);
     if (rc == 0 && c->name == NULL) {
         c->name = wio_os_alloc(WAITIO_MPI_MAX_OBJECT_NAME);
         if (c->name == NULL)
@@ -107,9 +115,12 @@ static const char *natural_name(WAITIO_MPI_Comm comm)
 int WAITIO_MPI_Comm_get_name(WAITIO_MPI_Comm comm, char *name, int *length)
 {
     struct wio_comm *c;
-    int rc = wio_comm_get(comm, &c);
+    int rc = wio_mpi_need_both("name", name, "length", length);
 
-    *length = 0;
+    if (rc == 0) {
+        *length = 0;
+        rc = wio_comm_get(comm, &c);
+    }
     if (rc == 0)
         *length = (int)wio_text(name, WAITIO_MPI_MAX_OBJECT_NAME, "%s",
                                 c->name != NULL ? c->name : natural_name(comm));

@@ -179,15 +179,22 @@ int WAITIO_MPI_Init(int *argc, char ***argv)
 
 int WAITIO_MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+    int rc = wio_mpi_need("provided", provided);
+
     (void)required;
+    if (rc != 0)
+        return wio_mpi_result("WAITIO_MPI_Init_thread", rc);
     *provided = WAITIO_MPI_THREAD_MULTIPLE;
     return WAITIO_MPI_Init(argc, argv);
 }
 
 int WAITIO_MPI_Query_thread(int *provided)
 {
-    *provided = WAITIO_MPI_THREAD_MULTIPLE;
-    return 0;
+    int rc = wio_mpi_need("provided", provided);
+
+    if (rc == 0)
+        *provided = WAITIO_MPI_THREAD_MULTIPLE;
+    return wio_mpi_result("WAITIO_MPI_Query_thread", rc);
 }
 
 int WAITIO_MPI_Initialized(int *flag)
@@ -197,17 +204,23 @@ int WAITIO_MPI_Initialized(int *flag)
 
 int WAITIO_MPI_Is_thread_main(int *flag)
 {
-    *flag = !__atomic_load_n(&initial_known, __ATOMIC_ACQUIRE) ||
-            pthread_equal(initial, pthread_self());
-    return 0;
+    int rc = wio_mpi_need("flag", flag);
+
+    if (rc == 0)
+        *flag = !__atomic_load_n(&initial_known, __ATOMIC_ACQUIRE) ||
+                pthread_equal(initial, pthread_self());
+    return wio_mpi_result("WAITIO_MPI_Is_thread_main", rc);
 }
 
 static int finalized;
 
 int WAITIO_MPI_Finalized(int *flag)
 {
-    *flag = __atomic_load_n(&finalized, __ATOMIC_ACQUIRE);
-    return 0;
+    int rc = wio_mpi_need("flag", flag);
+
+    if (rc == 0)
+        *flag = __atomic_load_n(&finalized, __ATOMIC_ACQUIRE);
+    return wio_mpi_result("WAITIO_MPI_Finalized", rc);
 }
 
 /* Programs attach functions to COMM_SELF that are to be called at the end. */
@@ -251,27 +264,41 @@ double WAITIO_MPI_Wtick(void)
 
 int WAITIO_MPI_Get_version(int *version, int *subversion)
 {
-    *version = 3; /* the standard whose calls these are; not all of it is here */
-    *subversion = 1;
-    return 0;
+    int rc = wio_mpi_need_both("version", version, "subversion", subversion);
+
+    if (rc == 0) {
+        *version = 3; /* the standard whose calls these are; not all of it is here */
+        *subversion = 1;
+    }
+    return wio_mpi_result("WAITIO_MPI_Get_version", rc);
 }
 
 int WAITIO_MPI_Get_processor_name(char *name, int *length)
 {
-    int rc = wio_os_hostname(name, WAITIO_MPI_MAX_PROCESSOR_NAME);
+    int n, rc = wio_mpi_need_both("name", name, "length", length);
 
-    *length = rc > 0 ? rc : 0;
-    return wio_mpi_result("WAITIO_MPI_Get_processor_name", rc < 0 ? WAITIO_ERR_SYSTEM : 0);
+    if (rc == 0) {
+        n = wio_os_hostname(name, WAITIO_MPI_MAX_PROCESSOR_NAME);
+        *length = n > 0 ? n : 0;
+        rc = n < 0 ? WAITIO_ERR_SYSTEM : 0;
+    }
+    return wio_mpi_result("WAITIO_MPI_Get_processor_name", rc);
 }
 
 int WAITIO_MPI_Error_class(int code, int *class_)
 {
-    *class_ = code;
-    return 0;
+    int rc = wio_mpi_need("class", class_);
+
+    if (rc == 0)
+        *class_ = code;
+    return wio_mpi_result("WAITIO_MPI_Error_class", rc);
 }
 
 int WAITIO_MPI_Error_string(int code, char *text, int *length)
 {
-    *length = (int)wio_text(text, WAITIO_MPI_MAX_ERROR_STRING, "%s", waitio_strerror(code));
-    return 0;
+    int rc = wio_mpi_need_both("text", text, "length", length);
+
+    if (rc == 0)
+        *length = (int)wio_text(text, WAITIO_MPI_MAX_ERROR_STRING, "%s", waitio_strerror(code));
+    return wio_mpi_result("WAITIO_MPI_Error_string", rc);
 }

@@ -251,8 +251,11 @@ int WAITIO_MPI_Type_lb(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *lb)
 int WAITIO_MPI_Type_ub(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *ub)
 {
     WAITIO_MPI_Aint lb = 0;
-    int rc = bounds("WAITIO_MPI_Type_ub", type, false, &lb, ub);
+    int rc = wio_mpi_need("displacement", ub);
 
+    if (rc != 0)
+        return wio_mpi_result("WAITIO_MPI_Type_ub", rc);
+    rc = bounds("WAITIO_MPI_Type_ub", type, false, &lb, ub);
     if (rc == 0)
         *ub += lb;
     return rc;
@@ -260,8 +263,11 @@ int WAITIO_MPI_Type_ub(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint *ub)
 
 int WAITIO_MPI_Get_address(const void *at, WAITIO_MPI_Aint *address)
 {
-    *address = (WAITIO_MPI_Aint)at;
-    return 0;
+    int rc = wio_mpi_need("address", address);
+
+    if (rc == 0)
+        *address = (WAITIO_MPI_Aint)at;
+    return wio_mpi_result("WAITIO_MPI_Get_address", rc);
 }
 
 int WAITIO_MPI_Address(const void *at, WAITIO_MPI_Aint *address)

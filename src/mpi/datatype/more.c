@@ -10,10 +10,10 @@
 int WAITIO_MPI_Type_get_name(WAITIO_MPI_Datatype type, char *name, int *length)
 {
     const struct wio_mpi_type *t = wio_mpi_type(type);
+    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need_both("name", name, "length", length);
 
-    *length = 0;
-    if (t == NULL)
-        return wio_mpi_result("WAITIO_MPI_Type_get_name", WAITIO_ERR_ARG);
+    if (rc != 0)
+        return wio_mpi_result("WAITIO_MPI_Type_get_name", rc);
     if (t->kind != WIO_KIND_DERIVED)
         *length = (int)wio_text(name, WAITIO_MPI_MAX_OBJECT_NAME, "MPI_%s", t->name);
     else
@@ -25,7 +25,7 @@ int WAITIO_MPI_Type_get_name(WAITIO_MPI_Datatype type, char *name, int *length)
 int WAITIO_MPI_Type_set_name(WAITIO_MPI_Datatype type, const char *name)
 {
     struct wio_mpi_type *t = (struct wio_mpi_type *)(uintptr_t)wio_mpi_type(type);
-    int rc = t == NULL ? WAITIO_ERR_ARG : 0;
+    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need("name", name);
 
     if (rc == 0 && t->kind != WIO_KIND_DERIVED)
         rc = wio_fail(WAITIO_ERR_ARG, "%s is a basic type and has its name", t->name);
