@@ -99,16 +99,20 @@ def test_any_source_waits_for_the_living(universe):
 
 
 def use_up_credit_and_pool(s):
-    """Sends from universe rank 0 to 1, tag = number: 200 of 4000 bytes, which are complete, 10 of
-    60000, of which the last one in slot 9 is not."""
+    """Sends from universe rank 0 to 1, tag = number: 200 of 4000 bytes, which are complete, and as
+    many of 60000 as it takes: the last one, in slot 9, is not. How many there are."""
     before = s.count("eager_msgs")
     for i in range(200):
         s.ok(f"isend 1 0 1 4000 {i} 5")
         s.ok("wait 1 0")
-    for i in range(10):
-        s.ok(f"isend {i} 0 1 60000 {200 + i} 5")
+    for i in range(60):
+        s.ok(f"isend 9 0 1 60000 {200 + i} 5")
+        if s.count("pool_waits") > 0:
+            break
+        s.ok("wait 9 0")
     assert s.count("eager_msgs") - before > 10
     assert s.count("credit_waits") > 0 and s.count("pool_waits") > 0
+    return 201 + i
 
 
 @pytest.mark.sanitize
@@ -363,11 +367,11 @@ def test_stopped_when_no_credit_is_left(universe):
     s, v = u.actors([1, 1])
     contact(s, 0, v, 1)
     v.stop()
-    use_up_credit_and_pool(s)
+    sent = use_up_credit_and_pool(s)
     s.begin("wait 9 0")
     s.silent(3.0)
     v.resume()
-    for i in range(210):
+    for i in range(sent):
         v.ok(f"irecv 1 0 0 60000 {i}")
         assert v.ok("wait 1 5")[-1] == "-1"
     s.was_ok(s.answer())
