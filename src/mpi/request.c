@@ -732,35 +732,47 @@ static void leave_receive(struct own *o)
     pthread_mutex_unlock(&receives_lock);
 }
 
-/* Unpack what has come; withdraw the rest when @p all. What failed is nobody's business. */
-static void sweep_receives(bool all)
+/* Only what is done is waited for: nothing sleeps, and no operator of the program runs, inside. */
+void wio_request_deliver(void)
 {
     pthread_mutex_lock(&receives_lock);
     for (struct own **at = &receives, *o; (o = *at) != NULL;) {
         bool done = true, idle;
-        if (all) {
-            (void)waitio_cancel(&o->inner);
-        } else if (peek(&o->inner, false, &done, &idle) == 0 && !done) {
+        if (peek(&o->inner, false, &done, &idle) == 0 && !done) {
             at = &o->next;
             continue;
         }
         *at = o->next;
-        land(o);
+        land(o); /* what failed is nobody's business any more */
         end_orphan(o);
         __atomic_sub_fetch(&wio_freed_receives, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&receives_lock);
 }
 
-void wio_request_deliver(void)
+static struct own *take_receives(void)
 {
-    sweep_receives(false);
+    struct own *all;
+
+    pthread_mutex_lock(&receives_lock);
+    all = receives;
+    receives = NULL;
+    __atomic_store_n(&wio_freed_receives, 0, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&receives_lock);
+    return all;
 }
 
 void wio_request_end(void)
 {
+    struct own *next;
+
     (void)wio_buffered_wait();
-    sweep_receives(true);
+    for (struct own *o = take_receives(); o != NULL; o = next) {
+        next = o->next;
+        (void)waitio_cancel(&o->inner);
+        land(o);
+        end_orphan(o);
+    }
 }
 
 /* ---- ending early ---- */
