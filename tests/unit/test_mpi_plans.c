@@ -11,28 +11,11 @@
 
 #include <cmocka.h>
 
-#include "mpi/mpi.h"
 #include "mpi/plans.h"
+#include "unit/mpi_alone.h"
 
 static WAITIO_MPI_Comm comm;
 static int in[4096], out[4096];
-
-static int join(void **state)
-{
-    (void)state;
-    setenv("WAITIO_ERRORS", "return", 1);
-    setenv("WAITIO_NPB", "1", 1);
-    setenv("WAITIO_PBID", "0", 1);
-    setenv("WAITIO_RANK", "0", 1);
-    setenv("WAITIO_NPROCS", "1", 1);
-    return waitio_init(20) != 0;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return WAITIO_MPI_Finalize();
-}
 
 static int fresh_comm(void **state)
 {
@@ -258,5 +241,5 @@ int main(void)
         ON_A_FRESH_ONE(a_plan_that_is_out_is_not_given_twice),
         cmocka_unit_test(all_communicators_together_keep_no_more_than_a_few_hundred),
     };
-    return cmocka_run_group_tests(tests, join, leave);
+    return cmocka_run_group_tests(tests, alone_join, alone_leave);
 }

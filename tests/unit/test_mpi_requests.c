@@ -7,25 +7,8 @@
 
 #include <cmocka.h>
 
-#include "mpi/mpi.h"
 #include "mpi/request.h"
-
-static int join(void **state)
-{
-    (void)state;
-    setenv("WAITIO_ERRORS", "return", 1);
-    setenv("WAITIO_NPB", "1", 1);
-    setenv("WAITIO_PBID", "0", 1);
-    setenv("WAITIO_RANK", "0", 1);
-    setenv("WAITIO_NPROCS", "1", 1);
-    return waitio_init(20) != 0;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return WAITIO_MPI_Finalize();
-}
+#include "unit/mpi_alone.h"
 
 static void freed_receives_are_withdrawn(void **state)
 {
@@ -55,5 +38,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(freed_receives_are_withdrawn),
     };
-    return cmocka_run_group_tests(tests, join, leave);
+    return cmocka_run_group_tests(tests, alone_join, alone_leave);
 }

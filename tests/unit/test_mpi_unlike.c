@@ -13,27 +13,15 @@
 #include <cmocka.h>
 
 #include "mpi/comm.h"
-#include "mpi/mpi.h"
+#include "unit/mpi_alone.h"
 
 static WAITIO_MPI_Comm comm;
 static const uint32_t out[3] = {0x01020304, 0x05060708, 0x090a0b0c};
 
 static int join(void **state)
 {
-    (void)state;
-    setenv("WAITIO_ERRORS", "return", 1);
-    setenv("WAITIO_NPB", "1", 1);
-    setenv("WAITIO_PBID", "0", 1);
-    setenv("WAITIO_RANK", "0", 1);
-    setenv("WAITIO_NPROCS", "1", 1);
     wio_comm_pretend_swap = true;
-    return waitio_init(20) != 0 || waitio_create_universe(&comm) != 0;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return WAITIO_MPI_Finalize();
+    return alone_join(state) != 0 || waitio_create_universe(&comm) != 0;
 }
 
 static void the_wire_has_the_common_form(void **state)
@@ -122,5 +110,5 @@ int main(void)
         cmocka_unit_test(packing_by_hand_has_the_common_form),
         cmocka_unit_test(long_double_is_refused_by_name),
     };
-    return cmocka_run_group_tests(tests, join, leave);
+    return cmocka_run_group_tests(tests, join, alone_leave);
 }
