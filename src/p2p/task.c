@@ -62,6 +62,7 @@ void wio_task_await(struct wio_universe *u, struct wio_task *t, const struct wio
     struct wio_request *r = wio_req_at(u, h->index, h->generation);
     if (r != NULL && r->user_done) {
         t->landed = true;
+        t->urgent |= r->err != 0;
     } else if (r != NULL) {
         r->task = t;
         t->awaited++;

@@ -37,13 +37,23 @@ static struct wio_handle await(uint32_t from, int tag)
 }
 
 /* Test something else: moves what can be moved. */
-static void look_around(void)
+static void look_at(uint32_t peer)
 {
     static const int never = 77;
-    struct wio_handle h = irecv(LINK, 4, never);
+    struct wio_handle h = irecv(peer, 4, never);
     assert_pending(h);
     assert_int_equal(wio_cancel(u, &h), 0);
     assert_done(h, 0);
+}
+
+static void look_around(void)
+{
+    look_at(LINK);
+}
+
+static void look_elsewhere(void)
+{
+    look_at(OTHER);
 }
 
 static void it_goes_on_when_all_messages_are_over(void **unused)
@@ -156,6 +166,23 @@ static void a_failure_is_told_at_once(void **unused)
     assert_pending(chain.handle);
     assert_int_equal(chain.turns, 1);
     assert_int_equal(eager(OTHER, 1, 2, 4, 4), 0);
+    assert_done(chain.handle, 0);
+    assert_done(a, WAITIO_ERR_PEER);
+    assert_done(b, 0);
+}
+
+/* Also when it was known before the task awaited the message: the peer was gone already. */
+static void a_failure_that_is_known_already_is_told_at_once(void **unused)
+{
+    (void)unused;
+    begin(WIO_TASK_ALL, WIO_TASK_OVER);
+    fake_state(LINK, WIO_EP_CLOSED, WAITIO_ERR_PEER, WIO_BYE_ERROR);
+    struct wio_handle a = await(LINK, 1), b = await(OTHER, 2);
+    wio_task_rest(u, &chain.task, WIO_TASK_ALL);
+    look_elsewhere();
+    assert_int_equal(chain.turns, 1); /* though the other one is still awaited */
+    assert_int_equal(eager(OTHER, 1, 2, 4, 4), 0);
+    look_elsewhere();
     assert_done(chain.handle, 0);
     assert_done(a, WAITIO_ERR_PEER);
     assert_done(b, 0);
@@ -352,6 +379,7 @@ int main(void)
         T(any_message_that_lands_while_it_is_moved_counts),
         T(a_message_that_is_over_already_is_not_waited_for),
         T(a_failure_is_told_at_once),
+        T(a_failure_that_is_known_already_is_told_at_once),
         T(wait_plainly_moves_it),
         T(wait_all_moves_it),
         T(wait_in_time_moves_it),
