@@ -574,6 +574,30 @@ static void byte_order_changes_by_number(void **state)
     WAITIO_MPI_Type_free(&t);
 }
 
+/* Refused by what is known at the end; on the way nothing overflows (the sanitizer watches). */
+static void types_from_one_end_of_memory_to_the_other_are_refused(void **state)
+{
+    int lengths[2] = {1, 1};
+    WAITIO_MPI_Aint ends[2] = {INT64_MIN / 2 - 100, INT64_MAX / 2 + 100};
+    WAITIO_MPI_Datatype members[2] = {WAITIO_MPI_INT, WAITIO_MPI_DOUBLE}, apart, t;
+
+    (void)state;
+    assert_int_equal(WAITIO_MPI_Type_create_hindexed(2, lengths, ends, WAITIO_MPI_INT, &t),
+                     WAITIO_ERR_LIMIT);
+    assert_int_equal(WAITIO_MPI_Type_create_struct(2, lengths, ends, members, &t),
+                     WAITIO_ERR_LIMIT);
+    ends[0] = INT64_MAX - 4; /* 5 bytes with 8 before them: no room to pad behind them */
+    ends[1] = INT64_MAX - 5 - 8;
+    assert_int_equal(WAITIO_MPI_Type_create_struct(2, lengths, ends, members, &t),
+                     WAITIO_ERR_LIMIT);
+    assert_int_equal(WAITIO_MPI_Type_create_hvector(4, 1, INT64_C(1) << 61, WAITIO_MPI_INT, &apart),
+                     0);
+    assert_int_equal(WAITIO_MPI_Type_contiguous(2, apart, &t), WAITIO_ERR_LIMIT);
+    assert_int_equal(WAITIO_MPI_Type_create_hvector(2, 1, 8, apart, &t), 0);
+    assert_int_equal(WAITIO_MPI_Type_free(&t), 0);
+    assert_int_equal(WAITIO_MPI_Type_free(&apart), 0);
+}
+
 static void misuse_is_refused(void **state)
 {
     WAITIO_MPI_Datatype t, old, basic_type = WAITIO_MPI_INT;
@@ -619,6 +643,7 @@ int main(void)
         cmocka_unit_test(marks_set_bounds),
         cmocka_unit_test(packing_by_hand),
         cmocka_unit_test(byte_order_changes_by_number),
+        cmocka_unit_test(types_from_one_end_of_memory_to_the_other_are_refused),
         cmocka_unit_test(misuse_is_refused),
     };
     setenv("WAITIO_ERRORS", "return", 1);

@@ -20,6 +20,18 @@ static bool same_element(const struct wio_run *a, const struct wio_run *b)
     return a->of == b->of && a->width == b->width && a->unit == b->unit;
 }
 
+/* Before anybody has looked whether the type spans less than 2^63 bytes: what wraps around here is
+ * of a type that wio_maker_finish refuses. */
+static int64_t apart(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static int64_t times(size_t repeat, int64_t stride)
+{
+    return (int64_t)(repeat * (uint64_t)stride);
+}
+
 /* Let the last run take @p r in: directly behind it, or as its next repetition. */
 static bool absorb(struct wio_run *last, const struct wio_run *r)
 {
@@ -27,18 +39,18 @@ static bool absorb(struct wio_run *last, const struct wio_run *r)
 
     if (!same_element(last, r) || r->repeat != 1)
         return false;
-    if (last->of == NULL && last->repeat == 1 && r->at == last->at + bytes) {
+    if (last->of == NULL && last->repeat == 1 && apart(r->at, last->at) == bytes) {
         last->count += r->count;
         return true;
     }
     if (r->count != last->count)
         return false;
     if (last->repeat == 1) {
-        last->stride = r->at - last->at;
+        last->stride = apart(r->at, last->at);
         last->repeat = 2;
         return true;
     }
-    if (r->at != last->at + (int64_t)last->repeat * last->stride)
+    if (apart(r->at, last->at) != times(last->repeat, last->stride))
         return false;
     last->repeat++;
     return true;
@@ -73,7 +85,7 @@ static bool put_run(struct wio_type_maker *m, struct wio_run r, int64_t at, size
     } else if (r.repeat == 1 && count > 1) {
         r.repeat = count;
         r.stride = stride;
-    } else if (r.repeat > 1 && (int64_t)r.repeat * r.stride == stride) {
+    } else if (r.repeat > 1 && times(r.repeat, r.stride) == stride) {
         r.repeat *= count;
     } else if (count > 1) {
         return false;
@@ -200,10 +212,12 @@ void wio_maker_repeat(struct wio_type_maker *m, const struct wio_mpi_type *t, in
 
 void wio_maker_pad(struct wio_type_maker *m)
 {
-    int64_t over = m->align > 1 ? (m->ub - m->lb) % m->align : 0;
+    int64_t span = 0, over;
 
+    too_large(m, __builtin_sub_overflow(m->ub, m->lb, &span));
+    over = m->align > 1 ? span % m->align : 0;
     if (over > 0)
-        m->ub += m->align - over;
+        m->ub = sum(m, m->ub, m->align - over);
 }
 
 /* In order and without holes: the packed form is the memory itself. */
