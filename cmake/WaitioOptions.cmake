@@ -62,6 +62,9 @@ endif()
 set(WAITIO_LTO_DEFAULT OFF)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 10
    AND CMAKE_BUILD_TYPE MATCHES "^Rel" AND NOT WAITIO_SANITIZE AND NOT WAITIO_COVERAGE)
-  set(WAITIO_LTO_DEFAULT ON)
+  check_c_compiler_flag(-flto=auto WAITIO_HAVE_LTO) # GCC can be built without it
+  if(WAITIO_HAVE_LTO)
+    set(WAITIO_LTO_DEFAULT ON)
+  endif()
 endif()
 option(WAITIO_LTO "optimise the shared library as a whole (GCC 10 or newer)" ${WAITIO_LTO_DEFAULT})
