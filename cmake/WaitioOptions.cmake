@@ -51,20 +51,7 @@ else()
   # Neither debug information nor __FILE__ may name the machine that built the library.
   check_c_compiler_flag(-ffile-prefix-map=a=b WAITIO_HAVE_PREFIX_MAP)
   if(WAITIO_HAVE_PREFIX_MAP)
-    set(WAITIO_PREFIX_MAP -ffile-prefix-map=${CMAKE_BINARY_DIR}=build
-                          -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
-    add_compile_options(${WAITIO_PREFIX_MAP})
+    add_compile_options(-ffile-prefix-map=${CMAKE_BINARY_DIR}=build
+                        -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
   endif()
 endif()
-
-# Short messages run through many small functions: optimised as a whole the shared library needs 6 to
-# 9 % less time for 8 bytes. Other compilers than GCC need a linker of their own for it.
-set(WAITIO_LTO_DEFAULT OFF)
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 10
-   AND CMAKE_BUILD_TYPE MATCHES "^Rel" AND NOT WAITIO_SANITIZE AND NOT WAITIO_COVERAGE)
-  check_c_compiler_flag(-flto=auto WAITIO_HAVE_LTO) # GCC can be built without it
-  if(WAITIO_HAVE_LTO)
-    set(WAITIO_LTO_DEFAULT ON)
-  endif()
-endif()
-option(WAITIO_LTO "optimise the shared library as a whole (GCC 10 or newer)" ${WAITIO_LTO_DEFAULT})
