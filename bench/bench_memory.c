@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static void must(int rc)
 {
@@ -45,6 +46,10 @@ int main(int argc, char **argv)
         return 1;
     for (int i = 0; i < rounds; i++)
         spread(all, me, n, out, in, bytes);
+    for (int i = 0; i < 20; i++) { /* rings are made beside the traffic: let them become ready */
+        usleep(2000);
+        spread(all, me, n, out, in, bytes);
+    }
     printf("{\"rank\": %d, \"peers\": %d, \"links\": %llu, \"link_bytes\": %llu, "
            "\"shm_bytes\": %llu, \"rings\": %llu}\n",
            me, n - 1, (unsigned long long)count("links"), (unsigned long long)count("peer_bytes"),
