@@ -22,6 +22,7 @@
 #endif
 #define YIELDS 200
 #define NAP_NS 20000
+#define GIVE_WAY_NS 100000 /* a thread that wakes needs half of it */
 
 void wio_lock_init(struct wio_lock *l)
 {
@@ -67,6 +68,8 @@ static bool keep_out(struct wio_lock *l, bool patient)
 static void entered(struct wio_lock *l)
 {
     atomic_store_explicit(&l->holder, wio_lock_self(), memory_order_relaxed);
+    atomic_store_explicit(&l->entries, atomic_load_explicit(&l->entries, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 /* An application thread came by the mutex: the bias of another one ends, and one that has come
@@ -108,6 +111,20 @@ void wio_unlock_slow(struct wio_lock *l)
     if (b->thread != 0)
         atomic_store_explicit(&b->revoke, 0, memory_order_release);
     pthread_mutex_unlock(&l->mutex);
+}
+
+void wio_lock_give_way(struct wio_lock *l, _Atomic int *want)
+{
+    uint32_t seen = atomic_load_explicit(&l->entries, memory_order_relaxed);
+    wio_lock_leave(l);
+    wio_os_yield();
+    if (atomic_load_explicit(want, memory_order_relaxed) == 0)
+        return;
+    int64_t until = wio_os_now_ns() + GIVE_WAY_NS;
+    while (atomic_load_explicit(want, memory_order_relaxed) > 0 &&
+           atomic_load_explicit(&l->entries, memory_order_relaxed) == seen &&
+           wio_os_now_ns() < until)
+        wio_os_yield();
 }
 
 bool wio_lock_try(struct wio_lock *l)

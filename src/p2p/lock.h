@@ -38,6 +38,7 @@ struct wio_bias {
 struct wio_lock {
     _Atomic(struct wio_bias *) bias; /* never NULL */
     _Atomic uintptr_t holder;        /* thread inside by the mutex; 0 = none */
+    _Atomic uint32_t entries;        /* by the mutex: has anybody been let in? */
     uintptr_t last;                  /* application thread that came last by the mutex ... */
     uint32_t streak;                 /* ... and how often without another one */
     int used;                        /* biases given away */
@@ -59,6 +60,10 @@ void wio_lock_destroy(struct wio_lock *l);
 /** An application thread comes in the slow way. @param want counted up while it waits */
 void wio_lock_slow(struct wio_lock *l, _Atomic int *want);
 void wio_unlock_slow(struct wio_lock *l);
+/** Leave, and stay out until somebody who waits (@p want above 0) is in, if that is soon: a mutex
+ * goes to who comes first, and a thread that has to wake is never first beside one that only looks
+ * away. */
+void wio_lock_give_way(struct wio_lock *l, _Atomic int *want);
 /** The service thread: never takes the bias away. @return false: somebody is inside */
 bool wio_lock_try(struct wio_lock *l);
 /** The same, waiting. */

@@ -97,12 +97,17 @@ static void set_route(struct wio_universe *u, struct wio_peer *p, struct wio_ifa
     p->eager_max = a.eager_max;
 }
 
-/* A process of this host that has to be reached by a slower route: say why. */
-static void tell_detour(struct wio_universe *u, const struct wio_peer *p, const struct wio_iface *f)
+/* The route of a link, and why a process of this host is reached by a slower one if it is. */
+static void tell_route(struct wio_universe *u, const struct wio_peer *p, struct wio_iface *f,
+                       bool theirs)
 {
     const struct wio_table *t = u->table;
     const struct wio_tab_ep *e = &t->ep[p->rank];
     char name[64], why[256];
+    (void)f->tr->reachable(f, p->rank, why, sizeof why);
+    wio_debug(&u->log, WIO_C_P2P, "link to %s by %s: %s%s",
+              wio_peer_name(u, p->rank, name, sizeof name), f->tr->name, why,
+              theirs ? " (it has connected)" : "");
     if (t->host[e->host].identity != t->host[t->ep[t->me].host].identity)
         return;
     for (int i = WIO_TR_TCP; i < WIO_TR_COUNT; i++) {
@@ -134,9 +139,7 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
             return rc;
         last = f;
     } while (rc != 0);
-    wio_debug(&u->log, WIO_C_P2P, "link to %s by %s", wio_peer_name(u, p->rank, name, sizeof name),
-              why);
-    tell_detour(u, p, f);
+    tell_route(u, p, f, false);
     u->touched = true;
     set_route(u, p, f);
     p->ep = ep;
@@ -316,6 +319,8 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
         wio_peer_activate(u, p);
     }
     bool opened = state == WIO_EP_READY && p->link != WIO_EP_READY;
+    if (p->ep != ep)
+        tell_route(u, p, ep->iface, true);
     if (p->ep == NULL)
         p->linked_ns = wio_os_now_ns();
     p->ep = ep;

@@ -158,9 +158,10 @@ static void *service_main(void *arg)
         int fds[WIO_TR_COUNT + 1] = {u->service_fd}, n = 1;
         bool work = arm(u, how, fds, &n);
         if ((work && u->inside == 0) || (events > 0 && s.away)) {
-            wio_unlock_slow(&u->lock); /* let the program in between two rounds */
-            if (atomic_load(&u->want) > 0)
-                wio_os_yield();
+            if (atomic_load(&u->want) > 0) /* let the program in between two rounds */
+                wio_lock_give_way(&u->lock, &u->want);
+            else
+                wio_unlock_slow(&u->lock);
             wio_lock_service(&u->lock);
             continue;
         }

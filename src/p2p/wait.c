@@ -49,8 +49,7 @@ static int poll_once(struct wio_universe *u, struct poll_turn *t)
 
 static void give_way(struct wio_universe *u)
 {
-    wio_lock_leave(&u->lock);
-    wio_os_yield();
+    wio_lock_give_way(&u->lock, &u->want);
     wio_lock_take(&u->lock, &u->want);
 }
 

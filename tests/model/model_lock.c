@@ -23,6 +23,7 @@
 #define wio_os_yield() mm_spin(NULL)
 #define wio_os_sleep_ns(ns) mm_spin(NULL)
 #define wio_os_wall_ns() 0
+#define wio_os_now_ns() INT64_C(0)
 #undef atomic_fetch_add /* counts those who wait: orders nothing */
 #undef atomic_fetch_sub
 #define atomic_fetch_add(p, v) ((void)(p))

@@ -144,6 +144,16 @@ def test_memory_per_peer(universe):
     universe().go([4, 4], "flood", "idle")
 
 
+def test_the_log_names_the_route_on_both_sides(universe):
+    """Also where the other one came first."""
+    a, b = universe(WAITIO_LOG="p2p:debug").actors([1, 1])
+    b.ok("irecv 1 0 0 10 1")
+    a.ok("isend 1 0 1 10 1 3")
+    b.ok("wait 1 3")
+    assert "link to PB 1 rank 0 by " in a.err() and "(it has connected)" not in a.err()
+    assert "link to PB 0 rank 0 by " in b.err() and "(it has connected)" in b.err()
+
+
 @pytest.mark.sanitize
 def test_bad_arguments(universe):
     """Every wrong argument of every call: its code, its words, no harm."""
