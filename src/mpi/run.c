@@ -70,7 +70,7 @@ static int start_step(struct wio_universe *u, struct wio_running *run, int track
     f->track = track;
     if (step->kind == WIO_STEP_SEND)
         rc = wio_post(u, &run->comm->twin, (uint32_t)step->peer, step->from, step->n, tag,
-                      &f->handle);
+                      !run->started, &f->handle);
     else
         rc = wio_irecv(u, &run->comm->twin, step->peer, step->to, step->n, tag, false, &f->handle);
     if (rc != 0 || f->handle.generation == 0) /* it has left already */

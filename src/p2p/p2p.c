@@ -119,7 +119,7 @@ int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, cons
 }
 
 int wio_post(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
-             size_t bytes, int32_t tag, struct wio_handle *h)
+             size_t bytes, int32_t tag, bool pace, struct wio_handle *h)
 {
     wio_enter(u);
     struct wio_request *r = new_send(u, g, dst, buf, bytes, tag, WIO_REQ_SEND);
@@ -127,8 +127,11 @@ int wio_post(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const
         wio_send_start(r);
         name_handle(r, h);
         if (r->user_done && r->err == 0) {
+            struct wio_peer *behind = r->local && pace ? r->peer : NULL;
             memset(h, 0, sizeof *h);
             let_go(r);
+            if (WIO_UNLIKELY(behind != NULL))
+                wio_pace(u, behind);
         }
     }
     wio_leave(u);
@@ -331,7 +334,10 @@ static int wait_one(struct wio_universe *u, struct wio_handle *h, struct wio_res
         return 0;
     if (!r->user_done)
         wait_serving(u, r, INT64_MAX);
+    struct wio_peer *behind = r->local ? r->peer : NULL;
     consume(top, h, res);
+    if (WIO_UNLIKELY(behind != NULL))
+        wio_pace(u, behind);
     return 0;
 }
 

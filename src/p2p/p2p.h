@@ -106,9 +106,10 @@ int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
 int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
 /** As wio_isend, but a message that has left or was copied when this returns needs no wait: *h is
- *  null then. */
+ *  null then. @param pace a receiver that is far behind may catch up first, as in wio_wait; it may
+ *  block then for some milliseconds */
 int wio_post(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
-             size_t bytes, int32_t tag, struct wio_handle *h);
+             size_t bytes, int32_t tag, bool pace, struct wio_handle *h);
 /** A send that is complete when a receive has taken the message (MPI's synchronous mode). */
 int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);

@@ -143,6 +143,7 @@ struct wio_peer {
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
     uint32_t local_pending;  /* locally completed sends not yet written */
+    uint32_t ahead;          /* so many may be, because waiting did not help; or 0 */
     struct wio_list ctlq;    /* control messages waiting for a link */
     struct wio_list sendq;   /* requests waiting for link or credit, in envelope order */
     struct wio_list bulk;    /* requests with data to send, round robin */
@@ -377,6 +378,9 @@ bool wio_needs_service(const struct wio_universe *u);
 /** Free links whose CLOSED upcall has run. */
 void wio_bury(struct wio_universe *u);
 typedef bool (*wio_done_fn)(void *arg);
+/** A locally completed send to @p p is about to be forgotten: let the receiver catch up if it is far
+ * behind, for at most 2 ms. @blocking */
+void wio_pace(struct wio_universe *u, struct wio_peer *p);
 /** Drive until done(arg). hint: request whose peer to look at first, may change over time (NULL fn
  * = none).
  *  @param deadline_ns INT64_MAX = none. @return 0, or TIMEOUT */
