@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WaitIO ping-pong and message rate between universe ranks 0 (measures) and 1 (echoes).
+ * WaitIO ping-pong, message rate and streams between universe ranks 0 (measures) and 1 (echoes).
  *   bench_pt2pt [CPU [SCALE [MAXBYTES]]]   with the usual WAITIO_* variables
  */
 #include <waitio.h>
@@ -19,15 +19,17 @@ static void must(int rc)
         exit(1); /* the library has printed why */
 }
 
-static void give(const struct side *s, size_t bytes)
+static void give(void *arg, size_t bytes)
 {
+    const struct side *s = arg;
     waitio_req_t r;
     must(waitio_isend(s->all, s->other, s->sbuf, bytes, 0, &r));
     must(waitio_wait(&r));
 }
 
-static void take(const struct side *s, size_t bytes)
+static void take(void *arg, size_t bytes)
 {
+    const struct side *s = arg;
     waitio_req_t r;
     must(waitio_irecv(s->all, s->other, s->rbuf, bytes, 0, &r));
     must(waitio_wait(&r));
@@ -41,7 +43,7 @@ static void trip(void *arg, size_t bytes)
 
 static void window(void *arg)
 {
-    const struct side *s = arg;
+    struct side *s = arg;
     waitio_req_t r[BENCH_WINDOW];
     for (int i = 0; i < BENCH_WINDOW; i++)
         must(waitio_isend(s->all, s->other, s->sbuf, 8, 0, &r[i]));
@@ -49,7 +51,7 @@ static void window(void *arg)
     take(s, 8);
 }
 
-static void answer_window(const struct side *s)
+static void answer_window(struct side *s)
 {
     waitio_req_t r[BENCH_WINDOW];
     for (int i = 0; i < BENCH_WINDOW; i++)
@@ -76,7 +78,7 @@ static void report_transport(void)
     free(text);
 }
 
-static void echo(const struct side *s, int scale, size_t max)
+static void echo(struct side *s, int scale, size_t max)
 {
     for (int i = 0; i < BENCH_SIZES; i++)
         for (int k = 0;
@@ -87,6 +89,7 @@ static void echo(const struct side *s, int scale, size_t max)
         }
     for (int k = 0; k < bench_windows(scale); k++)
         answer_window(s);
+    bench_answer_streams(give, take, s, scale, max);
 }
 
 int main(int argc, char **argv)
@@ -108,6 +111,7 @@ int main(int argc, char **argv)
                              bench_pingpong(trip, &s, bench_sizes[i], scale));
         report_transport(); /* while the other side is still there */
         bench_report("rate", 8, bench_rate(window, &s, scale));
+        bench_streams(give, take, &s, scale, max);
     } else {
         echo(&s, scale, max);
     }

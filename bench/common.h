@@ -151,4 +151,48 @@ static inline int bench_windows(int scale)
     return BENCH_BATCHES * n;
 }
 
+/* Streams: one side only sends. */
+static const size_t bench_stream_sizes[] = {8, 1024};
+enum { BENCH_STREAMS = 2, BENCH_STREAM_MESSAGES = 40000 };
+
+/** Send one message, or take one. */
+typedef void (*bench_one)(void *arg, size_t bytes);
+
+static inline int bench_stream_length(int scale)
+{
+    return BENCH_STREAM_MESSAGES / scale > 1 ? BENCH_STREAM_MESSAGES / scale : 1;
+}
+
+/** Rank 0: messages per second that it sends one after the other; the last is answered. */
+static inline void bench_streams(bench_one give, bench_one take, void *arg, int scale, size_t max)
+{
+    for (int s = 0; s < BENCH_STREAMS; s++) {
+        size_t bytes = bench_stream_sizes[s];
+        double v[BENCH_BATCHES];
+        int n = bench_stream_length(scale);
+        if (!bench_wanted(bytes, max))
+            continue;
+        for (int b = 0; b < BENCH_BATCHES; b++) {
+            double t = bench_now();
+            for (int i = 0; i < n; i++)
+                give(arg, bytes);
+            take(arg, 8);
+            v[b] = n / (bench_now() - t);
+        }
+        bench_report("stream", bytes, bench_median(v, BENCH_BATCHES));
+    }
+}
+
+/** The other side of bench_streams(). */
+static inline void bench_answer_streams(bench_one give, bench_one take, void *arg, int scale,
+                                        size_t max)
+{
+    for (int s = 0; s < BENCH_STREAMS; s++)
+        for (int b = 0; bench_wanted(bench_stream_sizes[s], max) && b < BENCH_BATCHES; b++) {
+            for (int i = 0; i < bench_stream_length(scale); i++)
+                take(arg, bench_stream_sizes[s]);
+            give(arg, 8);
+        }
+}
+
 #endif

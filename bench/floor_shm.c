@@ -179,11 +179,22 @@ static void get(struct floor *f, char *p, size_t n)
     }
 }
 
-static void trip(void *arg, size_t bytes)
+static void give(void *arg, size_t bytes)
 {
     struct floor *f = arg;
     put(f, f->sbuf, bytes);
+}
+
+static void take(void *arg, size_t bytes)
+{
+    struct floor *f = arg;
     get(f, f->rbuf, bytes);
+}
+
+static void trip(void *arg, size_t bytes)
+{
+    give(arg, bytes);
+    take(arg, bytes);
 }
 
 static void window(void *arg)
@@ -218,6 +229,7 @@ static void echo(struct floor *f, int scale, size_t max)
             get(f, f->rbuf, 8);
         put(f, f->sbuf, 8);
     }
+    bench_answer_streams(give, take, f, scale, max);
 }
 
 static void report(struct floor *f, void (*one)(void *, size_t), size_t from, int scale, size_t max)
@@ -308,5 +320,6 @@ int main(int argc, char **argv)
     }
     report(&f, trip, 0, scale, max);
     bench_report("rate", 8, bench_rate(window, &f, scale));
+    bench_streams(give, take, &f, scale, max);
     return 0;
 }

@@ -53,11 +53,22 @@ static void get(const struct floor *f, char *p, size_t n)
     }
 }
 
-static void trip(void *arg, size_t bytes)
+static void give(void *arg, size_t bytes)
 {
     const struct floor *f = arg;
     put(f, f->sbuf, bytes);
+}
+
+static void take(void *arg, size_t bytes)
+{
+    const struct floor *f = arg;
     get(f, f->rbuf, bytes);
+}
+
+static void trip(void *arg, size_t bytes)
+{
+    give(arg, bytes);
+    take(arg, bytes);
 }
 
 static void window(void *arg)
@@ -134,6 +145,7 @@ static void echo(struct floor *f, int scale, size_t max)
         get(f, f->rbuf, 8 * BENCH_WINDOW);
         put(f, f->sbuf, 8);
     }
+    bench_answer_streams(give, take, f, scale, max);
 }
 
 int main(int argc, char **argv)
@@ -164,5 +176,6 @@ int main(int argc, char **argv)
             bench_report("half_rtt", bench_sizes[i].bytes,
                          bench_pingpong(trip, &f, bench_sizes[i], scale));
     bench_report("rate", 8, bench_rate(window, &f, scale));
+    bench_streams(give, take, &f, scale, max);
     return 0;
 }

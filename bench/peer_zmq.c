@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The same ping-pong and rate loop over a pair of ZeroMQ PAIR sockets. Built by bench/run.py where
- * libzmq is installed.
- *   peer_zmq ENDPOINT 0|1 [CPU [SCALE [MAXBYTES]]]    tcp://127.0.0.1:PORT or ipc://PATH
+ * The same ping-pong, rate loop and streams over a pair of ZeroMQ PAIR sockets. Built by
+ * bench/run.py where libzmq is installed. peer_zmq ENDPOINT 0|1 [CPU [SCALE [MAXBYTES]]]
+ * tcp://127.0.0.1:PORT or ipc://PATH
  */
 #include <zmq.h>
 
@@ -19,29 +19,29 @@ static void must(int rc)
     exit(1);
 }
 
-static void give(size_t n)
+static void give(void *arg, size_t n)
 {
+    (void)arg;
     must(zmq_send(sock, sbuf, n, 0));
 }
 
-static void take(size_t n)
+static void take(void *arg, size_t n)
 {
+    (void)arg;
     must(zmq_recv(sock, rbuf, n, 0));
 }
 
 static void trip(void *arg, size_t bytes)
 {
-    (void)arg;
-    give(bytes);
-    take(bytes);
+    give(arg, bytes);
+    take(arg, bytes);
 }
 
 static void window(void *arg)
 {
-    (void)arg;
     for (int i = 0; i < BENCH_WINDOW; i++)
-        give(8);
-    take(8);
+        give(arg, 8);
+    take(arg, 8);
 }
 
 static void echo(int scale, size_t max)
@@ -50,14 +50,15 @@ static void echo(int scale, size_t max)
         for (int k = 0;
              bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
              k++) {
-            take(bench_sizes[i].bytes);
-            give(bench_sizes[i].bytes);
+            take(NULL, bench_sizes[i].bytes);
+            give(NULL, bench_sizes[i].bytes);
         }
     for (int k = 0; k < bench_windows(scale); k++) {
         for (int i = 0; i < BENCH_WINDOW; i++)
-            take(8);
-        give(8);
+            take(NULL, 8);
+        give(NULL, 8);
     }
+    bench_answer_streams(give, take, NULL, scale, max);
 }
 
 int main(int argc, char **argv)
@@ -84,6 +85,7 @@ int main(int argc, char **argv)
                 bench_report("half_rtt", bench_sizes[i].bytes,
                              bench_pingpong(trip, NULL, bench_sizes[i], scale));
         bench_report("rate", 8, bench_rate(window, NULL, scale));
+        bench_streams(give, take, NULL, scale, max);
     } else {
         must(zmq_bind(sock, argv[1]));
         echo(scale, max);

@@ -110,7 +110,11 @@ def size_text(n):
 def label(key):
     metric, size = key
     text = size_text(size)
-    return f"half round trip, {text}" if metric == "half_rtt" else f"{text} messages, window 64"
+    return {
+        "half_rtt": f"half round trip, {text}",
+        "rate": f"{text} messages, window 64",
+        "stream": f"{text} messages, one after the other",
+    }[metric]
 
 
 def cell(values):
