@@ -43,7 +43,7 @@ struct shm_writer {
 struct shm_reader {
     struct shm_ring ring;
     uint64_t slot_head, slot_told; /* told: what the writer can see */
-    uint64_t mid_head;
+    uint64_t mid_head, mid_told;
     uint64_t bulk_head, bulk_told, bulk_tail;
 };
 
@@ -186,11 +186,20 @@ static inline bool shm_ring_tell(struct shm_reader *r)
     if (r->slot_told == r->slot_head && r->bulk_told == r->bulk_head)
         return false;
     r->slot_told = r->slot_head;
+    r->mid_told = r->mid_head;
     r->bulk_told = r->bulk_head;
     atomic_store_explicit(&r->ring.ctl->bulk_head, r->bulk_head, memory_order_release);
     atomic_store_explicit(&r->ring.ctl->mid_head, r->mid_head, memory_order_release);
     atomic_store_explicit(&r->ring.ctl->slot_head, r->slot_head, memory_order_release);
     return true;
+}
+
+/** A quarter of the ring is free that the writer has not heard of: it should, while there is more to
+ * read, so that the two never wait for each other in turn. */
+static inline bool shm_ring_owes(const struct shm_reader *r)
+{
+    return r->slot_head - r->slot_told >= r->ring.geo.slots / 4 ||
+           r->mid_head - r->mid_told >= r->ring.geo.mid / 4;
 }
 
 /** A header with SHM_STREAM was taken: its bytes begin on the next cache line. */

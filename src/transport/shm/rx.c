@@ -257,6 +257,8 @@ int wio_shm_rx_ring(struct shm_link *l)
         events++;
         if (t == OVER || !l->in_ring)
             return events;
+        if (shm_ring_owes(l->r))
+            wio_shm_rx_tell(l);
         if (events > 1) /* a burst: the writer is ahead of us, its lines can be fetched early */
             __builtin_prefetch(
                 &l->r->ring.slot[(l->r->slot_head + RX_AHEAD) & (l->r->ring.geo.slots - 1)], 0);
@@ -267,8 +269,7 @@ int wio_shm_rx_ring(struct shm_link *l)
             return events + 1;
         events += n > 0;
     }
-    const struct shm_reader *r = l->r;
-    if (events == 0 || r->slot_head - r->slot_told >= r->ring.geo.slots / 4)
+    if (events == 0 || shm_ring_owes(l->r))
         wio_shm_rx_tell(l);
     if (events > 0)
         l->heard = true;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ring of shared memory between a writer and a reader of one thread: what fits, and when room
+ * comes back. (Every order of the two: tests/model.) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "transport/shm/ring.h"
+
+enum { BYTES = 1000, SLOTS = 512, MID = 64 << 10, BULK = 512 << 10, INSIDE = 8 };
+
+static struct shm_writer w;
+static struct shm_reader r;
+static void *memory;
+static uint8_t data[BYTES], msg[WIO_MSG_BYTES];
+
+static int setup(void **unused)
+{
+    (void)unused;
+    const struct shm_ring_geo geo = {.slots = SLOTS, .mid = MID, .bulk = BULK};
+    assert_true(wio_shm_ring_geo_ok(&geo));
+    memory = aligned_alloc(SHM_PAGE, shm_ring_bytes(&geo));
+    memset(memory, 0, shm_ring_bytes(&geo));
+    w = (struct shm_writer){0};
+    r = (struct shm_reader){0};
+    wio_shm_ring_place(&w.ring, &geo, memory);
+    wio_shm_ring_place(&r.ring, &geo, memory);
+    return 0;
+}
+
+static int teardown(void **unused)
+{
+    (void)unused;
+    free(memory);
+    return 0;
+}
+
+static int fill(uint32_t bytes)
+{
+    int n = 0;
+    while (shm_ring_put(&w, SHM_MESSAGE, msg, data, bytes))
+        n++;
+    return n;
+}
+
+/* Messages that are read until the writer can go on. */
+static int read_until_room(uint32_t bytes)
+{
+    int n = 0;
+    do {
+        assert_non_null(shm_ring_peek(&r)); /* else it waits for a reader that waits for it */
+        shm_ring_take(&r, bytes > SHM_SLOT_INLINE ? bytes : 0);
+        n++;
+        if (shm_ring_owes(&r))
+            assert_true(shm_ring_tell(&r));
+    } while (!shm_ring_put(&w, SHM_MESSAGE, msg, data, bytes));
+    return n;
+}
+
+static void room_comes_back_a_quarter_at_a_time(void **unused)
+{
+    (void)unused;
+    int all = fill(INSIDE);
+    assert_int_equal(all, SLOTS);
+    assert_int_equal(read_until_room(INSIDE), SLOTS / 4);
+    fill(INSIDE);
+    assert_int_equal(read_until_room(INSIDE), SLOTS / 4);
+}
+
+static void so_it_does_when_bytes_are_short_before_slots_are(void **unused)
+{
+    (void)unused;
+    int all = fill(BYTES);
+    assert_in_range(all, MID / SHM_ROUND(BYTES), MID / BYTES);
+    for (int lap = 0; lap < 10; lap++) {
+        assert_in_range(read_until_room(BYTES), 1, all / 4 + 1);
+        fill(BYTES);
+    }
+}
+
+static void nothing_is_told_twice(void **unused)
+{
+    (void)unused;
+    assert_false(shm_ring_tell(&r));
+    fill(BYTES);
+    assert_false(shm_ring_owes(&r));
+    assert_false(shm_ring_tell(&r));
+    shm_ring_take(&r, BYTES);
+    assert_false(shm_ring_owes(&r));
+    assert_true(shm_ring_tell(&r)); /* before it goes idle it says all */
+    assert_false(shm_ring_tell(&r));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(room_comes_back_a_quarter_at_a_time),
+        TEST(so_it_does_when_bytes_are_short_before_slots_are),
+        TEST(nothing_is_told_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
