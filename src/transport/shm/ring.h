@@ -194,8 +194,8 @@ static inline bool shm_ring_tell(struct shm_reader *r)
     return true;
 }
 
-/** A quarter of the ring is free that the writer has not heard of: it should, while there is more to
- * read, so that the two never wait for each other in turn. */
+/** A quarter of the ring is free that the writer has not heard of: it should, while there is more
+ * to read, so that the two never wait for each other in turn. */
 static inline bool shm_ring_owes(const struct shm_reader *r)
 {
     return r->slot_head - r->slot_told >= r->ring.geo.slots / 4 ||
