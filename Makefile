@@ -58,8 +58,7 @@ format: ## reformat the C sources
 interop: ## universes with emulated big-endian and ARM machines; cross builds
 	@scripts/setup.sh test interop
 	@scripts/build.sh $(PRESET) $(JOBS)
-	@WAITIO_TEST_INTEROP=1 WAITIO_BUILD_DIR=$(abspath $(BUILD)) WT_TEST_LIMIT=600 \
-	  .venv/bin/python -m pytest tests/interop -q -ra $(TESTS)
+	@.venv/bin/python scripts/run_tests.py --build $(BUILD) --suite interop $(TESTS)
 
 check-asan: ## C tests under the address and undefined-behaviour sanitizers
 	@scripts/setup.sh test

@@ -27,6 +27,12 @@ SUITES = {
     "coverage": {"pytest": ""},
     "asan": {"pytest": "sanitize"},
     "tsan": {"pytest": "sanitize"},
+    "interop": {
+        "ctest": False,
+        "pytest": "",
+        "folders": ["tests/interop"],
+        "env": {"WAITIO_TEST_INTEROP": "1", "WT_TEST_LIMIT": "600"},
+    },
 }
 
 
@@ -168,9 +174,9 @@ def run_ctest(args, env, tally):
     print(f"C tests: {len(cases)} programs in {time.monotonic() - started:.0f} s", flush=True)
 
 
-def run_pytest(args, env, tally, marker):
+def run_pytest(args, env, tally, marker, candidates):
     folders = []
-    for folder in ("tests", "python/tests"):
+    for folder in candidates:
         if glob.glob(os.path.join(ROOT, folder, "**", "test_*.py"), recursive=True):
             folders.append(folder)
     if not folders:
@@ -232,11 +238,13 @@ def main():
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     env.setdefault("TSAN_OPTIONS", "halt_on_error=0 second_deadlock_stack=1")
     suite = SUITES[args.suite]
+    env.update(suite.get("env", {}))
     tally = Tally()
     if suite.get("ctest", True) and not (args.keyword and not args.filter):
         run_ctest(args, env, tally)
     if suite["pytest"] is not None and not (args.filter and not args.keyword):
-        run_pytest(args, env, tally, suite["pytest"])
+        folders = suite.get("folders", ["tests", "python/tests"])
+        run_pytest(args, env, tally, suite["pytest"], folders)
     return report(tally)
 
 
