@@ -22,6 +22,10 @@
 /* Polls of the one link that is waited for between two looks at everything, minus 1. */
 #define MEMORY_TURNS 255u
 #define SOCKET_TURNS 15u
+#define SOON 7u
+/* Among more of us than processors every yield hands over, and the next one of us comes the sooner
+ * the less we do in vain: only every fourth yield of a wait is timed. */
+#define BLIND_YIELDS 3u
 
 struct poll_turn {
     wio_done_fn done;
@@ -30,7 +34,7 @@ struct poll_turn {
     const char *what;
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
     int64_t after_ns; /* the clock after the last yield, unless something came since; or 0 */
-    uint32_t empty;
+    uint32_t empty, yields;
     bool memory; /* what is waited for comes through memory: a poll costs less than a clock */
 };
 
@@ -53,11 +57,16 @@ static void give_way(struct wio_universe *u)
     wio_lock_take(&u->lock, &u->want);
 }
 
+static void yield_once(struct wio_universe *u)
+{
+    give_way(u);
+    u->polls |= MEMORY_TURNS - SOON; /* others ran: look at everything soon, not at one link only */
+}
+
 /* Yield once, and learn from what it cost. @return the clock afterwards */
 static int64_t yield_and_learn(struct wio_universe *u, int64_t now)
 {
-    give_way(u);
-    u->polls |= MEMORY_TURNS - 3; /* others ran: soon look at everything, not at one link only */
+    yield_once(u);
     int64_t after = wio_os_now_ns(), cost = after - now;
     bool gave = false;
     /* Somebody else ran, or only an interrupt: the kernel knows. Where there are more of us than
@@ -172,6 +181,11 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
 {
     if (((++t->empty & (t->memory ? 31u : 3u)) != 1 || t->empty == 1) && u->spin.contended == 0)
         return; /* empty polls come too fast for a clock each */
+    if (u->spin.crowded && u->spin.hogged == 0 && u->cfg.spin_us < 0 &&
+        (++t->yields & BLIND_YIELDS) != 0) {
+        yield_once(u);
+        return;
+    }
     /* Between two yields is one poll: the clock is looked at once for both. */
     int64_t now = t->after_ns != 0 ? t->after_ns : wio_os_now_ns(), pure, limit;
     t->after_ns = 0;
