@@ -112,6 +112,9 @@ enum wio_auth_state wio_auth_input(struct wio_auth *a, const void *buf, size_t n
 /** End of stream (@p oserr 0) or an error (-errno; -ETIMEDOUT: the caller's deadline passed) came
  * instead of bytes. Sets FAILED with a fitting text: PEER or TIMEOUT. Harmless after the end. */
 void wio_auth_eof(struct wio_auth *a, int oserr);
+/** There is no room for this handshake now: end it with BUSY and a refusal that says so, to be
+ * written as after FAILED. Harmless after the end. */
+void wio_auth_turn_away(struct wio_auth *a, const char *why);
 
 /**
  * Whole handshake on a non-blocking socket, for blocking callers (boot client, tools).

@@ -486,6 +486,13 @@ void wio_auth_eof(struct wio_auth *a, int oserr)
                  : "");
 }
 
+void wio_auth_turn_away(struct wio_auth *a, const char *why)
+{
+    if (a->state == WIO_AUTH_RUNNING)
+        fail(a, WAITIO_ERR_BUSY, why, "turned away while waiting for %s: %s", type_name(a->step),
+             why);
+}
+
 size_t wio_auth_want(const struct wio_auth *a)
 {
     if (a->state != WIO_AUTH_RUNNING || a->step >= STEP_FLUSH)

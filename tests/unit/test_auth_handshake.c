@@ -605,6 +605,37 @@ static void every_truncation_fails_with_a_text(void **state)
     }
 }
 
+/* At each step of the acceptor: the dialer hears that it may come again. */
+static void who_is_turned_away_hears_it(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 3; turn++) {
+        struct auth_pair p;
+        uint8_t buf[640];
+        auth_pair_init(&p);
+        begin(&p);
+        for (int i = 0; i < turn; i++) {
+            size_t n = auth_take(i % 2 ? &p.a : &p.d, buf);
+            auth_feed(i % 2 ? &p.d : &p.a, buf, n, 1000);
+        }
+        wio_auth_turn_away(&p.a, "no room");
+        assert_failed(&p.a, WAITIO_ERR_BUSY);
+        assert_false(p.a.garbage);
+        auth_pump(&p, 1000);
+        assert_failed(&p.d, WAITIO_ERR_BUSY);
+        assert_true(p.d.refused_by_peer);
+        assert_says(&p.d, "no room");
+        wio_auth_turn_away(&p.a, "again");
+        assert_silent(&p.a);
+    }
+    struct auth_pair p;
+    auth_pair_init(&p);
+    begin(&p);
+    auth_pump(&p, 1000);
+    wio_auth_turn_away(&p.a, "no room");
+    assert_int_equal(p.a.state, WIO_AUTH_DONE);
+}
+
 /* ---- attackers ---- */
 
 static void every_changed_byte_is_noticed(void **state)
@@ -873,6 +904,7 @@ int main(void)
         cmocka_unit_test(proofs_differ_by_role_and_by_nonce),
         cmocka_unit_test(proofs_are_what_the_design_says),
         cmocka_unit_test(text_from_the_peer_is_made_harmless),
+        cmocka_unit_test(who_is_turned_away_hears_it),
         cmocka_unit_test(the_length_of_a_refusal_is_not_believed),
         cmocka_unit_test(unknown_codes_of_a_refusal_become_protocol),
         cmocka_unit_test(wrong_arguments_are_refused),

@@ -54,6 +54,19 @@ void wio_tcp_conn_close(struct tcp_conn *c)
     wio_list_push(&f->grave, &c->node);
 }
 
+void wio_tcp_conn_turn_away(struct tcp_conn *c)
+{
+    const void *out;
+    size_t n;
+    c->iface->base.p.counters->strangers++;
+    wio_auth_turn_away(&c->auth, "too many connect at once: come again");
+    n = wio_auth_output(&c->auth, &out);
+    if (n > 0)
+        (void)wio_os_send(c->fd, out,
+                          n); /* who does not hear it comes again too, but not for ever */
+    wio_tcp_conn_close(c);
+}
+
 void wio_tcp_bury(struct tcp_iface *f)
 {
     struct wio_list *it;

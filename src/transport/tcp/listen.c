@@ -4,7 +4,8 @@
  * Listeners and the decision about proven dialers. Strangers cost at most TCP_STRANGERS_MAX slots
  * and ten seconds each; when all are taken the oldest silent one goes first, so that a flood of
  * idle connections never keeps members out - but not before it had time to speak: members may be a
- * flood themselves. Meanwhile the others wait in the kernel's queue.
+ * flood themselves, on processors that have more to do. They are told that it is for want of room,
+ * so that nobody takes us for dead. Meanwhile the others wait in the kernel's queue.
  */
 #include <arpa/inet.h>
 
@@ -229,8 +230,7 @@ bool wio_tcp_shed_stranger(struct tcp_iface *f)
     }
     if (victim == NULL)
         return false;
-    f->base.p.counters->strangers++;
-    wio_tcp_conn_close(victim);
+    wio_tcp_conn_turn_away(victim);
     return true;
 }
 
@@ -250,8 +250,7 @@ static bool make_slot(struct tcp_iface *f)
             victim = c;
     }
     if (victim != NULL) {
-        f->base.p.counters->strangers++;
-        wio_tcp_conn_close(victim);
+        wio_tcp_conn_turn_away(victim);
         return true;
     }
     wio_tcp_listen_watch(f, false);

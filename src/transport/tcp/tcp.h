@@ -312,6 +312,8 @@ int wio_tcp_conn_watch(struct tcp_conn *c);
 int wio_tcp_conn_drive(struct tcp_conn *c);
 /** Close and bury (freed at the end of progress, or by wio_tcp_bury). */
 void wio_tcp_conn_close(struct tcp_conn *c);
+/** Close it for want of room, and say so. */
+void wio_tcp_conn_turn_away(struct tcp_conn *c);
 void wio_tcp_bury(struct tcp_iface *f);
 /** Room for one more inbound connection: drop a stranger when all slots are taken. @return false:
  * none */

@@ -89,6 +89,29 @@ def test_at_a_member(universe, crowd):
     u.leave(*cast)
 
 
+def test_who_is_turned_away_is_told(universe):
+    """A member that was too slow in a crowd must not take the listener for dead."""
+    u = universe(WAITIO_COMM_TYPE="socket")
+    a, b = u.actors([1, 1])
+    (port,) = a.ports() - {u.port}
+    silent = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(70)]
+    heard = 0
+    end = time.monotonic() + 9  # before their ten seconds are over
+    while heard == 0 and time.monotonic() < end:
+        for s in silent:
+            s.settimeout(0.01)
+            try:
+                said = s.recv(500)
+            except (TimeoutError, OSError):
+                continue
+            heard += b"come again" in said
+    assert heard > 0, "nobody was told"
+    for s in silent:
+        s.close()
+    all_exchange([a, b])
+    u.leave(a, b)
+
+
 def test_slow_lorises(universe, crowd):
     """More of them than there are places, at both ports: members come in between. Where nobody
     needs their places they are gone all the same after 10 s. Guards: the choice who goes first
