@@ -10,6 +10,7 @@ counts each case, any other counts as one.
 import argparse
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -58,8 +59,11 @@ def first_line(text):
     return lines[0] if lines else ""
 
 
-def read_cases(path, tally, prefix=""):
-    """Add the cases of one JUnit file; return how many there were and how many failed, or None."""
+def read_cases(path, tally, prefix="", output=""):
+    """Add the cases of one JUnit file; return how many there were and how many failed, or None.
+
+    cmocka's report has no reasons for what was skipped: the program's output tells them.
+    """
     try:
         tree = ET.parse(path)
     except (OSError, ET.ParseError):
@@ -77,7 +81,9 @@ def read_cases(path, tally, prefix=""):
             failures += 1
             tally.add(name, "failed", (problem.get("message") or "") + "\n" + (problem.text or ""))
         elif skip is not None:
-            tally.add(name, "skipped", skip.get("message") or first_line(skip.text))
+            told = re.search(rf"^skipped {re.escape(case.get('name', '?'))}: (.+)$", output, re.M)
+            reason = skip.get("message") or first_line(skip.text) or (told and told[1])
+            tally.add(name, "skipped", reason or "")
         else:
             tally.add(name, "passed")
     return cases, failures
@@ -133,7 +139,7 @@ def add_ctest_case(case, cmocka, tally):
     files = glob.glob(os.path.join(cmocka, glob.escape(name.replace("/", ".")) + ".*.xml"))
     cases = failures = 0
     for path in sorted(files):
-        found = read_cases(path, tally, name)
+        found = read_cases(path, tally, name, output)
         if found:
             cases += found[0]
             failures += found[1]
