@@ -53,6 +53,7 @@ static int on_progress(struct follower *f, const uint8_t *p, size_t n)
         f->j->progress = m;
     else
         wio_join_note(f->j, "%.390s", m.missing);
+    wio_debug(f->j->log, WIO_C_BOOT, "this host's leader says: %u processes came", m.joined);
     if (f->final_ns != INT64_MAX)
         f->final_ns = wio_os_now_ns() + FINAL_NS / 6; /* a fresher list may be right behind */
     return 0;

@@ -485,7 +485,7 @@ static void trees_of_many_pieces(void **state)
     (void)state;
     t.form = EVEN;
     for (size_t k = 0; k < 3; k++)
-        for (size_t i = 0; i < 5; i++)
+        for (size_t i = 0; i < 5 && sizes[i] <= LARGEST; i++)
             for (int flavour = INTS; flavour <= SUMS; flavour++)
                 for (int in_place = 0; in_place <= (k > 0); in_place++) {
                     t.kind = kinds[k];
