@@ -60,29 +60,32 @@ static int rounds(bool biased)
 }
 
 /* The driver gives way for a moment only: where others keep the visitor from the processor it has
- * asked in vain for long. So one of a few tries must be good; without a lock that gives way none
- * is.
- */
-static int fewest_rounds(bool biased)
+ * asked in vain, and without giving way the visitor is in time by chance now and then. So most of
+ * many tries decide. */
+static void mostly_gets_in(bool biased)
 {
-    int fewest = rounds(biased);
-    for (int tries = 1; tries < 6 && fewest > 3 * VISITS; tries++) {
-        int again = rounds(biased);
-        fewest = again < fewest ? again : fewest;
+    enum { SOON = 8, LATE = 5 };
+    int soon = 0, late = 0, asked = 0;
+    while (soon < SOON && late < LATE) {
+        asked = rounds(biased);
+        soon += asked <= 3 * VISITS;
+        late += asked > 3 * VISITS;
     }
-    return fewest;
+    if (late == LATE)
+        fail_msg("asked too often in %d of %d tries: %d times in the last", late, soon + late,
+                 asked);
 }
 
 static void who_waits_gets_in_by_a_plain_mutex(void **state)
 {
     (void)state;
-    assert_in_range(fewest_rounds(false), 0, 3 * VISITS);
+    mostly_gets_in(false);
 }
 
 static void who_waits_gets_in_beside_a_bias(void **state)
 {
     (void)state;
-    assert_in_range(fewest_rounds(true), 0, 3 * VISITS);
+    mostly_gets_in(true);
 }
 
 int main(void)
