@@ -64,7 +64,7 @@ static int rounds(bool biased)
  * many tries decide. */
 static void mostly_gets_in(bool biased)
 {
-    enum { SOON = 8, LATE = 5 };
+    enum { SOON = 10, LATE = 3 };
     int soon = 0, late = 0, asked = 0;
     while (soon < SOON && late < LATE) {
         asked = rounds(biased);
