@@ -106,6 +106,12 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
         return rc;
     struct wio_joiner *j = l->j;
     l->asked = false;
+    if (l->final_ns != INT64_MAX)
+        l->final_ns = 0;
+    /* Nobody is missing, and we have no table: it is on its way. Or the universe is one of another
+     * run, as a refusal has said, which is what our user has to know. */
+    if (m.missing[0] == '\0' && j->note[0] != '\0')
+        return 0;
     bool changed = !j->have_progress || m.joined != j->progress.joined ||
                    m.expected != j->progress.expected ||
                    strcmp(m.missing, j->progress.missing) != 0;
@@ -116,8 +122,6 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
         wio_info(j->log, WIO_C_BOOT, "%u processes came; missing: %s", m.joined, m.missing);
         wio_ld_down_progress(l);
     }
-    if (l->final_ns != INT64_MAX)
-        l->final_ns = 0;
     return 0;
 }
 
