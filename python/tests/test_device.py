@@ -603,7 +603,9 @@ def test_requests_hold_the_array(devices):
             assert gone() is None
             world.Recv(bytearray(1), 1, 9)
             world.Send(np.full(3, 5.0), 1, 2)
-            world.Send(np.full(n, 6.0), 1, 3)
+            large = world.Isend(np.full(n, 6.0), 1, 3)
+            world.Send(b"x", 1, 8)
+            large.wait()
             world.Recv(bytearray(1), 1, 10)
         else:
             array = Cuda(np.zeros(1_000_000))
@@ -618,8 +620,7 @@ def test_requests_hold_the_array(devices):
             small, large = Cuda(np.zeros(3)), Cuda(np.zeros(1_000_000))
             requests = [world.Irecv(small, 0, 2), world.Irecv(large, 0, 3)]
             world.Send(b"x", 0, 9)
-            time.sleep(0.3)
-            world.Iprobe(0, 55)  # lets the messages match
+            world.Recv(bytearray(1), 0, 8)  # what was sent before it has matched
             del requests
             until = time.monotonic() + 30
             while waitio._core._orphans() and time.monotonic() < until:

@@ -55,8 +55,8 @@ def test_persistent_operations(universe):
                 await request
         asyncio.run(main())
         # Dropped under way: the send arrives, the receive is withdrawn.
-        waitio.startall([world.Send_init(np.full(100_000, 7.0), other, 3)])
         world.Recv_init(bytearray(8), other, 4).Start()
+        waitio.startall([world.Send_init(np.full(100_000, 7.0), other, 3)])
         gc.collect()
         whole = np.zeros(100_000)
         world.Recv(whole, other, 3)

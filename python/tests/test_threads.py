@@ -112,8 +112,11 @@ def awaiting(t):
 
 together([arrays(1), arrays(2), *map(objects, (3, 4, 5)),
           dropped(90), dropped(91), dropped(92), looking, iteration, awaiting(6), awaiting(7)])
-assert waitio._core._orphans() == 0
 world.Barrier()
+until = time.monotonic() + 30  # the last answers are on their way
+while waitio._core._orphans() and time.monotonic() < until:
+    time.sleep(0.001)
+assert waitio._core._orphans() == 0
 """),
         timeout=170,
     )
@@ -277,7 +280,9 @@ for i in range({100 * MORE}):
 request = world.Irecv(np.zeros(1), other, 8)
 thread = threading.Thread(target=request.Wait)
 thread.start()
-time.sleep(0.2)
+until = time.monotonic() + 20
+while not waitio._core._inside() and time.monotonic() < until:
+    time.sleep(0.001)
 for call in (request.wait, request.Wait, lambda: waitio.waitany([request])):
     try:
         call()
@@ -353,10 +358,9 @@ together([busy] * 8 + [leave], 40)
         )
 
 
-def test_finalize_waits_until_nobody_is_inside(alone):
-    alone.passes(
-        TOGETHER
-        + """
+LEAVING = (
+    TOGETHER
+    + """
 from waitio import _core
 slept = []
 
@@ -387,7 +391,16 @@ def leave():
 together([leave, *map(blocked, (
     lambda: world.Recv(bytearray(1), 0), world.Probe,
     lambda: waitio.waitany([world.Irecv(bytearray(1), 0, 6)])))])
-assert len(ended) == 3 and slept and max(slept) > 0, (ended, slept)
-""",
-        blocks=[1],
-    )
+assert len(ended) == 3, ended
+print(sum(slept))
+"""
+)
+
+
+def test_finalize_waits_until_nobody_is_inside(alone):
+    """Now and then all have come out before it looks for the first time: then once more."""
+    for _ in range(5):
+        (process,) = alone.passes(LEAVING, blocks=[1])
+        if int(process.lines[-1]) > 0:
+            return
+    raise AssertionError("finalize has never found anybody inside")

@@ -67,9 +67,11 @@ def test_exit_status_of_one_rank(waitio, kind, status):
 
 
 def test_keep_going(waitio):
+    # The last one waits until the first one's status has been asked for: a zombie can be signalled.
+    last = "until [ -s pid ]; do sleep 0.02; done; while kill -0 $(cat pid); do sleep 0.02; done"
     status, out, err = waitio(
-        "run", "--keep-going", "sh", "-c", "exit 4", ":", "sh", "-c", "sleep 0.5; echo done", ":",
-        "sh", "-c", "sleep 0.2; exit 6",
+        "run", "--keep-going", "sh", "-c", "echo $$ >pid; exit 4", ":",
+        "sh", "-c", "sleep 0.5; echo done", ":", "sh", "-c", f"{last} 2>/dev/null; exit 6",
     )  # fmt: skip
     assert status == 4 and out == b"[sh-2 0] done\n"
     assert b"exit status 6" in err
@@ -124,13 +126,11 @@ def test_second_interrupt_kills_what_ignores_the_first(waitio, kind):
 
 
 def test_term_is_followed_by_kill_after_the_grace(waitio, kind):
-    begin = time.monotonic()
-    code = "sleep 0.5; exit 9"
-    status, _, err = waitio(
-        "run", "--grace", "1", *kind, "sh", "-c", f"trap '' TERM; {LOOP}", ":", "sh", "-c", code
-    )
-    took = time.monotonic() - begin
-    assert status == 9 and 1.4 < took < 8
+    deaf = f"trap '' TERM; touch deaf; {LOOP}"
+    code = "while [ ! -e deaf ]; do sleep 0.05; done; exit 9"
+    status, _, err = waitio("run", "--grace", "1", *kind, "sh", "-c", deaf, ":", "sh", "-c", code)
+    took = time.time() - (waitio.cwd / "deaf").stat().st_mtime
+    assert status == 9 and 1 < took < 8
     assert b"killed after the grace of 1 s" in err
 
 

@@ -82,6 +82,13 @@ class Process:
         """What it wrote to standard error so far."""
         return self.errors.read_text(errors="replace")
 
+    def logs(self, *texts, timeout=20.0):
+        """Wait until one of these texts is on its standard error."""
+        until = time.monotonic() + timeout
+        while not any(text in self.err() for text in texts):
+            assert time.monotonic() < until, f"none of {texts} is told: {self.story()}"
+            time.sleep(0.01)
+
     def story(self):
         return f"{self.name}: out {self.lines[-20:]}, err:\n{self.err()[-3000:]}"
 

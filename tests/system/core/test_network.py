@@ -42,8 +42,20 @@ class Net:
     def inside(self, side):
         return ["ip", "netns", "exec", self.name[side]]
 
+    def hand(self, side="b"):
+        """A hand at the cable: call it to pull. What it takes to start a command, which may be
+        longer than a transfer, is behind it."""
+        words = ["ip", "-n", self.name[side], "-batch", "-"]
+        waiting = subprocess.Popen(words, stdin=subprocess.PIPE, text=True)
+
+        def pull():
+            waiting.communicate("link set w down\n", timeout=10)
+            assert waiting.returncode == 0
+
+        return pull
+
     def pull(self, side="b"):
-        self.ip(side, "link", "set", "w", "down")
+        self.hand(side)()
 
     def plug(self, side="b"):
         self.ip(side, "link", "set", "w", "up")
@@ -131,6 +143,7 @@ def pull_while_pending(universe, net, pending, **env):
         pending = "isend 1 0 2 400000000 1 0"
     a.ok(pending)
     a.begin("wait 1 0")
+    pull = net.hand()
     if "400000000" in pending:
         far.stops()
         if full:
@@ -140,7 +153,7 @@ def pull_while_pending(universe, net, pending, **env):
     else:
         time.sleep(0.5)
     pulled = time.monotonic()
-    net.pull()
+    pull()
     a.failed("PEER", "PB 2 rank 0", timeout=70)
     took = a.seen_at - pulled
     a.ok("isend 2 0 1 100000 1 5")

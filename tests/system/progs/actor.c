@@ -13,7 +13,8 @@
  *   stopat NAME VALUE: the same with SIGSTOP, once
  *   onterm N: SIGTERM calls exit(N) from its handler
  *   storm G: messages to oneself without end
- * R and G are small numbers (slots). seed 0: contents are not checked. src and tag -1: any.
+ * R and G are small numbers (slots). seed 0: contents are not checked, nor made: to touch half a
+ * gigabyte takes seconds under a sanitizer. src and tag -1: any.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -135,7 +136,8 @@ static void do_probe(char **w)
 static void do_send(char **w)
 {
     struct slot *s = fresh(w[1], (size_t)number(w[4]));
-    fill(s->buf, s->bytes, (uint64_t)number(w[6]));
+    if (number(w[6]) != 0)
+        fill(s->buf, s->bytes, (uint64_t)number(w[6]));
     answer(w[0][0] == 'i' ? waitio_isend(group_of(w[2]), (int)number(w[3]), s->buf, s->bytes,
                                          (waitio_tag_t)number(w[5]), &s->req)
                           : waitio_send_init(group_of(w[2]), (int)number(w[3]), s->buf, s->bytes,
