@@ -40,6 +40,16 @@ static void at_rest(struct world *w, struct node *nd)
     }
 }
 
+/* The survivor is told of a death: at once, that is within a second, or in few rounds where
+ * somebody else had the processor in that second. */
+static void told_at_once(struct world *w)
+{
+    int64_t soon = wio_os_now_ns() + SECOND;
+    int rounds = 0;
+    UNTIL(w, w->node[1].peer[0].closed == 1 || (++rounds > 100 && wio_os_now_ns() > soon));
+    assert_int_equal(w->node[1].peer[0].closed, 1);
+}
+
 static void sleep_node(struct world *w)
 {
     while (w->tr->arm(w->node[1].iface, WIO_PROGRESS_FULL) != 0)
@@ -146,12 +156,10 @@ static void test_killed_after_dialling(void **state)
             if (driven)
                 FOR_MS(w, 2);
             raw_die(&r);
-            int64_t died = wio_os_now_ns();
             if (s >= READY) {
-                UNTIL(w, w->node[1].peer[0].closed == 1);
+                told_at_once(w);
                 if (s != LEAVING)
                     assert_int_equal(w->node[1].peer[0].err, WAITIO_ERR_PEER);
-                assert_true(wio_os_now_ns() - died < SECOND);
                 assert_int_equal(w->node[1].ndone, w->node[1].nqueued);
             } else {
                 FOR_MS(w, 5);
@@ -201,10 +209,8 @@ static void test_killed_while_dialled(void **state)
         }
         close(listener);
         raw_die(&r);
-        int64_t died = wio_os_now_ns();
-        UNTIL(w, w->node[1].peer[0].closed == 1);
+        told_at_once(w);
         assert_int_equal(w->node[1].peer[0].err, WAITIO_ERR_PEER);
-        assert_true(wio_os_now_ns() - died < SECOND);
         assert_int_equal(w->node[1].ndone, w->node[1].nqueued);
         at_rest(w, &w->node[1]);
         others_go_on(w);
@@ -219,7 +225,9 @@ static void test_memory_is_given_back(void **state)
     conform_now = &conform_variants[3];
     struct world *w = open_world(3);
     others_go_on(w);
-    UNTIL(w, w->node[1].ctr.shm_rings == 1); /* the one to whom it talked has one and keeps it */
+    /* Those who talked have one each and keep it. */
+    UNTIL(w, w->node[1].ctr.shm_rings == 1 && w->node[2].ctr.shm_rings == 1);
+    at_rest(w, &w->node[1]);
     FOR_MS(w, 5);
     uint64_t bytes = w->node[1].ctr.shm_bytes, rings = w->node[1].ctr.shm_rings;
     int fds = open_descriptors();

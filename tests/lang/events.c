@@ -136,8 +136,9 @@ int main(void)
     if (n == 1) /* else the first message of somebody who is through with it would tell us */
         once();
     everybody_loops(1);
-    /* By itself the service thread drives everything when the program has been away for 60 ms. */
-    expect(quickest < 0.02, "the time of being told");
+    /* By itself the service thread drives everything when the program has been away for 60 ms: no
+     * round would be quicker. */
+    expect(quickest < 0.05, "the time of being told");
     everybody_loops(THREADS);
     pthread_create(&waiter, NULL, waits, NULL); /* another thread drives meanwhile */
     poll(NULL, 0, 20);

@@ -82,15 +82,18 @@ def test_runner_adds_up_cases_and_reasons(tmp_path, capsys):
         '<testsuites><testsuite name="g"><testcase name="one"/>'
         '<testcase name="two"><failure>1 != 2</failure></testcase>'
         '<testcase name="three"><skipped message="no network"/></testcase>'
+        '<testcase name="four"><skipped/></testcase>'
         "</testsuite></testsuites>"
     )
     tally = runner.Tally()
-    assert runner.read_cases(tmp_path / "a.xml", tally, "unit/a") == (3, 1)
+    output = "skipped fourteen: too old\nskipped four: too young\n"  # of a program with cmocka
+    assert runner.read_cases(tmp_path / "a.xml", tally, "unit/a", output) == (4, 1)
     assert runner.report(tally) == 1
     out = capsys.readouterr().out
     assert "FAILED unit/a::two" in out
     assert "unit/a::three: no network" in out
-    assert out.splitlines()[-1] == "1 passed, 1 failed, 1 skipped"
+    assert "unit/a::four: too young" in out
+    assert out.splitlines()[-1] == "1 passed, 1 failed, 2 skipped"
 
 
 def test_runner_fails_when_nothing_ran(capsys):

@@ -55,6 +55,9 @@ struct crowd {
     struct wio_secret secret;
     char job[64];
     const char *log;
+    int said_fd; /* what all of them log, in memory */
+    off_t said;  /* so much of it counts no more: see wt_forget */
+    char said_path[32];
     uint64_t identity; /* 0 = real host; otherwise pretended hosts */
     bool plain;        /* publish 127.0.0.1 as if it were good for other hosts */
     bool stay;         /* who has joined keeps the table until `leave` is set */
@@ -110,7 +113,69 @@ static inline void wt_crowd(struct crowd *c)
     c->secret.len = 28;
     snprintf(c->secret.origin, sizeof c->secret.origin, "test");
     snprintf(c->job, sizeof c->job, "job%d", (int)getpid());
-    c->log = getenv("WT_LOG") ? getenv("WT_LOG") : "error";
+    c->log = getenv("WT_LOG") ? getenv("WT_LOG") : "debug";
+    c->said_fd = memfd_create("what people say", 0);
+    assert_true(c->said_fd >= 0);
+    snprintf(c->said_path, sizeof c->said_path, "/proc/self/fd/%d", c->said_fd);
+}
+
+/* ---- what has happened, by the log: a time would only be a guess ---- */
+
+static inline void wt_forget(struct crowd *c)
+{
+    c->said = lseek(c->said_fd, 0, SEEK_END);
+}
+
+/* @return everything that was logged; to be freed */
+static inline char *wt_said(const struct crowd *c)
+{
+    off_t n = lseek(c->said_fd, 0, SEEK_END) - c->said;
+    char *text = calloc(1, (size_t)n + 1);
+    assert_true(text != NULL && pread(c->said_fd, text, (size_t)n, c->said) == n);
+    return text;
+}
+
+/* How many have come, by the last line about it: "...; 3 of 4 are here". */
+static inline unsigned wt_here(const char *text)
+{
+    unsigned n = 0, of;
+    for (const char *at = text; (at = strstr(at, "; ")) != NULL; at += 2) {
+        unsigned now;
+        char end = 0;
+        if (sscanf(at, "; %u of %u are her%c", &now, &of, &end) == 3 && end == 'e')
+            n = now;
+    }
+    return n;
+}
+
+enum { WT_PATIENCE_S = 20 }; /* for what comes at once, however busy the machine is */
+
+/* Wait until the service counts so many members. */
+static inline void wt_came(const struct crowd *c, unsigned n)
+{
+    unsigned here = 0;
+    for (int i = 0; i < WT_PATIENCE_S * 1000 && here < n; i++) {
+        char *text = wt_said(c);
+        here = wt_here(text);
+        free(text);
+        usleep(1000);
+    }
+    assert_true(here >= n);
+}
+
+/* Wait until somebody has logged this. */
+static inline void wt_heard(const struct crowd *c, const char *what)
+{
+    bool found = false;
+    for (int i = 0; i < WT_PATIENCE_S * 1000 && !found; i++) {
+        char *text = wt_said(c);
+        found = strstr(text, what) != NULL;
+        free(text);
+        usleep(1000);
+    }
+    if (!found)
+        print_error("nobody said: %s\n", what);
+    assert_true(found);
 }
 
 /* In the calling process. */
@@ -121,7 +186,7 @@ static inline void wt_join_here(struct crowd *c, struct person *me, int pbid, in
     struct wio_table *t = NULL;
     struct wio_whoami who = {.pbid = pbid, .npb = npb, .rank = rank, .nprocs = nprocs};
     snprintf(who.job_id, sizeof who.job_id, "%s", c->job);
-    wio_log_init(&lg, c->log, "");
+    wio_log_init(&lg, c->log, c->said_path);
     lg.pbid = pbid;
     lg.pb_rank = rank;
     struct wio_join_params p = {
@@ -246,7 +311,7 @@ static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
         snprintf(p.job_id, sizeof p.job_id, "%s", c->job);
         alarm(60);
         close(ready[0]);
-        wio_log_init(&lg, c->log, "");
+        wio_log_init(&lg, c->log, c->said_path);
         if (wio_service_start(&p, &s) != 0)
             _exit(1);
         if (write(ready[1], "y", 1) != 1)
@@ -274,7 +339,7 @@ static inline void wt_end_service(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
-/* Wait until the service at the port of the crowd counts so many members. */
+/* For what cannot be waited for: that something does not happen. */
 static inline void wt_settle(double seconds)
 {
     usleep((useconds_t)(seconds * 1e6));
@@ -284,6 +349,7 @@ static inline void wt_end(struct crowd *c)
 {
     munmap(c->p, WT_PEOPLE * sizeof *c->p);
     munmap(c->serv, sizeof *c->serv);
+    close(c->said_fd);
 }
 
 static inline void wt_expect_ok(const struct crowd *c, int i, uint32_t me, uint32_t size)

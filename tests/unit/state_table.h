@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "skip.h"
 #include "transport/transport.h"
 
 static inline void expected_row(const struct wio_state_row *table, int states, int s, char *buf,
@@ -31,13 +32,13 @@ static inline void expected_row(const struct wio_state_row *table, int states, i
 }
 
 /** docs/design/@p page has a row for every state, in order. */
-static inline void assert_documented(const char *page, const struct wio_state_row *table,
-                                     int states)
+static inline void assert_documented(const char *test, const char *page,
+                                     const struct wio_state_row *table, int states)
 {
     const char *root = getenv("WAITIO_SOURCE_DIR");
     char path[4096], line[1024], want[1024];
     if (root == NULL)
-        skip();
+        skip_because(test, "WAITIO_SOURCE_DIR is not set");
     wio_text(path, sizeof path, "%s/docs/design/%s", root, page);
     FILE *f = fopen(path, "r");
     assert_non_null(f);

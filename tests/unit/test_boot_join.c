@@ -19,11 +19,11 @@ static void three_blocks_on_one_host(void **state)
     (void)state;
     struct crowd c;
     wt_crowd(&c);
-    wt_block(&c, 2, 3, 1, 10);
-    wt_block(&c, 1, 3, 2, 10);
+    wt_block(&c, 2, 3, 1, 20);
+    wt_block(&c, 1, 3, 2, 20);
     usleep(50000); /* the master comes last: the others look for it until then */
-    wt_block(&c, 0, 3, 4, 10);
-    wt_wait_all(&c, 15);
+    wt_block(&c, 0, 3, 4, 20);
+    wt_wait_all(&c, 25);
     static const uint32_t rank[] = {6, 4, 5, 0, 1, 2, 3};
     for (int i = 0; i < 7; i++) {
         wt_expect_ok(&c, i, rank[i], 7);
@@ -47,10 +47,10 @@ static void each_has_its_own_table_where_none_can_be_shared(void **state)
     struct crowd c;
     wt_crowd(&c);
     wio_os_fault = nothing_is_shared; /* in the processes started from now on */
-    wt_block(&c, 0, 2, 4, 10);
-    wt_block(&c, 1, 2, 3, 10);
+    wt_block(&c, 0, 2, 4, 20);
+    wt_block(&c, 1, 2, 3, 20);
     wio_os_fault = NULL;
-    wt_wait_all(&c, 15);
+    wt_wait_all(&c, 25);
     for (int i = 0; i < 7; i++) {
         wt_expect_ok(&c, i, (uint32_t)i, 7);
         assert_int_equal(c.p[i].port_of_last, 1102);

@@ -18,7 +18,7 @@ static int knock(uint16_t port)
 
 struct counts {
     volatile uint64_t bytes, peak;
-    volatile int stop, knocked;
+    volatile int stop, knocked, serving;
 };
 
 /* Like wt_service, and reports its memory. */
@@ -35,6 +35,7 @@ static pid_t watched_service(struct crowd *c, struct counts *k)
         alarm(60);
         if (wio_service_start(&p, &s) != 0)
             _exit(1);
+        k->serving = 1;
         while (!k->stop) {
             struct wio_service_stats st;
             wio_service_run(s, 20000000);
@@ -68,7 +69,8 @@ static void ten_thousand_idle_strangers(void **state)
     pid_t idlers[CROWDS];
     wt_crowd(&c);
     pid_t s = watched_service(&c, k);
-    wt_settle(0.2);
+    for (int i = 0; i < WT_PATIENCE_S * 1000 && !k->serving; i++)
+        usleep(1000);
     for (int i = 0; i < CROWDS; i++) {
         if ((idlers[i] = fork()) != 0)
             continue;
@@ -82,15 +84,15 @@ static void ten_thousand_idle_strangers(void **state)
     }
     for (int i = 0; i < 500 && k->knocked < CROWDS * PER_CROWD / 4; i++)
         usleep(10000);
-    wt_block(&c, 0, 2, 2, 20); /* in the middle of the rush */
+    wt_block(&c, 0, 2, 2, 40); /* in the middle of the rush */
     for (int i = 0; i < 2000 && k->knocked < CROWDS * PER_CROWD; i++)
         usleep(10000);
     assert_int_equal(k->knocked, CROWDS * PER_CROWD);
-    wt_block(&c, 1, 2, 2, 20);
-    wt_wait_all(&c, 25);
+    wt_block(&c, 1, 2, 2, 40);
+    wt_wait_all(&c, 45);
     for (int i = 0; i < 4; i++)
         wt_expect_ok(&c, i, (uint32_t)i, 4);
-    assert_true(c.p[3].seconds < 5);
+    assert_true(c.p[3].seconds < 15);
     assert_true(k->peak > 0 && k->peak < 4u << 20); /* 1024 strangers at most */
     k->stop = 1;
     for (int i = 0; i < CROWDS; i++)
@@ -122,7 +124,7 @@ static void slow_loris_is_dropped(void **state)
     double took = (double)(wio_os_now_ns() - t0) / 1e9;
     close(fd);
     assert_true(dropped);
-    assert_true(took > 8 && took < 12);
+    assert_true(took > 8 && took < 18); /* the 100 bytes take 25 s */
     wt_end_service(s);
     wt_end(&c);
 }
@@ -146,9 +148,9 @@ static void garbage_disturbs_nobody(void **state)
         send(fd, buf, (size_t)(i % 300), MSG_NOSIGNAL);
         close(fd);
     }
-    wt_block(&c, 0, 2, 1, 5);
-    wt_block(&c, 1, 2, 2, 5);
-    wt_wait_all(&c, 8);
+    wt_block(&c, 0, 2, 1, 20);
+    wt_block(&c, 1, 2, 2, 20);
+    wt_wait_all(&c, 25);
     for (int i = 0; i < 3; i++)
         wt_expect_ok(&c, i, (uint32_t)i, 3);
     wt_end_service(s);

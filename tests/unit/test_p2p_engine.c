@@ -661,7 +661,6 @@ static void dial_us_late(struct fake *f)
 static void who_dials_us_while_we_leave_hears_goodbye(void **unused)
 {
     (void)unused;
-    u->cfg.linger = 60;
     fake_open(1, ROOM);
     fake.script = dial_us_late;
     int64_t begun = wio_os_now_ns();
@@ -721,6 +720,7 @@ static void the_unresponsive_are_left_behind(void **unused)
 {
     (void)unused;
     fake_open(1, ROOM);
+    u->cfg.linger = 0.3;
     fake.answer = WIO_TX_QUEUED; /* nothing moves any more */
     isend(1, 1000, 5);
     isend(1, MIDDLE, 5);

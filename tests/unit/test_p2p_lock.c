@@ -59,16 +59,33 @@ static int rounds(bool biased)
     return asked;
 }
 
+/* The driver gives way for a moment only: where others keep the visitor from the processor it has
+ * asked in vain, and without giving way the visitor is in time by chance now and then. So most of
+ * many tries decide. */
+static void mostly_gets_in(bool biased)
+{
+    enum { SOON = 10, LATE = 3 };
+    int soon = 0, late = 0, asked = 0;
+    while (soon < SOON && late < LATE) {
+        asked = rounds(biased);
+        soon += asked <= 3 * VISITS;
+        late += asked > 3 * VISITS;
+    }
+    if (late == LATE)
+        fail_msg("asked too often in %d of %d tries: %d times in the last", late, soon + late,
+                 asked);
+}
+
 static void who_waits_gets_in_by_a_plain_mutex(void **state)
 {
     (void)state;
-    assert_in_range(rounds(false), 0, 3 * VISITS);
+    mostly_gets_in(false);
 }
 
 static void who_waits_gets_in_beside_a_bias(void **state)
 {
     (void)state;
-    assert_in_range(rounds(true), 0, 3 * VISITS);
+    mostly_gets_in(true);
 }
 
 int main(void)

@@ -324,10 +324,14 @@ CASE(overlap_computes)
     struct perf_side s = {.team = &t, .c = &c, .work = &w, .other = 1, .first = true, .value = v};
     spoil = false;
     slow = true;
-    perf_overlap(&s);
+    bool sum = false;
+    for (int tries = 0; tries < 6 && !sum; tries++) { /* others may compute while it measures */
+        perf_overlap(&s);
+        assert_true(v[PERF_V_TRANSFER] >= 0.002);
+        sum = v[PERF_V_BOTH] > 1.2 * v[PERF_V_TRANSFER];
+    }
     slow = false;
-    assert_true(v[PERF_V_TRANSFER] >= 0.002);
-    assert_true(v[PERF_V_BOTH] > 1.2 * v[PERF_V_TRANSFER]);
+    assert_true(sum);
 }
 
 int main(void)

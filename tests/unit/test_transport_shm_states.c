@@ -6,7 +6,7 @@
 static void test_document_has_the_table(void **state)
 {
     (void)state;
-    assert_documented("shm.md", wio_shm_states, SHM_STATES);
+    assert_documented(__func__, "shm.md", wio_shm_states, SHM_STATES);
 }
 
 static void test_table_is_sound(void **state)

@@ -20,7 +20,7 @@
 static void test_document_has_the_table(void **state)
 {
     (void)state;
-    assert_documented("connection.md", wio_tcp_states, TCP_STATES);
+    assert_documented(__func__, "connection.md", wio_tcp_states, TCP_STATES);
 }
 
 static void test_table_is_sound(void **state)
