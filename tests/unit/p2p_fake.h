@@ -338,7 +338,7 @@ static int fake_payload(uint32_t peer, const void *data)
 {
     struct fake_ep *e = fake.ep[peer];
     size_t n = e->due < e->sink.len ? e->due : e->sink.len;
-    if (n > 0)
+    if (n > 0 && data != NULL)
         memcpy(e->sink.buf, data, n);
     e->body = false;
     return wio_p2p_upcalls.on_payload(fake.u, &e->ep, peer, &e->sink);
