@@ -3,6 +3,7 @@
  * Communicators and groups: order of a split, spaces that never meet, members of a PB that do not
  * stand together, groups and their algebra, and thousands of splits and duplicates without a leak.
  */
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,10 @@ static void grids(void)
     expect(left == (me % dims[1] == 0 ? WAITIO_MPI_PROC_NULL : me - 1) &&
                right == (me % dims[1] == dims[1] - 1 ? WAITIO_MPI_PROC_NULL : me + 1),
            "shift to an edge");
+    WAITIO_MPI_Cart_shift(grid, 1, INT_MAX, &left, &right);
+    expect(left == WAITIO_MPI_PROC_NULL && right == WAITIO_MPI_PROC_NULL, "shift far out");
+    WAITIO_MPI_Cart_shift(grid, 0, INT_MAX / dims[0] * dims[0], &up, &down);
+    expect(up == me && down == me, "shift around often");
     WAITIO_MPI_Comm_dup(grid, &row); /* a duplicate has the grid, too */
     WAITIO_MPI_Cart_shift(row, 0, 1, &up, &down);
     expect(down == (me + dims[1]) % n, "shift in a duplicate");

@@ -209,6 +209,27 @@ static void null_buffers(void)
 #define REFUSED(call, code, what)                                                                  \
     expect((call) == (code) && strstr(waitio_last_error(), what) != NULL, #call)
 
+static void null_in_grids(void)
+{
+    int dims[1] = {1}, periods[1] = {0}, out[1], rank;
+    WAITIO_MPI_Comm grid, part;
+
+    WAITIO_MPI_Cart_create(WAITIO_MPI_COMM_SELF, 1, dims, periods, 0, &grid);
+    REFUSED(WAITIO_MPI_Cart_map(grid, 1, dims, periods, NULL), WAITIO_ERR_ARG, "rank");
+    REFUSED(WAITIO_MPI_Cart_sub(grid, NULL, &part), WAITIO_ERR_ARG, "remaining");
+    REFUSED(WAITIO_MPI_Cartdim_get(grid, NULL), WAITIO_ERR_ARG, "number");
+    REFUSED(WAITIO_MPI_Cart_get(grid, 1, NULL, periods, out), WAITIO_ERR_ARG, "sizes");
+    REFUSED(WAITIO_MPI_Cart_get(grid, 1, dims, NULL, out), WAITIO_ERR_ARG, "periods");
+    REFUSED(WAITIO_MPI_Cart_get(grid, 1, dims, periods, NULL), WAITIO_ERR_ARG, "coordinates");
+    REFUSED(WAITIO_MPI_Cart_coords(grid, 0, 1, NULL), WAITIO_ERR_ARG, "coordinates");
+    REFUSED(WAITIO_MPI_Cart_rank(grid, NULL, &rank), WAITIO_ERR_ARG, "coordinates");
+    REFUSED(WAITIO_MPI_Cart_rank(grid, dims, NULL), WAITIO_ERR_ARG, "rank");
+    REFUSED(WAITIO_MPI_Cart_shift(grid, 0, 1, NULL, &rank), WAITIO_ERR_ARG, "source");
+    REFUSED(WAITIO_MPI_Cart_shift(grid, 0, 1, &rank, NULL), WAITIO_ERR_ARG, "destination");
+    REFUSED(WAITIO_MPI_Topo_test(grid, NULL), WAITIO_ERR_ARG, "kind");
+    WAITIO_MPI_Comm_free(&grid);
+}
+
 static void mistakes(void)
 {
     int out[4], at = 0, sizes[2] = {0, 0}, done = 0;
@@ -242,6 +263,7 @@ static void mistakes(void)
             "sizes argument");
     sizes[0] = 1;
     REFUSED(WAITIO_MPI_Cart_create(world, 1, sizes, NULL, 0, &grid), WAITIO_ERR_ARG, "periods");
+    null_in_grids();
     REFUSED(WAITIO_MPI_Group_incl(all, 1, NULL, &some), WAITIO_ERR_ARG, "their list is NULL");
     REFUSED(WAITIO_MPI_Group_range_excl(all, 1, NULL, &some), WAITIO_ERR_ARG, "their list is NULL");
     REFUSED(WAITIO_MPI_Group_translate_ranks(all, 1, NULL, all, out), WAITIO_ERR_ARG,

@@ -126,6 +126,8 @@ int WAITIO_MPI_Cart_map(WAITIO_MPI_Comm comm, int n, const int dims[], const int
     for (int d = 0; rc == 0 && d < n; d++)
         total *= dims[d];
     if (rc == 0)
+        rc = wio_mpi_need("rank", rank);
+    if (rc == 0)
         *rank = c->rank < total ? c->rank : WAITIO_MPI_UNDEFINED;
     return wio_mpi_result("WAITIO_MPI_Cart_map", rc);
 }
@@ -136,6 +138,8 @@ int WAITIO_MPI_Cart_sub(WAITIO_MPI_Comm comm, const int remain[], WAITIO_MPI_Com
     struct wio_comm *c;
     int coords[MOST_DIMS], color = 0, rc = grid_of(comm, &c);
 
+    if (rc == 0 && c->cart->n > 0)
+        rc = wio_mpi_need("remaining dimensions", remain);
     if (rc == 0) {
         coords_of(c->cart, c->rank, coords);
         for (int d = 0; d < c->cart->n; d++) {
@@ -157,6 +161,8 @@ int WAITIO_MPI_Cartdim_get(WAITIO_MPI_Comm comm, int *n)
     int rc = grid_of(comm, &c);
 
     if (rc == 0)
+        rc = wio_mpi_need("number of dimensions", n);
+    if (rc == 0)
         *n = c->cart->n;
     return wio_mpi_result("WAITIO_MPI_Cartdim_get", rc);
 }
@@ -166,6 +172,12 @@ int WAITIO_MPI_Cart_get(WAITIO_MPI_Comm comm, int n, int dims[], int periods[], 
     struct wio_comm *c;
     int all[MOST_DIMS], rc = grid_of(comm, &c);
 
+    if (rc == 0 && n > 0)
+        rc = wio_mpi_need("sizes", dims);
+    if (rc == 0 && n > 0)
+        rc = wio_mpi_need("periods", periods);
+    if (rc == 0 && n > 0)
+        rc = wio_mpi_need("coordinates", coords);
     if (rc == 0)
         coords_of(c->cart, c->rank, all);
     for (int d = 0; rc == 0 && d < n && d < c->cart->n; d++) {
@@ -183,6 +195,8 @@ int WAITIO_MPI_Cart_coords(WAITIO_MPI_Comm comm, int rank, int n, int coords[])
 
     if (rc == 0 && (rank < 0 || rank >= c->size))
         rc = wio_fail(WAITIO_ERR_RANK, "rank %d in a grid of %d", rank, c->size);
+    if (rc == 0 && n > 0)
+        rc = wio_mpi_need("coordinates", coords);
     if (rc == 0)
         coords_of(c->cart, rank, all);
     for (int d = 0; rc == 0 && d < n && d < c->cart->n; d++)
@@ -195,6 +209,10 @@ int WAITIO_MPI_Cart_rank(WAITIO_MPI_Comm comm, const int coords[], int *rank)
     struct wio_comm *c;
     int rc = grid_of(comm, &c);
 
+    if (rc == 0 && c->cart->n > 0)
+        rc = wio_mpi_need("coordinates", coords);
+    if (rc == 0)
+        rc = wio_mpi_need("rank", rank);
     if (rc == 0)
         *rank = rank_at(c->cart, coords);
     if (rc == 0 && *rank == WAITIO_MPI_PROC_NULL)
@@ -202,20 +220,37 @@ int WAITIO_MPI_Cart_rank(WAITIO_MPI_Comm comm, const int coords[], int *rank)
     return wio_mpi_result("WAITIO_MPI_Cart_rank", rc);
 }
 
+/* The rank that is so many steps away in a direction, however many. */
+static int rank_away(const struct wio_cart *g, int rank, int direction, int64_t steps)
+{
+    int coords[MOST_DIMS] = {0};
+    int64_t size = g->size[direction], at;
+
+    coords_of(g, rank, coords);
+    at = coords[direction] + steps;
+    if (g->periodic[direction])
+        at = (at % size + size) % size;
+    if (at < 0 || at >= size)
+        return WAITIO_MPI_PROC_NULL;
+    coords[direction] = (int)at;
+    return rank_at(g, coords);
+}
+
 int WAITIO_MPI_Cart_shift(WAITIO_MPI_Comm comm, int direction, int by, int *source, int *dest)
 {
     struct wio_comm *c;
-    int coords[MOST_DIMS], rc = grid_of(comm, &c);
+    int rc = grid_of(comm, &c);
 
     if (rc == 0 && (direction < 0 || direction >= c->cart->n))
         rc = wio_fail(WAITIO_ERR_ARG, "direction %d of a grid of %d dimensions", direction,
                       c->cart->n);
+    if (rc == 0)
+        rc = wio_mpi_need("source", source);
+    if (rc == 0)
+        rc = wio_mpi_need("destination", dest);
     if (rc == 0) {
-        coords_of(c->cart, c->rank, coords);
-        coords[direction] -= by;
-        *source = rank_at(c->cart, coords);
-        coords[direction] += 2 * by;
-        *dest = rank_at(c->cart, coords);
+        *source = rank_away(c->cart, c->rank, direction, -(int64_t)by);
+        *dest = rank_away(c->cart, c->rank, direction, by);
     }
     return wio_mpi_result("WAITIO_MPI_Cart_shift", rc);
 }
@@ -225,6 +260,8 @@ int WAITIO_MPI_Topo_test(WAITIO_MPI_Comm comm, int *kind)
     struct wio_comm *c;
     int rc = wio_comm_get(comm, &c);
 
+    if (rc == 0)
+        rc = wio_mpi_need("kind of topology", kind);
     if (rc == 0)
         *kind = c->cart != NULL ? WAITIO_MPI_CART : WAITIO_MPI_UNDEFINED;
     return wio_mpi_result("WAITIO_MPI_Topo_test", rc);
