@@ -45,7 +45,6 @@ static int on_welcome(struct leader *l, const uint8_t *p, size_t n)
                     BIT(WIO_BOOT_RELAY) | BIT(WIO_BOOT_PARENT);
     l->hold = (m.flags & WIO_BOOT_STAYS) != 0;
     l->up_ready = true;
-    l->backoff_ns = 0;
     l->j->lost_ns = 0;
     l->hosts_sent = 0;
     l->asked = false;
@@ -112,6 +111,8 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
      * run, as a refusal has said, which is what our user has to know. */
     if (m.missing[0] == '\0' && j->note[0] != '\0')
         return 0;
+    if (m.missing[0] != '\0') /* a place is ours; after the welcome a refusal may follow */
+        l->backoff_ns = 0;
     bool changed = !j->have_progress || m.joined != j->progress.joined ||
                    m.expected != j->progress.expected ||
                    strcmp(m.missing, j->progress.missing) != 0;
@@ -225,12 +226,12 @@ static void drop_table(struct leader *l)
 /* The connection is over: try the next address, or all again after a pause. */
 static void up_ended(struct leader *l)
 {
-    bool was_ready = l->up_ready;
+    bool was_ready = l->up_ready, refused = l->rest;
     wio_bc_close(&l->up);
     drop_table(l);
     l->dialling = l->up_ready = l->rest = false;
     l->flush_ns = l->query_ns = INT64_MAX;
-    if (was_ready && l->j->lost_ns == 0)
+    if (was_ready && !refused && l->j->lost_ns == 0)
         l->j->lost_ns = wio_os_now_ns();
     if (++l->next_addr >= l->j->naddr || was_ready) {
         l->next_addr = 0;

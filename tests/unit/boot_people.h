@@ -163,6 +163,17 @@ static inline void wt_came(const struct crowd *c, unsigned n)
     assert_true(here >= n);
 }
 
+/* How often somebody has logged this. */
+static inline int wt_count(const struct crowd *c, const char *what)
+{
+    int n = 0;
+    char *text = wt_said(c);
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        n++;
+    free(text);
+    return n;
+}
+
 /* Wait until somebody has logged this. */
 static inline void wt_heard(const struct crowd *c, const char *what)
 {
