@@ -175,6 +175,16 @@ static void from_groups(void)
 }
 
 /* A grid of two dimensions, the first one a ring. */
+static void far_shifts(WAITIO_MPI_Comm grid, int rows)
+{
+    int to, from;
+
+    WAITIO_MPI_Cart_shift(grid, 1, INT_MAX, &from, &to);
+    expect(from == WAITIO_MPI_PROC_NULL && to == WAITIO_MPI_PROC_NULL, "shift far out");
+    WAITIO_MPI_Cart_shift(grid, 0, INT_MAX / rows * rows, &from, &to);
+    expect(from == me && to == me, "shift around often");
+}
+
 static void grids(void)
 {
     int dims[2] = {0, 0}, periods[2] = {1, 0}, coords[2], rows[2] = {0, 1}, three[3] = {0, 2, 0};
@@ -201,10 +211,7 @@ static void grids(void)
     expect(left == (me % dims[1] == 0 ? WAITIO_MPI_PROC_NULL : me - 1) &&
                right == (me % dims[1] == dims[1] - 1 ? WAITIO_MPI_PROC_NULL : me + 1),
            "shift to an edge");
-    WAITIO_MPI_Cart_shift(grid, 1, INT_MAX, &left, &right);
-    expect(left == WAITIO_MPI_PROC_NULL && right == WAITIO_MPI_PROC_NULL, "shift far out");
-    WAITIO_MPI_Cart_shift(grid, 0, INT_MAX / dims[0] * dims[0], &up, &down);
-    expect(up == me && down == me, "shift around often");
+    far_shifts(grid, dims[0]);
     WAITIO_MPI_Comm_dup(grid, &row); /* a duplicate has the grid, too */
     WAITIO_MPI_Cart_shift(row, 0, 1, &up, &down);
     expect(down == (me + dims[1]) % n, "shift in a duplicate");
