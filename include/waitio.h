@@ -193,7 +193,8 @@ int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, w
  */
 int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
                  waitio_req_t *req);
-/** Wait for one operation; the handle becomes null. A null handle returns 0 at once.
+/** Wait for one operation; the handle becomes null. A null handle returns 0 at once. For a short
+ *  send whose receiver is far behind it lets that catch up, for at most 2 ms.
  *  @return result of the operation; REQUEST for a stale or foreign handle */
 int waitio_wait(waitio_req_t *req);
 /** waitio_wait() that also fills @p status (may be NULL). */

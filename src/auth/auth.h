@@ -113,7 +113,7 @@ enum wio_auth_state wio_auth_input(struct wio_auth *a, const void *buf, size_t n
  * instead of bytes. Sets FAILED with a fitting text: PEER or TIMEOUT. Harmless after the end. */
 void wio_auth_eof(struct wio_auth *a, int oserr);
 /** There is no room for this handshake now: end it with BUSY and a refusal that says so, to be
- * written as after FAILED. Harmless after the end. */
+ * written as after FAILED. Does nothing after the end, nor once READY has been said. */
 void wio_auth_turn_away(struct wio_auth *a, const char *why);
 
 /**

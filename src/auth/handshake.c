@@ -488,7 +488,8 @@ void wio_auth_eof(struct wio_auth *a, int oserr)
 
 void wio_auth_turn_away(struct wio_auth *a, const char *why)
 {
-    if (a->state == WIO_AUTH_RUNNING)
+    /* Not behind READY: the other side would take the refusal for the link's first bytes. */
+    if (a->state == WIO_AUTH_RUNNING && a->step < STEP_FLUSH)
         fail(a, WAITIO_ERR_BUSY, why, "turned away while waiting for %s: %s", type_name(a->step),
              why);
 }

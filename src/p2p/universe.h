@@ -377,10 +377,10 @@ void wio_flush(struct wio_universe *u);
 bool wio_needs_service(const struct wio_universe *u);
 /** Free links whose CLOSED upcall has run. */
 void wio_bury(struct wio_universe *u);
-typedef bool (*wio_done_fn)(void *arg);
 /** A locally completed send to @p p is about to be forgotten: let the receiver catch up if it is
  * far behind, for at most 2 ms. @blocking */
 void wio_pace(struct wio_universe *u, struct wio_peer *p);
+typedef bool (*wio_done_fn)(void *arg);
 /** Drive until done(arg). hint: request whose peer to look at first, may change over time (NULL fn
  * = none).
  *  @param deadline_ns INT64_MAX = none. @return 0, or TIMEOUT */

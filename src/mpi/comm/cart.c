@@ -224,15 +224,14 @@ int WAITIO_MPI_Cart_rank(WAITIO_MPI_Comm comm, const int coords[], int *rank)
 static int rank_away(const struct wio_cart *g, int rank, int direction, int64_t steps)
 {
     int coords[MOST_DIMS] = {0};
-    int64_t size = g->size[direction], at;
+    int64_t size = g->size[direction];
 
-    coords_of(g, rank, coords);
-    at = coords[direction] + steps;
     if (g->periodic[direction])
-        at = (at % size + size) % size;
-    if (at < 0 || at >= size)
-        return WAITIO_MPI_PROC_NULL;
-    coords[direction] = (int)at;
+        steps %= size;
+    else if (steps < -size || steps > size) /* as far outside */
+        steps = size;
+    coords_of(g, rank, coords);
+    coords[direction] += (int)steps;
     return rank_at(g, coords);
 }
 

@@ -60,10 +60,9 @@ void wio_tcp_conn_turn_away(struct tcp_conn *c)
     size_t n;
     c->iface->base.p.counters->strangers++;
     wio_auth_turn_away(&c->auth, "too many connect at once: come again");
-    n = wio_auth_output(&c->auth, &out);
-    if (n > 0)
-        (void)wio_os_send(c->fd, out,
-                          n); /* who does not hear it comes again too, but not for ever */
+    n = c->auth.state == WIO_AUTH_FAILED ? wio_auth_output(&c->auth, &out) : 0;
+    if (n > 0) /* who does not hear it comes again too, but not for ever */
+        (void)wio_os_send(c->fd, out, n);
     wio_tcp_conn_close(c);
 }
 

@@ -50,6 +50,16 @@ def came(cast, n):
         time.sleep(0.01)
 
 
+def two_of_three(universe):
+    """PB 0 and PB 1 are at the rendezvous, which PB 0 serves; PB 2 is missing."""
+    u = universe(WAITIO_LOG="boot:info")
+    a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
+    a.begin("init 30")
+    b.begin("init 30")
+    came([a, b], 2)
+    return u, a, b
+
+
 # ---- variables ----
 
 
@@ -537,11 +547,7 @@ def test_killed_while_joining_is_noticed(universe):
     """Nobody takes its place: the others are told soon, who died and who else is missing."""
 
     def play():
-        u = universe(WAITIO_LOG="boot:info")
-        a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
-        a.begin("init 30")
-        b.begin("init 30")
-        came([a, b], 2)
+        u, a, b = two_of_three(universe)
         died = b.kill()
         a.failed("PEER", "PB 1 rank 0", "PB 2", timeout=10)
         return a, died
@@ -571,11 +577,7 @@ def test_master_killed_while_joining_is_noticed(universe):
     """Nobody takes its place: the others do not wait for their timeout."""
 
     def play():
-        u = universe(WAITIO_LOG="boot:info")
-        a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
-        a.begin("init 30")
-        b.begin("init 30")
-        came([a, b], 2)
+        u, a, b = two_of_three(universe)
         b.silent(0.5)  # by then the one who was told has told the other
         died = a.kill()
         b.failed("PEER", f"port {u.port}", "PB 0 rank 0", "PB 2", timeout=10)
@@ -585,11 +587,7 @@ def test_master_killed_while_joining_is_noticed(universe):
 
 
 def test_master_stopped_while_joining(universe):
-    u = universe(WAITIO_LOG="boot:info")
-    a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
-    a.begin("init 30")
-    b.begin("init 30")
-    came([a, b], 2)
+    u, a, b = two_of_three(universe)
     a.stop()
     c = u.process(2, 0, 1, 3, "actor")
     c.begin("init 30")
@@ -603,11 +601,7 @@ def test_master_stopped_while_joining(universe):
 
 
 def test_stopped_while_joining(universe):
-    u = universe(WAITIO_LOG="boot:info")
-    a, b = u.process(0, 0, 1, 3, "actor"), u.process(1, 0, 1, 3, "actor")
-    a.begin("init 30")
-    b.begin("init 30")
-    came([a, b], 2)
+    u, a, b = two_of_three(universe)
     b.stop()
     c = u.process(2, 0, 1, 3, "actor")
     c.begin("init 30")
