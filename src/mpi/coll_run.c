@@ -89,7 +89,7 @@ static int call_now(struct wio_comm *c, const struct wio_call *call, const struc
 
     if (WIO_LIKELY(runs)) {
         wio_run_init(run, c, 0); /* holds the communicator, and that its plans */
-        rc = wio_run_now(run);
+        rc = wio_run_now(run, plan != NULL ? &plan->layout : NULL);
         wio_run_end(run);
     }
     if (plan != NULL)

@@ -18,6 +18,7 @@
 struct wio_plan {
     struct wio_call call;
     struct wio_running run; /**< its schedule is kept, the rest is as in any run */
+    struct wio_layout layout;
     bool written;
 };
 

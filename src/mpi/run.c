@@ -70,7 +70,7 @@ static int start_step(struct wio_universe *u, struct wio_running *run, int track
     f->track = track;
     if (step->kind == WIO_STEP_SEND)
         rc = wio_post(u, &run->comm->twin, (uint32_t)step->peer, step->from, step->n, tag,
-                      !run->started, &f->handle);
+                      &f->handle);
     else
         rc = wio_irecv(u, &run->comm->twin, step->peer, step->to, step->n, tag, false, &f->handle);
     if (rc != 0 || f->handle.generation == 0) /* it has left already */
@@ -82,18 +82,24 @@ static int start_step(struct wio_universe *u, struct wio_running *run, int track
     return 0;
 }
 
+bool wio_run_crosses(const struct wio_running *run, const struct wio_step *step)
+{
+    const int *pb = run->comm->topo.pb;
+
+    return pb[step->peer] != pb[run->comm->rank];
+}
+
 /* What crosses the border between PBs is counted: there should be little. */
 static void count_border(struct wio_universe *u, const struct wio_running *run,
                          const struct wio_track *t)
 {
-    const int *pb = run->comm->topo.pb;
     uint64_t msgs = 0, bytes = 0;
 
     if (run->comm->topo.npb < 2)
         return;
     for (size_t i = t->first; i < t->end; i++) {
         const struct wio_step *step = &run->s.step[i];
-        if (step->kind == WIO_STEP_SEND && pb[step->peer] != pb[run->comm->rank]) {
+        if (step->kind == WIO_STEP_SEND && wio_run_crosses(run, step)) {
             msgs++;
             bytes += step->n;
         }
@@ -102,9 +108,7 @@ static void count_border(struct wio_universe *u, const struct wio_running *run,
         wio_universe_count_border(u, msgs, bytes);
 }
 
-/* Keep what is known of the failure, for whoever waits for this run, and withdraw what can be. What
- * cannot be has to land: no buffer may stay in use. @return true: nothing is under way any more */
-static bool fail(struct wio_universe *u, struct wio_running *run, int code)
+bool wio_run_fail(struct wio_universe *u, struct wio_running *run, int code)
 {
     const char *why = wio_last_detail();
     size_t n = strlen(why) + 1;
@@ -175,7 +179,7 @@ static bool next_phase(struct wio_universe *u, struct wio_running *run)
         for (int i = 0; rc == 0 && i < run->ntracks; i++)
             rc = next_round(u, run, i);
         if (rc != 0)
-            return fail(u, run, rc);
+            return wio_run_fail(u, run, rc);
         if (run->nflights > 0)
             return false;
     }
@@ -183,18 +187,15 @@ static bool next_phase(struct wio_universe *u, struct wio_running *run)
     return true;
 }
 
-/* A message is over: did it bring what was expected? */
-static int landed(const struct wio_running *run, size_t step, const struct wio_result *res)
+int wio_run_landed(const struct wio_step *s, int err, size_t bytes)
 {
-    const struct wio_step *s = &run->s.step[step];
-
-    if (res->err == WAITIO_ERR_TRUNCATE ||
-        (res->err == 0 && s->kind == WIO_STEP_RECV && res->bytes != s->n))
-        return wio_fail(res->err != 0 ? WAITIO_ERR_TRUNCATE : WAITIO_ERR_ARG,
+    if (WIO_UNLIKELY(err == WAITIO_ERR_TRUNCATE ||
+                     (err == 0 && s->kind == WIO_STEP_RECV && bytes != s->n)))
+        return wio_fail(err != 0 ? WAITIO_ERR_TRUNCATE : WAITIO_ERR_ARG,
                         "the member of rank %d contributes %s than the %zu bytes expected here: "
                         "counts or types of this collective differ between its members",
-                        s->peer, res->err != 0 ? "more" : "less", s->n);
-    return res->err;
+                        s->peer, err != 0 ? "more" : "less", s->n);
+    return err;
 }
 
 /* All messages of a lane's round have landed: on to the next. */
@@ -217,7 +218,7 @@ static int land(struct wio_universe *u, struct wio_running *run, int i)
     if (run->error != 0)
         return 0;
     if (rc == 0)
-        rc = landed(run, f.step, &res);
+        rc = wio_run_landed(&run->s.step[f.step], res.err, res.bytes);
     if (rc == 0 && --run->track[f.track].flights == 0)
         rc = end_round(u, run, f.track);
     return rc;
@@ -248,7 +249,7 @@ static bool move(struct wio_universe *u, struct wio_running *run)
     while (!run->finished && moved) {
         int rc = sweep(u, run, &moved);
         if (rc != 0)
-            fail(u, run, rc);
+            wio_run_fail(u, run, rc);
         else if (run->error != 0)
             run->finished = run->nflights == 0;
         else if (run->nflights == 0)
@@ -257,30 +258,7 @@ static bool move(struct wio_universe *u, struct wio_running *run)
     return run->finished;
 }
 
-/* A phase of one lane: wait for one message after the other. @return true when finished */
-static bool wait_round(struct wio_universe *u, struct wio_running *run)
-{
-    int rc = 0;
-
-    for (int i = 0; i < run->nflights; i++) {
-        struct wio_result res;
-        rc = wio_wait(u, &run->flight[i].handle, &res);
-        if (rc == 0)
-            rc = landed(run, run->flight[i].step, &res);
-        if (rc != 0) {
-            run->flight[i].handle = (struct wio_handle){0}; /* as those before it are */
-            return fail(u, run, rc);
-        }
-    }
-    run->nflights = run->track->flights = 0;
-    rc = end_round(u, run, 0);
-    if (rc != 0)
-        return fail(u, run, rc);
-    return run->nflights == 0 && next_phase(u, run);
-}
-
-/* Wait until some message of several lanes, or of a failed run, is over. @return true when
- * finished */
+/* Wait until some message is over. @return true when finished */
 static bool wait_some(struct wio_universe *u, struct wio_running *run)
 {
     int which;
@@ -291,7 +269,7 @@ static bool wait_some(struct wio_universe *u, struct wio_running *run)
     return false;
 }
 
-int wio_run_now(struct wio_running *run)
+int wio_run_now(struct wio_running *run, struct wio_layout *layout)
 {
     struct wio_universe *u = wio_api_universe();
     bool finished;
@@ -300,10 +278,13 @@ int wio_run_now(struct wio_running *run)
         return run->error;
     if (u == NULL)
         return wio_last_code();
-    finished = next_phase(u, run);
-    while (!finished)
-        finished = run->ntracks > 1 || WIO_UNLIKELY(run->error != 0) ? wait_some(u, run)
-                                                                     : wait_round(u, run);
+    if (run->s.phase == 0) {
+        wio_rounds_now(u, run, layout);
+    } else {
+        finished = next_phase(u, run);
+        while (!finished)
+            finished = wait_some(u, run);
+    }
     return WIO_UNLIKELY(run->error != 0) ? wio_run_error(run) : 0;
 }
 

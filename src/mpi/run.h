@@ -27,6 +27,19 @@ struct wio_track {
     int flights;       /**< messages of its round that are under way */
 };
 
+enum { WIO_ROUNDS_INSIDE = 6, WIO_LEGS_INSIDE = 8 };
+
+/** A schedule without lanes, laid out for being run once and again. */
+struct wio_layout {
+    int rounds; /**< 0: it is not; < 0: it is too long */
+    struct {
+        int legs;            /**< messages, following those of the rounds before */
+        uint32_t first, end; /**< its steps */
+        bool local;          /**< some of them are no messages */
+    } round[WIO_ROUNDS_INSIDE];
+    struct wio_leg leg[WIO_LEGS_INSIDE];
+};
+
 struct wio_running {
     struct wio_schedule s;
     struct wio_comm *comm; /**< held */
@@ -46,13 +59,29 @@ struct wio_running {
     struct wio_task task;
 };
 
+/* ---- for the two ways to run (run.c, rounds.c) ---- */
+
+/** Keep what is known of the failure, for whoever waits for this run, and withdraw what can be.
+ * What cannot be has to land: no buffer may stay in use. @return true: nothing is under way */
+bool wio_run_fail(struct wio_universe *u, struct wio_running *run, int code);
+/** A message is over: did it bring what was expected? @return 0 or an error that names its member
+ */
+int wio_run_landed(const struct wio_step *step, int err, size_t bytes);
+/** Does this message go to another PB? */
+bool wio_run_crosses(const struct wio_running *run, const struct wio_step *step);
+/** Run a schedule without lanes to its end. @param layout of this schedule; NULL: none is kept */
+void wio_rounds_now(struct wio_universe *u, struct wio_running *run, struct wio_layout *layout);
+
+/* ---- */
+
 /** Write the schedule (run->s) before. @param comm is held until wio_run_free */
 void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag);
 /** Free what the run had beside its schedule. The communicator is still held. */
 void wio_run_end(struct wio_running *run);
 void wio_run_free(struct wio_running *run);
-/** Run to the end. @return 0 or the first error. @blocking */
-int wio_run_now(struct wio_running *run);
+/** Run to the end. @param layout is kept with the schedule, or NULL. @return 0 or the first error.
+ * @blocking */
+int wio_run_now(struct wio_running *run, struct wio_layout *layout);
 /** Start the first round. It goes on in waiting calls of any thread, and is over when @p h is: free
  * it only then. @return 0; its error, NOMEM: it has not begun */
 int wio_run_start(struct wio_running *run, struct wio_handle *h);

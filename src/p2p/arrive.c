@@ -10,18 +10,19 @@
  * return to the program, which may be about to post the receive for it. */
 enum { WIO_STRANGER_MAX = 8192 };
 
-/* The sink's cookie names a request, or with the low bit set a held message. */
-static void *cookie_of_held(struct wio_unexpected *m)
+/* The sink's cookie names a request, or by its lowest bits something else. */
+enum { NAMES_HELD = 1, NAMES_LEG = 2, NAMES = 3 };
+static void *cookie_of(void *what, unsigned names)
 {
-    return (void *)((uintptr_t)m | 1u);
+    return (void *)((uintptr_t)what | names);
 }
-static bool is_held(const void *cookie)
+static unsigned names(const void *cookie)
 {
-    return ((uintptr_t)cookie & 1u) != 0;
+    return (uintptr_t)cookie & NAMES;
 }
-static struct wio_unexpected *held_of(void *cookie)
+static void *named(void *cookie)
 {
-    return (struct wio_unexpected *)((uintptr_t)cookie & ~(uintptr_t)1u);
+    return (void *)((uintptr_t)cookie & ~(uintptr_t)NAMES);
 }
 
 static int violation(struct wio_universe *u, const struct wio_peer *p, const char *what,
@@ -90,10 +91,23 @@ static void hold(struct wio_universe *u, struct wio_unexpected *m)
     u->completed = true; /* a probe may wait for it */
 }
 
+/* The receive that has waited longest for this envelope, no longer posted; NULL: nobody waits. */
+static struct wio_request *receiver(struct wio_universe *u, struct wio_peer *p, uint64_t space,
+                                    int32_t tag)
+{
+    struct wio_request *r = p->expect != NULL ? wio_leg_request(u, p, space, tag) : NULL;
+    if (r != NULL)
+        return r;
+    struct wio_post *post = wio_match_arrive(&u->match, space, p->rank, tag);
+    return post != NULL ? WIO_CONTAINER(post, struct wio_request, post) : NULL;
+}
+
 /* Envelopes that came early are due now? */
 static void deliver_early(struct wio_universe *u, struct wio_peer *p)
 {
     struct wio_list *n;
+    if (WIO_LIKELY(wio_list_empty(&p->early)))
+        return;
     while ((n = wio_list_first(&p->early)) != NULL) {
         struct wio_unexpected *m = WIO_CONTAINER(n, struct wio_unexpected, owned);
         if (m->envelope != wio_next_envelope(p->recv_envelope))
@@ -102,10 +116,9 @@ static void deliver_early(struct wio_universe *u, struct wio_peer *p)
         wio_list_remove(n);
         if (partial(m))
             wio_list_push(&p->partial, &m->owned);
-        struct wio_post *post =
-            wio_match_arrive(&u->match, m->held.space, m->held.src, m->held.tag);
-        if (post != NULL)
-            wio_recv_take(u, WIO_CONTAINER(post, struct wio_request, post), m);
+        struct wio_request *r = receiver(u, p, m->held.space, (int32_t)m->held.tag);
+        if (r != NULL)
+            wio_recv_take(u, r, m);
         else
             hold(u, m);
     }
@@ -133,7 +146,7 @@ static int keep(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
         return wio_fail(WAITIO_ERR_NOMEM, "no memory to hold a message of %zu bytes",
                         (size_t)msg->a);
     if (!m->rts)
-        sink_to(sink, m->data, m->total, 0, cookie_of_held(m));
+        sink_to(sink, m->data, m->total, 0, cookie_of(m, NAMES_HELD));
     if (early) {
         insert_early(p, m);
         return 0;
@@ -142,6 +155,12 @@ static int keep(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
         wio_list_push(&p->partial, &m->owned);
     hold(u, m);
     return 0;
+}
+
+/* All of a message in one piece, there now, and nobody waits for an answer. */
+static bool whole(const struct wio_msg *msg, uint32_t bytes, const struct wio_sink *sink)
+{
+    return sink->whole && msg->op == WIO_OP_EAGER && msg->a == bytes && msg->b == 0;
 }
 
 static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
@@ -160,8 +179,17 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
         p->credit.taken += cost;
         return keep(u, p, msg, cost, true, sink);
     }
-    struct wio_post *post = wio_match_arrive(&u->match, msg->space, p->rank, msg->tag);
-    if (post == NULL) {
+    struct wio_leg *leg = whole(msg, bytes, sink) ? wio_leg_meet(p, msg) : NULL;
+    if (leg != NULL) {
+        p->credit.taken += cost;
+        p->recv_envelope = msg->envelope;
+        wio_credit_consumed(u, p, cost, p->epoch);
+        sink_to(sink, leg->buf, leg->bytes, 0, cookie_of(leg, NAMES_LEG));
+        deliver_early(u, p);
+        return 0;
+    }
+    struct wio_request *r = receiver(u, p, msg->space, msg->tag);
+    if (r == NULL) {
         if (u->stop_now && bytes > WIO_STRANGER_MAX)
             return 1;
         p->credit.taken += cost;
@@ -173,7 +201,6 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
     }
     p->credit.taken += cost;
     p->recv_envelope = msg->envelope;
-    struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
     wio_credit_consumed(u, p, cost, p->epoch);
     wio_recv_answer(u, r, p, msg);
     if (!rts)
@@ -207,9 +234,9 @@ static int more(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
         if (msg->a != m->arrived || bytes > m->total - m->arrived)
             return violation(u, p, "does not continue its message", msg);
         if (m->req != NULL)
-            sink_to(sink, m->req->buf, m->req->bytes, m->arrived, cookie_of_held(m));
+            sink_to(sink, m->req->buf, m->req->bytes, m->arrived, cookie_of(m, NAMES_HELD));
         else
-            sink_to(sink, m->data, m->total, m->arrived, cookie_of_held(m));
+            sink_to(sink, m->data, m->total, m->arrived, cookie_of(m, NAMES_HELD));
         return 0;
     }
     WIO_LIST_FOR(it, &p->owned)
@@ -354,8 +381,12 @@ int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_
     struct wio_peer *p = ep->context != NULL ? ep->context : u->peer[rank];
     if (sink->cookie == NULL || p == NULL)
         return 0;
-    if (is_held(sink->cookie)) {
-        held_piece(u, held_of(sink->cookie), sink);
+    if (names(sink->cookie) == NAMES_LEG) {
+        wio_leg_landed(u, named(sink->cookie), sink->bytes);
+        return 1; /* who expects it waits for nothing else: what follows may be expected next */
+    }
+    if (names(sink->cookie) == NAMES_HELD) {
+        held_piece(u, named(sink->cookie), sink);
         return 0;
     }
     struct wio_request *r = sink->cookie;

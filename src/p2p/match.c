@@ -139,7 +139,7 @@ struct wio_held *wio_match_post(struct wio_match *m, struct wio_post *p)
     return NULL;
 }
 
-struct wio_post *wio_match_arrive(struct wio_match *m, uint64_t space, int64_t src, int64_t tag)
+struct wio_post *wio_match_find(const struct wio_match *m, uint64_t space, int64_t src, int64_t tag)
 {
     if (m->nposted == 0)
         return NULL;
@@ -162,6 +162,12 @@ struct wio_post *wio_match_arrive(struct wio_match *m, uint64_t space, int64_t s
             break;
         }
     }
+    return best;
+}
+
+struct wio_post *wio_match_arrive(struct wio_match *m, uint64_t space, int64_t src, int64_t tag)
+{
+    struct wio_post *best = wio_match_find(m, space, src, tag);
     if (best != NULL)
         wio_match_unpost(m, best);
     return best;

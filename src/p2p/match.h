@@ -44,6 +44,9 @@ struct wio_held *wio_match_post(struct wio_match *m, struct wio_post *p);
 /** Offer an arrival: the oldest posted receive that fits is taken out and returned, else NULL (the
  * caller then holds the message with wio_match_hold). */
 struct wio_post *wio_match_arrive(struct wio_match *m, uint64_t space, int64_t src, int64_t tag);
+/** The same without taking it out. */
+struct wio_post *wio_match_find(const struct wio_match *m, uint64_t space, int64_t src,
+                                int64_t tag);
 /** Hold a message that nobody waits for yet. */
 void wio_match_hold(struct wio_match *m, struct wio_held *h, uint64_t space, int64_t src,
                     int64_t tag);

@@ -39,7 +39,7 @@ static struct wio_request *running(struct wio_request *r)
     return is_template(r) ? r->child : r;
 }
 
-static void name_handle(const struct wio_request *r, struct wio_handle *h)
+void wio_op_name(const struct wio_request *r, struct wio_handle *h)
 {
     *h = (struct wio_handle){r->index, r->generation, r->u->serial};
 }
@@ -75,9 +75,8 @@ static void hold_group(struct wio_request *r, struct waitio_group *g)
 
 /* ---- start ---- */
 
-/* Inside. NULL: no memory, text set. */
-static struct wio_request *new_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
-                                    const void *buf, size_t bytes, int32_t tag, uint8_t kind)
+struct wio_request *wio_op_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
+                                const void *buf, size_t bytes, int32_t tag, uint8_t kind)
 {
     struct wio_request *r = new_request(u, kind, g);
     struct wio_peer *p = r == NULL ? NULL : wio_peer_get(u, wio_group_member(g, dst));
@@ -101,10 +100,10 @@ static int start_send(struct wio_universe *u, struct waitio_group *g, uint32_t d
 {
     wio_enter(u);
     struct wio_request *r =
-        new_send(u, g, dst, buf, bytes, tag, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND);
+        wio_op_send(u, g, dst, buf, bytes, tag, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND);
     if (r != NULL) {
         r->sync = sync;
-        name_handle(r, h);
+        wio_op_name(r, h);
         if (!persistent)
             wio_send_start(r);
     }
@@ -118,21 +117,27 @@ int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, cons
     return start_send(u, g, dst, buf, bytes, tag, persistent, false, h);
 }
 
+bool wio_op_gone(struct wio_request *r, struct wio_peer **behind)
+{
+    if (!r->user_done || r->err != 0)
+        return false;
+    if (r->local)
+        *behind = r->peer;
+    let_go(r);
+    return true;
+}
+
 int wio_post(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
-             size_t bytes, int32_t tag, bool pace, struct wio_handle *h)
+             size_t bytes, int32_t tag, struct wio_handle *h)
 {
     wio_enter(u);
-    struct wio_request *r = new_send(u, g, dst, buf, bytes, tag, WIO_REQ_SEND);
+    struct wio_request *r = wio_op_send(u, g, dst, buf, bytes, tag, WIO_REQ_SEND);
+    struct wio_peer *behind;
     if (r != NULL) {
         wio_send_start(r);
-        name_handle(r, h);
-        if (r->user_done && r->err == 0) {
-            struct wio_peer *behind = r->local && pace ? r->peer : NULL;
+        wio_op_name(r, h);
+        if (wio_op_gone(r, &behind))
             memset(h, 0, sizeof *h);
-            let_go(r);
-            if (WIO_UNLIKELY(behind != NULL))
-                wio_pace(u, behind);
-        }
     }
     wio_leave(u);
     return r != NULL ? 0 : WAITIO_ERR_NOMEM;
@@ -144,15 +149,12 @@ int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, con
     return start_send(u, g, dst, buf, bytes, tag, persistent, true, h);
 }
 
-int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
-              int64_t tag, bool persistent, struct wio_handle *h)
+struct wio_request *wio_op_recv(struct wio_universe *u, struct waitio_group *g, int64_t src,
+                                void *buf, size_t bytes, int64_t tag, uint8_t kind)
 {
-    wio_enter(u);
-    struct wio_request *r = new_request(u, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV, g);
-    if (r == NULL) {
-        wio_leave(u);
-        return WAITIO_ERR_NOMEM;
-    }
+    struct wio_request *r = new_request(u, kind, g);
+    if (r == NULL)
+        return NULL;
     r->src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src);
     r->status_source = src < 0 ? -1 : (int32_t)src;
     if (src < 0)
@@ -161,11 +163,22 @@ int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void 
     r->bytes = bytes;
     r->tag = tag < 0 ? -1 : (int32_t)tag;
     r->post.tag = tag < 0 ? WIO_ANY : tag;
-    name_handle(r, h);
-    if (!persistent)
-        wio_recv_start(r);
+    return r;
+}
+
+int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
+              int64_t tag, bool persistent, struct wio_handle *h)
+{
+    wio_enter(u);
+    struct wio_request *r =
+        wio_op_recv(u, g, src, buf, bytes, tag, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV);
+    if (r != NULL) {
+        wio_op_name(r, h);
+        if (!persistent)
+            wio_recv_start(r);
+    }
     wio_leave(u);
-    return 0;
+    return r != NULL ? 0 : WAITIO_ERR_NOMEM;
 }
 
 static struct wio_request *spawn(struct wio_request *t)
@@ -320,8 +333,7 @@ static int wait_serving(struct wio_universe *u, struct wio_request *r, int64_t d
     return rc;
 }
 
-/* Inside. @return code of the call */
-static int wait_one(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
+int wio_op_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
 {
     empty_result(res);
     if (is_null(h))
@@ -344,7 +356,7 @@ static int wait_one(struct wio_universe *u, struct wio_handle *h, struct wio_res
 int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
 {
     wio_enter(u);
-    int rc = wait_one(u, h, res);
+    int rc = wio_op_wait(u, h, res);
     wio_leave(u);
     return rc;
 }
@@ -355,7 +367,7 @@ int wio_wait_all(struct wio_universe *u, void *handles, size_t stride, int n, in
     wio_enter(u);
     while (*next < n && rc == 0) {
         struct wio_result res;
-        rc = wait_one(u, (void *)((char *)handles + (size_t)(*next)++ * stride), &res);
+        rc = wio_op_wait(u, (void *)((char *)handles + (size_t)(*next)++ * stride), &res);
         if (rc == 0)
             rc = res.err;
     }

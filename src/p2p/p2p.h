@@ -106,10 +106,33 @@ int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
 int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
 /** As wio_isend, but a message that has left or was copied when this returns needs no wait: *h is
- *  null then. @param pace a receiver that is far behind may catch up first, as in wio_wait; it may
- *  block then for some milliseconds */
+ *  null then. */
 int wio_post(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
-             size_t bytes, int32_t tag, bool pace, struct wio_handle *h);
+             size_t bytes, int32_t tag, struct wio_handle *h);
+/**
+ * Messages that are started together and waited for together, such as a round of a collective.
+ * Short ones that meet nothing on their way need no request, which halves what they cost.
+ */
+struct wio_leg {
+    void *buf;     /**< a send only reads it */
+    size_t bytes;  /**< of the message; of the room for it */
+    uint32_t peer; /**< group rank, checked by the caller */
+    bool send;
+    bool border;              /**< counted as one that crosses the border between PBs */
+    int err;                  /**< out: of the operation */
+    size_t got;               /**< out: bytes received */
+    struct wio_handle handle; /**< out: not null after a failure: it is still under way */
+    /* the engine's */
+    uint8_t state; /* enum wio_leg_state */
+    int32_t tag;
+    struct waitio_group *group;
+    struct wio_peer *from;
+};
+/** Start @p n legs in their order, and wait for all; what is out need not be set. @return 0; the
+ * error of leg *which, after which others may be under way: cancel what can be, and wait for it.
+ * @blocking */
+int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg *leg, int n,
+                 int32_t tag, int *which);
 /** A send that is complete when a receive has taken the message (MPI's synchronous mode). */
 int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);

@@ -133,13 +133,18 @@ bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g)
     return true;
 }
 
-void wio_recv_start(struct wio_request *r)
+void wio_recv_untabled(struct wio_request *r)
 {
-    struct wio_universe *u = r->u;
     r->state = WIO_RS_POSTED;
     r->post.space = r->space;
     r->post.src = r->src;
     wio_req_bulky(r);
+}
+
+void wio_recv_start(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    wio_recv_untabled(r);
     struct wio_held *h = wio_match_post(&u->match, &r->post);
     if (h != NULL) {
         wio_recv_take(u, r, (struct wio_unexpected *)(void *)h);

@@ -133,13 +133,14 @@ struct wio_peer {
     bool dead;               /* failed, or left */
     bool left;               /* said goodbye */
     bool watched, active;
-    bool doomed;       /* a dial failed at once, or it is given up: to be failed */
-    bool silent;       /* finalize gave it up */
-    bool unsaid;       /* no memory for a control message: without it the two wait for ever */
-    uint32_t moving;   /* receives with data on its way from this peer */
-    char *why;         /* dead: reason, owned */
-    int64_t looked_ns; /* first fruitless probe without a link; 0 = none */
-    int64_t linked_ns; /* when the link was begun */
+    bool doomed;            /* a dial failed at once, or it is given up: to be failed */
+    bool silent;            /* finalize gave it up */
+    struct wio_leg *expect; /* a receive without a request, posted before all in the tables */
+    bool unsaid;            /* no memory for a control message: without it the two wait for ever */
+    uint32_t moving;        /* receives with data on its way from this peer */
+    char *why;              /* dead: reason, owned */
+    int64_t looked_ns;      /* first fruitless probe without a link; 0 = none */
+    int64_t linked_ns;      /* when the link was begun */
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
     uint32_t local_pending;  /* locally completed sends not yet written */
@@ -325,6 +326,8 @@ void wio_recv_complete(struct wio_request *r);
 /** A large operation is under way from now on (WAITIO_PROGRESS=thread moves it). */
 void wio_req_bulky(struct wio_request *r);
 void wio_recv_start(struct wio_request *r); /* buf, bytes, src, space, group, post.tag are set */
+/** As posted, but in no table: its message is here. */
+void wio_recv_untabled(struct wio_request *r);
 void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_peer *p,
                      const struct wio_msg *msg);
 void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_unexpected *m);
@@ -341,6 +344,34 @@ bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g)
 void wio_recv_cancel_all(struct wio_universe *u);
 /** Fail what can never be received from this peer any more. */
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
+
+/* ---- rounds of messages (exchange.c) ---- */
+enum wio_leg_state {
+    WIO_LEG_OVER,     /* also: not begun */
+    WIO_LEG_EXPECTED, /* its peer's `expect` */
+    WIO_LEG_REQUEST   /* an operation like any other, named by its handle */
+};
+/** What @p p has just sent, all of which can be had at once, is it expected, with room for it?
+ *  @return the leg, which is nobody's any more: fill it, and say wio_leg_landed() */
+struct wio_leg *wio_leg_meet(struct wio_peer *p, const struct wio_msg *msg);
+void wio_leg_landed(struct wio_universe *u, struct wio_leg *leg, size_t bytes);
+/** The request of the leg that waits for this message, if one does, as if it had been posted and
+ * matched now. NULL: none, or no memory */
+struct wio_request *wio_leg_request(struct wio_universe *u, struct wio_peer *p, uint64_t space,
+                                    int32_t tag);
+/** Wait for an expected leg, for as long as nothing but looking at its link need be done. */
+void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg);
+
+/* ---- operations, inside the lock (p2p.c) ---- */
+/** NULL: no memory, error set. */
+struct wio_request *wio_op_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
+                                const void *buf, size_t bytes, int32_t tag, uint8_t kind);
+struct wio_request *wio_op_recv(struct wio_universe *u, struct waitio_group *g, int64_t src,
+                                void *buf, size_t bytes, int64_t tag, uint8_t kind);
+void wio_op_name(const struct wio_request *r, struct wio_handle *h);
+/** A send that was started needs no handle if it has left, or was copied. *behind: to be paced */
+bool wio_op_gone(struct wio_request *r, struct wio_peer **behind);
+int wio_op_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res);
 
 /* ---- credit (credit.c) ---- */
 uint32_t wio_credit_cost(size_t bytes, bool rts);

@@ -26,6 +26,8 @@
 /* Among more of us than processors every yield hands over, and the next one of us comes the sooner
  * the less we do in vain: only every fourth yield of a wait is timed. */
 #define BLIND_YIELDS 3u
+#define BRIEF_POLLS 64u  /* of a wait without a request, which is made after that ... */
+#define BRIEF_YIELDS 15u /* ... or after so many yields */
 
 struct poll_turn {
     wio_done_fn done;
@@ -244,6 +246,52 @@ static void wait_turn(struct wio_universe *u)
     u->sleepers--;
 }
 
+static void begin_polling(struct wio_universe *u)
+{
+    u->polling = true;
+    u->poller = pthread_self();
+}
+
+static void end_polling(struct wio_universe *u)
+{
+    u->polling = false;
+    if (u->sleepers > 0)
+        pthread_cond_broadcast(&u->turn);
+}
+
+/* Nothing but this link need be looked at. */
+static bool quiet_but_for(const struct wio_universe *u, const struct wio_peer *p)
+{
+    return p->link == WIO_EP_READY && u->spin.hogged == 0 && wio_list_empty(&u->active) &&
+           wio_list_empty(&u->tasks) && atomic_load_explicit(&u->want, memory_order_relaxed) == 0;
+}
+
+void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
+{
+    struct wio_peer *p = leg->from;
+    uint32_t empty = 0, most = u->spin.crowded ? BRIEF_YIELDS : BRIEF_POLLS;
+    if (u->polling || u->cfg.spin_us >= 0 || (u->spin.contended > 0 && !u->spin.crowded))
+        return;
+    if (u->batched)
+        wio_flush(u);
+    u->inside++;
+    begin_polling(u);
+    while (quiet_but_for(u, p)) {
+        int events = (++u->polls & MEMORY_TURNS) != 0 ? p->iface->tr->progress_ep(p->ep)
+                                                      : wio_progress(u, WIO_PROGRESS_FULL);
+        if (leg->state != WIO_LEG_EXPECTED || (events <= 0 && ++empty > most))
+            break;
+        if (events > 0 || !u->spin.crowded)
+            continue;
+        if ((empty & BLIND_YIELDS) != 0)
+            yield_once(u);
+        else
+            (void)yield_and_learn(u, wio_os_now_ns());
+    }
+    end_polling(u);
+    u->inside--;
+}
+
 int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct wio_request *hint,
                    const char *what, int64_t deadline_ns)
 {
@@ -262,17 +310,14 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
         }
         struct poll_turn t = {
             .done = done, .arg = arg, .hint = hint, .what = what, .deadline_ns = deadline_ns};
-        u->polling = true;
-        u->poller = pthread_self();
+        begin_polling(u);
         if (hint != NULL)
             hint->waited = true;
         rc = poll_until(u, &t);
         if (hint != NULL)
             hint->waited = false; /* what it says to the next poller would be wrong */
         u->stop_now = false;
-        u->polling = false;
-        if (u->sleepers > 0)
-            pthread_cond_broadcast(&u->turn);
+        end_polling(u);
     }
     u->inside--;
     if (WIO_UNLIKELY(u->watched) && u->inside == 0)

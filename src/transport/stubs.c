@@ -24,6 +24,16 @@ enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer)
     return WIO_AT_HOST;
 }
 
+bool wio_tr_no_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
+                   uint32_t bytes)
+{
+    (void)ep;
+    (void)msg;
+    (void)payload;
+    (void)bytes;
+    return false;
+}
+
 int wio_tr_no_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
 {
     (void)remote;

@@ -44,6 +44,9 @@ struct fake {
     int nsent;
     int answer;     /* of send(): WIO_TX_DONE, WIO_TX_QUEUED or < 0 */
     int connect_rc; /* of connect() */
+    bool puts;      /* put() takes what it is given */
+    int put_calls;
+    bool whole; /* what arrives is there as a whole */
     int dials[FAKE_PEERS];
     bool echo_bye;                  /* peers answer our goodbye at once (in progress) */
     int freed;                      /* free_ep calls */
@@ -88,11 +91,10 @@ static int fake_connect(struct wio_iface *iface, uint32_t peer, struct wio_ep **
     return 0;
 }
 
-static int fake_send(struct wio_ep *ep, struct wio_tx *tx)
+static void fake_record(uint32_t to, const uint8_t *msg, const void *payload, uint32_t bytes,
+                        struct wio_tx *tx)
 {
     const char *why = NULL;
-    if (fake.answer < 0 || ep->state >= WIO_EP_CLOSING)
-        return WAITIO_ERR_BUSY;
     if (fake.nsent == FAKE_SENT) {
         fake.nsent = 0;
         for (int i = 0; i < FAKE_SENT; i++)
@@ -102,13 +104,29 @@ static int fake_send(struct wio_ep *ep, struct wio_tx *tx)
             abort();
     }
     struct fake_sent *s = &fake.sent[fake.nsent++];
-    *s = (struct fake_sent){
-        .to = ep->peer, .bytes = tx->bytes, .sum = fake_sum(tx->payload, tx->bytes)};
-    if (wio_msg_decode(tx->msg, tx->bytes, &s->msg, &why) != 0)
+    *s = (struct fake_sent){.to = to, .bytes = bytes, .sum = fake_sum(payload, bytes), .tx = tx};
+    if (wio_msg_decode(msg, bytes, &s->msg, &why) != 0)
         abort(); /* the engine must never say what its peer would refuse */
-    if (fake.answer == WIO_TX_QUEUED)
-        s->tx = tx;
+}
+
+static int fake_send(struct wio_ep *ep, struct wio_tx *tx)
+{
+    if (fake.answer < 0 || ep->state >= WIO_EP_CLOSING)
+        return WAITIO_ERR_BUSY;
+    fake_record(ep->peer, tx->msg, tx->payload, tx->bytes,
+                fake.answer == WIO_TX_QUEUED ? tx : NULL);
     return fake.answer;
+}
+
+static bool fake_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
+                     uint32_t bytes)
+{
+    fake.put_calls++;
+    if (ep->state != WIO_EP_READY)
+        abort();
+    if (fake.puts)
+        fake_record(ep->peer, msg, payload, bytes, NULL);
+    return fake.puts;
 }
 
 static size_t fake_queued(const struct wio_ep *ep)
@@ -201,6 +219,7 @@ static const struct wio_transport fake_transport = {
     .reachable = fake_reachable,
     .connect = fake_connect,
     .send = fake_send,
+    .put = fake_put,
     .queued = fake_queued,
     .flush = fake_flush,
     .watch = fake_watch,
@@ -324,7 +343,7 @@ static int fake_header(uint32_t peer, struct wio_msg *m, uint32_t bytes)
     struct fake_ep *e = fake.ep[peer];
     m->credit = fake.credit[peer];
     wio_msg_encode(m, raw);
-    e->sink = (struct wio_sink){0};
+    e->sink = (struct wio_sink){.whole = fake.whole};
     int rc = wio_p2p_upcalls.on_message(fake.u, &e->ep, peer, raw, bytes, &e->sink);
     if (rc == 0) {
         e->body = true;

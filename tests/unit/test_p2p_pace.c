@@ -52,9 +52,10 @@ static void so_does_a_stream_of_a_collective(void **unused)
     (void)unused;
     begin(receiver_takes_all);
     for (int i = 0; i < 1000; i++) {
-        struct wio_handle h;
-        assert_int_equal(wio_post(u, g, LINK, out, BYTES, 1, true, &h), 0);
-        assert_int_equal(h.generation, 0);
+        struct wio_leg leg = {.buf = out, .bytes = BYTES, .peer = LINK, .send = true};
+        int which = -1;
+        assert_int_equal(wio_exchange(u, g, &leg, 1, 1, &which), 0);
+        assert_int_equal(leg.handle.generation, 0);
         assert_in_range(pending(), 0, FEW);
     }
 }
@@ -65,7 +66,7 @@ static void a_task_never_waits(void **unused)
     begin(receiver_takes_all);
     for (int i = 0; i < 100; i++) {
         struct wio_handle h;
-        assert_int_equal(wio_post(u, g, LINK, out, BYTES, 1, false, &h), 0);
+        assert_int_equal(wio_post(u, g, LINK, out, BYTES, 1, &h), 0);
     }
     assert_int_equal(pending(), 100);
     assert_int_equal(taken, 0);

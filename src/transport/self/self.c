@@ -382,6 +382,7 @@ const struct wio_transport wio_transport_self = {
     .reachable = self_reachable,
     .connect = self_connect,
     .send = self_send,
+    .put = wio_tr_no_put,
     .fetch = wio_tr_no_fetch,
     .queued = self_queued,
     .flush = wio_tr_no_flush,

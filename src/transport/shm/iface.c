@@ -282,6 +282,7 @@ const struct wio_transport wio_transport_shm = {
     .reachable = shm_reachable,
     .connect = shm_connect,
     .send = wio_shm_send,
+    .put = wio_shm_put,
     .fetch = wio_shm_fetch,
     .queued = wio_shm_queued,
     .flush = wio_tr_no_flush,

@@ -39,6 +39,7 @@ static enum took offer(struct shm_link *l, const struct header *h, struct wio_si
     sink->buf = NULL;
     sink->len = 0;
     sink->cookie = NULL;
+    sink->whole = sink != &l->sink; /* that one is for what is streamed */
     int rc = f->base.p.up->on_message(f->base.p.user, &l->ep, l->ep.peer, h->msg, h->len, sink);
     if (WIO_LIKELY(rc == 0))
         return TAKEN;

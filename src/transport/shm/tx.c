@@ -200,6 +200,19 @@ int wio_shm_send(struct wio_ep *ep, struct wio_tx *tx)
     return enqueue(l, tx);
 }
 
+bool wio_shm_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
+                 uint32_t bytes)
+{
+    struct shm_link *l = shm_link_of(ep);
+    if (l->state != SHM_READY || !l->out_ring || !wio_shm_tx_idle(l) ||
+        bytes > shm_mid_max(&l->w->ring) || !shm_ring_put(l->w, SHM_PASSING, msg, payload, bytes))
+        return false;
+    shm_of(l)->base.p.counters->tx_bytes += WIO_HDR_BYTES + bytes;
+    shm_notify(l);
+    count(l, bytes);
+    return true;
+}
+
 size_t wio_shm_queued(const struct wio_ep *ep)
 {
     return ((const struct shm_link *)(const void *)ep)->queued;

@@ -289,6 +289,7 @@ const struct wio_transport wio_transport_tcp = {
     .reachable = tcp_reachable,
     .connect = tcp_connect,
     .send = wio_tcp_send,
+    .put = wio_tr_no_put,
     .fetch = wio_tr_no_fetch,
     .queued = wio_tcp_queued,
     .flush = wio_tcp_flush,

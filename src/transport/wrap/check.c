@@ -149,6 +149,15 @@ static int check_send(struct wio_ep *ep, struct wio_tx *tx)
     return rc;
 }
 
+static bool check_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
+                      uint32_t bytes)
+{
+    struct check *c = check_of(ep->iface);
+    DEMAND(c, bytes == 0 || payload != NULL, "payload missing");
+    DEMAND(c, ep->state == WIO_EP_READY, "put() on a link that is not ready");
+    return c->inner->put(ep, msg, payload, bytes);
+}
+
 static int check_progress(struct wio_iface *iface, enum wio_progress_how how)
 {
     struct check *c = check_of(iface);
@@ -269,11 +278,11 @@ static enum wio_distance check_distance(struct wio_iface *iface, uint32_t peer)
 /* ---- one table per transport: open() and query() have nothing to find the inner one by ---- */
 
 #define SLOTS                                                                                      \
-    .start = check_start, .connect = check_connect, .send = check_send, .fetch = wio_tr_no_fetch,  \
-    .progress = check_progress, .progress_ep = check_progress_ep, .close = check_close,            \
-    .free_ep = check_free_ep, .close_iface = check_close_iface, .address = check_address,          \
-    .reachable = check_reachable, .queued = check_queued, .flush = check_flush,                    \
-    .watch = check_watch, .event_fd = check_event_fd, .arm = check_arm,                            \
+    .start = check_start, .connect = check_connect, .send = check_send, .put = check_put,          \
+    .fetch = wio_tr_no_fetch, .progress = check_progress, .progress_ep = check_progress_ep,        \
+    .close = check_close, .free_ep = check_free_ep, .close_iface = check_close_iface,              \
+    .address = check_address, .reachable = check_reachable, .queued = check_queued,                \
+    .flush = check_flush, .watch = check_watch, .event_fd = check_event_fd, .arm = check_arm,      \
     .needs_service = check_needs_service, .next_timer_ns = check_next_timer_ns,                    \
     .ping = check_ping, .heard_ns = check_heard_ns, .after_fork = check_after_fork,                \
     .distance = check_distance, .dump = check_dump

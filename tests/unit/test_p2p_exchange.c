@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rounds of messages without requests: the short way, every reason to leave it, and that the order
+ * of messages is the same on both. */
+#include "p2p_hands.h"
+
+enum { LINK = 1, OTHER = 2, TAG = 5, N = 100, LEGS = 4 };
+
+static struct wio_leg leg[LEGS];
+static int which;
+static int looks; /* rounds of progress */
+
+/* Links whose messages come through memory, as a whole; waits that do not sleep at once. */
+static int begin(void **state)
+{
+    int rc = setup(state);
+    u->cfg.spin_us = -1;
+    u->attr[WIO_TR_TCP].caps = WIO_CAP_MEMORY;
+    fake.puts = fake.whole = true;
+    fake_open(LINK, ROOM);
+    fake_open(OTHER, ROOM);
+    wio_progress(u, WIO_PROGRESS_FULL); /* what opening has left to be done */
+    looks = 0;
+    which = -1;
+    return rc;
+}
+
+static struct wio_leg receive(uint32_t from, size_t at, size_t n)
+{
+    return (struct wio_leg){.buf = in + at, .bytes = n, .peer = from};
+}
+
+static struct wio_leg deliver(uint32_t to, size_t n)
+{
+    return (struct wio_leg){.buf = out, .bytes = n, .peer = to, .send = true};
+}
+
+static int exchange(int n)
+{
+    return wio_exchange(u, g, leg, n, TAG, &which);
+}
+
+static bool no_request_was_made(void)
+{
+    return u->nslabs == 0;
+}
+
+static void nobody_is_expected(void)
+{
+    for (uint32_t i = 0; i < FAKE_PEERS; i++)
+        assert_true(u->peer[i] == NULL || u->peer[i]->expect == NULL);
+}
+
+static void alone_from_link(size_t n)
+{
+    leg[0] = receive(LINK, 0, n);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(leg[0].err, 0);
+    assert_same(leg[0].got);
+    nobody_is_expected();
+}
+
+/* ---- the short way ---- */
+
+static void link_answers(struct fake *f)
+{
+    if (looks++ == 0)
+        assert_int_equal(eager(LINK, 1, TAG, N, N), 1); /* look no further: it is expected */
+    (void)f;
+}
+
+static void short_messages_need_no_request(void **unused)
+{
+    (void)unused;
+    fake.script = link_answers;
+    leg[0] = deliver(LINK, N);
+    leg[1] = receive(LINK, 0, BIG);
+    assert_int_equal(exchange(2), 0);
+    assert_int_equal(leg[1].got, N);
+    assert_same(N);
+    assert_int_equal(fake.nsent, 1);
+    assert_int_equal(fake.sent[0].sum, fake_sum(out, N));
+    assert_int_equal(fake.sent[0].msg.envelope, 1);
+    assert_true(no_request_was_made());
+    nobody_is_expected();
+    assert_int_equal(u->ctr.send_msgs, 1);
+    assert_int_equal(u->ctr.send_bytes, N);
+    assert_int_equal(u->ctr.eager_msgs, 1);
+    assert_int_equal(u->ctr.recv_msgs, 1);
+    assert_int_equal(u->ctr.recv_bytes, N);
+    assert_int_equal(u->ctr.unexpected_msgs, 0);
+    assert_int_equal(u->ctr.border_msgs, 0);
+    assert_false(u->polling);
+    assert_int_equal(u->inside, 0);
+}
+
+static void what_crosses_the_border_is_counted(void **unused)
+{
+    (void)unused;
+    leg[0] = deliver(LINK, N);
+    leg[1] = deliver(OTHER, 7);
+    leg[1].border = true;
+    assert_int_equal(exchange(2), 0);
+    assert_int_equal(u->ctr.border_msgs, 1);
+    assert_int_equal(u->ctr.border_bytes, 7);
+}
+
+static void what_came_before_needs_none_either(void **unused)
+{
+    (void)unused;
+    uint32_t left = u->peer[LINK]->credit.granted - u->peer[LINK]->credit.taken;
+    assert_int_equal(eager(LINK, 1, TAG, N, N), 0);
+    assert_int_equal(eager(LINK, 2, TAG, 0, 0), 0);
+    alone_from_link(N);
+    assert_int_equal(leg[0].got, N);
+    alone_from_link(0);
+    assert_true(no_request_was_made());
+    assert_int_equal(u->match.nheld, 0);
+    assert_int_equal(u->ctr.unexpected_bytes, 0);
+    assert_int_equal(u->ctr.recv_msgs, 2);
+    assert_int_equal(u->peer[LINK]->credit.granted - u->peer[LINK]->credit.taken, left);
+}
+
+static void credit_goes_back_and_is_told(void **unused)
+{
+    (void)unused;
+    struct wio_credit *c = &u->peer[LINK]->credit;
+    uint32_t left = c->granted - c->taken;
+    fake.script = link_answers;
+    alone_from_link(N);
+    assert_int_equal(c->granted - c->taken, left);
+    uint32_t used = c->used;
+    leg[0] = deliver(LINK, N);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(last_sent(WIO_OP_EAGER)->msg.credit, c->granted);
+    assert_int_equal(c->announced, c->granted);
+    assert_int_equal(c->used - used, wio_credit_cost(N, false));
+}
+
+static void a_whole_round(struct fake *f)
+{
+    (void)f;
+    if (looks++ > 0)
+        return;
+    assert_int_equal(eager(OTHER, 1, TAG, 3, 3), 1);
+    assert_int_equal(eager(LINK, 1, TAG, 4, 4), 1);
+    assert_int_equal(eager(OTHER, 2, TAG, 9, 9), 0); /* of the next round */
+}
+
+static void the_legs_of_a_round_come_in_any_order(void **unused)
+{
+    (void)unused;
+    fake.script = a_whole_round;
+    leg[0] = receive(LINK, 0, 8);
+    leg[1] = receive(OTHER, 8, 8);
+    assert_int_equal(exchange(2), 0);
+    assert_int_equal(leg[0].got, 4);
+    assert_int_equal(leg[1].got, 3);
+    assert_memory_equal(in + 8, out, 3);
+    assert_true(no_request_was_made());
+    assert_int_equal(u->match.nheld, 1);
+}
+
+/* ---- what is unusual about the message ---- */
+
+static void streamed(struct fake *f)
+{
+    f->whole = false;
+    if (looks++ == 0)
+        assert_int_equal(eager(LINK, 1, TAG, N, N), 0);
+}
+
+static void a_message_that_does_not_come_as_a_whole(void **unused)
+{
+    (void)unused;
+    fake.script = streamed;
+    alone_from_link(N);
+    assert_int_equal(leg[0].got, N);
+    assert_int_equal(leg[0].handle.generation, 0);
+}
+
+static void in_pieces(struct fake *f)
+{
+    (void)f;
+    if (looks == 0)
+        assert_int_equal(eager(LINK, 1, TAG, N, 30), 0);
+    else if (looks == 3)
+        assert_int_equal(more(LINK, 1, 30, N - 30), 0);
+    looks++;
+}
+
+static void a_message_in_pieces(void **unused)
+{
+    (void)unused;
+    fake.script = in_pieces;
+    alone_from_link(N);
+    assert_int_equal(leg[0].got, N);
+}
+
+static void asks_first(struct fake *f)
+{
+    const struct fake_sent *cts = last_sent(WIO_OP_CTS);
+    if (looks++ == 0)
+        assert_int_equal(fake_message(LINK, envelope(WIO_OP_RTS, 1, TAG, N, 77), NULL, 0), 0);
+    else if (cts != NULL && cts->tx == NULL && f->put_calls == 0) {
+        struct wio_msg m = {.op = WIO_OP_DATA, .space = cts->msg.space};
+        f->put_calls = 1; /* once */
+        assert_int_equal(fake_message(LINK, m, out, N), 0);
+    }
+}
+
+static void a_sender_that_asks_first(void **unused)
+{
+    (void)unused;
+    fake.script = asks_first;
+    alone_from_link(N);
+    assert_int_equal(leg[0].got, N);
+    assert_int_equal(count_sent(WIO_OP_DONE), 1);
+}
+
+static void wants_an_answer(struct fake *f)
+{
+    (void)f;
+    if (looks++ == 0)
+        assert_int_equal(fake_message(LINK, envelope(WIO_OP_EAGER, 1, TAG, N, 77), out, N), 0);
+}
+
+static void a_sender_that_wants_an_answer_gets_it(void **unused)
+{
+    (void)unused;
+    fake.script = wants_an_answer;
+    alone_from_link(N);
+    assert_int_equal(count_sent(WIO_OP_DONE), 1);
+}
+
+static void one_held_that_wants_an_answer_gets_it_too(void **unused)
+{
+    (void)unused;
+    assert_int_equal(fake_message(LINK, envelope(WIO_OP_EAGER, 1, TAG, N, 77), out, N), 0);
+    alone_from_link(N);
+    assert_int_equal(count_sent(WIO_OP_DONE), 1);
+}
+
+static void too_long(void)
+{
+    leg[0] = receive(LINK, 0, N - 1);
+    assert_int_equal(exchange(1), WAITIO_ERR_TRUNCATE);
+    assert_int_equal(which, 0);
+    assert_int_equal(leg[0].handle.generation, 0);
+    assert_same(N - 1);
+    assert_int_equal(in[N - 1], 0);
+    nobody_is_expected();
+}
+
+static void no_room(struct fake *f)
+{
+    (void)f;
+    if (looks++ == 0)
+        assert_int_equal(eager(LINK, 1, TAG, N, N), 0);
+}
+
+static void a_message_without_room_is_an_error(void **unused)
+{
+    (void)unused;
+    fake.script = no_room;
+    too_long();
+    fake.script = NULL;
+    memset(in, 0, N);
+    assert_int_equal(eager(LINK, 2, TAG, N, N), 0);
+    too_long();
+}
+
+/* ---- others ---- */
+
+static void others_first(struct fake *f)
+{
+    struct wio_msg m = envelope(WIO_OP_EAGER, 2, TAG, N, 0);
+    (void)f;
+    if (looks++ > 0)
+        return;
+    assert_int_equal(eager(LINK, 1, TAG + 1, 8, 8), 0);
+    m.space++;
+    assert_int_equal(fake_message(LINK, m, out + 1, N), 0);
+    assert_int_equal(eager(OTHER, 1, TAG, 8, 8), 0);
+    assert_int_equal(eager(LINK, 3, TAG, N, N), 1);
+}
+
+static void only_what_is_meant_is_taken(void **unused)
+{
+    (void)unused;
+    fake.script = others_first;
+    alone_from_link(N);
+    assert_int_equal(leg[0].got, N);
+    assert_int_equal(u->match.nheld, 3);
+}
+
+static void two_of_them(struct fake *f)
+{
+    (void)f;
+    if (looks++ > 0)
+        return;
+    assert_int_equal(eager(LINK, 1, TAG, 10, 10), 0);
+    assert_int_equal(eager(LINK, 2, TAG, 20, 20), 0);
+}
+
+static void who_was_posted_before_comes_before(int64_t src, int64_t tag)
+{
+    struct wio_handle h;
+    struct wio_result res;
+    looks = 0;
+    fake.script = two_of_them;
+    assert_int_equal(wio_irecv(u, g, src, in + 1000, 50, tag, false, &h), 0);
+    leg[0] = receive(LINK, 0, 50);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(leg[0].got, 20);
+    assert_true(done(&h, &res));
+    assert_int_equal(res.bytes, 10);
+}
+
+static void a_receive_posted_before_comes_before(void **unused)
+{
+    (void)unused;
+    who_was_posted_before_comes_before(LINK, TAG);
+}
+
+static void so_does_one_from_anybody(void **unused)
+{
+    (void)unused;
+    who_was_posted_before_comes_before(-1, TAG);
+}
+
+static void so_does_one_with_any_tag(void **unused)
+{
+    (void)unused;
+    who_was_posted_before_comes_before(LINK, -1);
+}
+
+static void three_of_them(struct fake *f)
+{
+    two_of_them(f);
+    if (looks == 1)
+        assert_int_equal(eager(LINK, 3, TAG, 30, 30), 0);
+}
+
+static void legs_from_one_peer_are_served_in_their_order(void **unused)
+{
+    (void)unused;
+    fake.script = three_of_them;
+    for (int i = 0; i < 3; i++)
+        leg[i] = receive(LINK, 100 * (size_t)i, 50);
+    assert_int_equal(exchange(3), 0);
+    assert_int_equal(leg[0].got, 10);
+    assert_int_equal(leg[1].got, 20);
+    assert_int_equal(leg[2].got, 30);
+    nobody_is_expected();
+}
+
+static void one_overtakes(struct fake *f)
+{
+    (void)f;
+    if (looks++ > 0)
+        return;
+    assert_int_equal(eager(LINK, 2, TAG, N, N), 0);
+    assert_int_equal(eager(LINK, 1, TAG + 1, 8, 8), 0);
+}
+
+static void one_that_came_early_is_found_when_it_is_due(void **unused)
+{
+    (void)unused;
+    fake.script = one_overtakes;
+    alone_from_link(N);
+    assert_int_equal(leg[0].got, N);
+}
+
+/* ---- waiting ---- */
+
+static bool posted(void)
+{
+    return u->match.nposted == 1 && u->peer[LINK]->expect == NULL;
+}
+
+static int posted_at;
+
+static void late(struct fake *f)
+{
+    (void)f;
+    looks++;
+    if (posted_at == 0 && posted())
+        posted_at = looks;
+    if (looks == 200)
+        assert_int_equal(eager(LINK, 1, TAG, N, N), 0);
+}
+
+static void becomes_a_request(int after_least, int after_most)
+{
+    posted_at = 0;
+    fake.script = late;
+    alone_from_link(N);
+    assert_in_range(posted_at, after_least, after_most);
+}
+
+static void a_wait_that_takes_longer_becomes_a_request(void **unused)
+{
+    (void)unused;
+    becomes_a_request(30, 100);
+}
+
+static void among_more_than_processors_it_does_too(void **unused)
+{
+    (void)unused;
+    u->spin.crowded = true;
+    becomes_a_request(8, 30);
+}
+
+static void a_program_that_must_not_spin_does_not(void **unused)
+{
+    (void)unused;
+    u->cfg.spin_us = 1;
+    becomes_a_request(1, 1);
+}
+
+static void where_somebody_computes_nobody_yields_on(void **unused)
+{
+    (void)unused;
+    u->spin.crowded = true;
+    u->spin.hogged = 64;
+    becomes_a_request(1, 1);
+}
+
+static void without_memory_a_request_is_posted_at_once(void **unused)
+{
+    (void)unused;
+    u->attr[WIO_TR_TCP].caps = 0;
+    becomes_a_request(1, 1);
+}
+
+static struct wio_task task;
+static int turns;
+
+static enum wio_task_next over(struct wio_task *t)
+{
+    (void)t;
+    turns++;
+    return WIO_TASK_OVER;
+}
+
+static void link_answers_when_the_task_is_over(struct fake *f)
+{
+    (void)f;
+    if (turns == 1 && looks++ == 0)
+        assert_int_equal(eager(LINK, 1, TAG, N, N), 0);
+}
+
+static void tasks_go_on_meanwhile(void **unused)
+{
+    (void)unused;
+    struct wio_handle h, awaited;
+    turns = 0;
+    assert_int_equal(wio_task_begin(u, &task, over, &h), 0);
+    awaited = irecv(OTHER, 4, TAG);
+    wio_task_await(u, &task, &awaited);
+    wio_task_rest(u, &task, WIO_TASK_ALL);
+    assert_int_equal(eager(OTHER, 1, TAG, 4, 4), 0); /* now it can go on */
+    fake.script = link_answers_when_the_task_is_over;
+    alone_from_link(N);
+    assert_done(h, 0);
+    assert_done(awaited, 0);
+}
+
+/* ---- links that come and go ---- */
+
+static void link_dies(struct fake *f)
+{
+    (void)f;
+    if (looks++ == 1)
+        fake_state(LINK, WIO_EP_CLOSED, WAITIO_ERR_PEER, WIO_BYE_NONE);
+}
+
+static void a_peer_that_dies_is_an_error(void **unused)
+{
+    (void)unused;
+    fake.script = link_dies;
+    leg[0] = receive(OTHER, 0, 0);
+    leg[1] = receive(LINK, 0, N);
+    assert_int_equal(eager(OTHER, 1, TAG, 0, 0), 0);
+    assert_int_equal(exchange(2), WAITIO_ERR_PEER);
+    assert_int_equal(which, 1);
+    assert_non_null(strstr(wio_last_detail(), "the test says so"));
+    nobody_is_expected();
+    leg[0] = deliver(LINK, N);
+    which = -1;
+    assert_int_equal(exchange(1), WAITIO_ERR_PEER);
+    assert_int_equal(which, 0);
+    leg[0] = receive(LINK, 0, N);
+    assert_int_equal(exchange(1), WAITIO_ERR_PEER);
+}
+
+static void after_a_failure_the_others_are_not_expected(void **unused)
+{
+    (void)unused;
+    fake.script = link_dies;
+    leg[0] = receive(LINK, 0, N);
+    leg[1] = receive(OTHER, 1000, N);
+    leg[2] = deliver(OTHER, MIDDLE); /* asks first: it is under way */
+    leg[3] = deliver(OTHER, N);
+    assert_int_equal(exchange(4), WAITIO_ERR_PEER);
+    assert_int_equal(which, 0);
+    nobody_is_expected();
+    assert_int_equal(leg[1].handle.generation, 0);
+    assert_int_not_equal(leg[2].handle.generation, 0);
+    assert_int_equal(leg[3].handle.generation, 0);
+    assert_int_equal(eager(OTHER, 1, TAG, N, N), 0);
+    assert_int_equal(in[1001], 0);
+    assert_int_equal(u->match.nheld, 1);
+    assert_pending(leg[2].handle);
+}
+
+static void link_is_closed_and_opened(struct fake *f)
+{
+    (void)f;
+    if (looks++ == 1)
+        fake_state(LINK, WIO_EP_CLOSED, 0, WIO_BYE_CAP);
+    else if (looks == 5) {
+        fake_open(LINK, ROOM);
+        assert_int_equal(eager(LINK, 1, TAG, N, N), 0);
+    }
+}
+
+static void a_link_may_close_meanwhile(void **unused)
+{
+    (void)unused;
+    fake.script = link_is_closed_and_opened;
+    alone_from_link(N);
+    assert_int_equal(leg[0].got, N);
+}
+
+static void a_peer_never_heard_of_is_dialled(void **unused)
+{
+    (void)unused;
+    leg[0] = deliver(3, N);
+    assert_int_equal(exchange(1), 0); /* a copy is kept */
+    assert_int_equal(leg[0].handle.generation, 0);
+    assert_int_equal(fake.dials[3], 1);
+    assert_int_equal(fake.put_calls, 0);
+    fake.credit[3] = ROOM;
+    fake_state(3, WIO_EP_READY, 0, WIO_BYE_NONE);
+    assert_int_equal(fake_message(3, (struct wio_msg){.op = WIO_OP_CREDIT}, NULL, 0), 0);
+    assert_int_equal(last_sent(WIO_OP_EAGER)->to, 3);
+}
+
+/* ---- sends that are not short, or not now ---- */
+
+static void a_link_that_takes_nothing_now_gets_it_later(void **unused)
+{
+    (void)unused;
+    fake.puts = false;
+    fake.answer = WIO_TX_QUEUED;
+    leg[0] = deliver(LINK, N);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(fake.put_calls, 1);
+    assert_int_equal(fake.nsent, 1);
+    assert_int_equal(fake.sent[0].msg.envelope, 1); /* none was used up in vain */
+    assert_int_equal(u->ctr.send_msgs, 1);
+    assert_int_equal(u->peer[LINK]->credit.used, wio_credit_cost(N, false));
+    assert_int_equal(u->peer[LINK]->local_pending, 1);
+    fake_done(LINK, 0);
+}
+
+static void nothing_overtakes_what_waits_for_credit(void **unused)
+{
+    (void)unused;
+    struct wio_credit *c = &u->peer[LINK]->credit;
+    c->limit = c->used + wio_credit_cost(N, false); /* enough for the short one */
+    struct wio_handle h = isend(LINK, 4000, 1);
+    assert_int_equal(count_sent(WIO_OP_EAGER), 0);
+    leg[0] = deliver(LINK, N);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(count_sent(WIO_OP_EAGER), 0);
+    assert_int_equal(control(LINK, WIO_OP_CREDIT, 0, 0, 0), 0);
+    fake.credit[LINK] = 2 * ROOM;
+    assert_int_equal(control(LINK, WIO_OP_CREDIT, 0, 0, 0), 0);
+    assert_int_equal(count_sent(WIO_OP_EAGER), 2);
+    assert_int_equal(last_sent(WIO_OP_EAGER)->msg.a, N);
+    assert_done(h, 0);
+}
+
+static void without_credit_nothing_is_put(void **unused)
+{
+    (void)unused;
+    struct wio_credit *c = &u->peer[LINK]->credit;
+    c->limit = c->used + wio_credit_cost(N, false) - 1;
+    leg[0] = deliver(LINK, N);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(count_sent(WIO_OP_EAGER), 0);
+    assert_int_equal(u->peer[LINK]->local_pending, 1);
+}
+
+static void long_messages_ask_first(void **unused)
+{
+    (void)unused;
+    u->cfg.local_max = 1 << 20; /* or it would wait for its end */
+    u->peer[LINK]->eager_max = 1000;
+    leg[0] = deliver(LINK, 1001);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(fake.put_calls, 0);
+    assert_int_equal(count_sent(WIO_OP_RTS), 1);
+    u->peer[LINK]->eager_max = 1 << 20;
+    u->cfg.local_max = 1000;
+    fake.script = NULL;
+    leg[0] = receive(LINK, 0, 4);
+    leg[1] = deliver(OTHER, 1001); /* complete only when it is confirmed */
+    fake.script = link_dies;
+    assert_int_equal(exchange(2), WAITIO_ERR_PEER);
+    assert_int_equal(fake.put_calls, 0);
+    assert_int_not_equal(leg[1].handle.generation, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(short_messages_need_no_request),
+        TEST(what_crosses_the_border_is_counted),
+        TEST(what_came_before_needs_none_either),
+        TEST(credit_goes_back_and_is_told),
+        TEST(the_legs_of_a_round_come_in_any_order),
+        TEST(a_message_that_does_not_come_as_a_whole),
+        TEST(a_message_in_pieces),
+        TEST(a_sender_that_asks_first),
+        TEST(a_sender_that_wants_an_answer_gets_it),
+        TEST(one_held_that_wants_an_answer_gets_it_too),
+        TEST(a_message_without_room_is_an_error),
+        TEST(only_what_is_meant_is_taken),
+        TEST(a_receive_posted_before_comes_before),
+        TEST(so_does_one_from_anybody),
+        TEST(so_does_one_with_any_tag),
+        TEST(legs_from_one_peer_are_served_in_their_order),
+        TEST(one_that_came_early_is_found_when_it_is_due),
+        TEST(a_wait_that_takes_longer_becomes_a_request),
+        TEST(among_more_than_processors_it_does_too),
+        TEST(a_program_that_must_not_spin_does_not),
+        TEST(where_somebody_computes_nobody_yields_on),
+        TEST(without_memory_a_request_is_posted_at_once),
+        TEST(tasks_go_on_meanwhile),
+        TEST(a_peer_that_dies_is_an_error),
+        TEST(after_a_failure_the_others_are_not_expected),
+        TEST(a_link_may_close_meanwhile),
+        TEST(a_peer_never_heard_of_is_dialled),
+        TEST(a_link_that_takes_nothing_now_gets_it_later),
+        TEST(nothing_overtakes_what_waits_for_credit),
+        TEST(without_credit_nothing_is_put),
+        TEST(long_messages_ask_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
