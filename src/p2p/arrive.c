@@ -163,6 +163,38 @@ static bool whole(const struct wio_msg *msg, uint32_t bytes, const struct wio_si
     return sink->whole && msg->op == WIO_OP_EAGER && msg->a == bytes && msg->b == 0;
 }
 
+/* It is its turn, whoever gets it. */
+static void admit(struct wio_peer *p, const struct wio_msg *msg, uint32_t cost)
+{
+    p->credit.taken += cost;
+    p->recv_envelope = msg->envelope;
+}
+
+static int in_turn(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
+                   uint32_t bytes, uint32_t cost, struct wio_sink *sink)
+{
+    struct wio_leg *leg = whole(msg, bytes, sink) ? wio_leg_meet(p, msg) : NULL;
+    if (leg != NULL) {
+        admit(p, msg, cost);
+        wio_credit_consumed(u, p, cost, p->epoch);
+        sink_to(sink, leg->buf, leg->bytes, 0, cookie_of(leg, NAMES_LEG));
+        return 0;
+    }
+    struct wio_request *r = receiver(u, p, msg->space, msg->tag);
+    if (r == NULL) {
+        if (u->stop_now && bytes > WIO_STRANGER_MAX)
+            return 1;
+        admit(p, msg, cost);
+        return keep(u, p, msg, cost, false, sink);
+    }
+    admit(p, msg, cost);
+    wio_credit_consumed(u, p, cost, p->epoch);
+    wio_recv_answer(u, r, p, msg);
+    if (msg->op != WIO_OP_RTS)
+        sink_to(sink, r->buf, r->bytes, 0, r);
+    return 0;
+}
+
 static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
                          uint32_t bytes, struct wio_sink *sink)
 {
@@ -179,34 +211,10 @@ static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struc
         p->credit.taken += cost;
         return keep(u, p, msg, cost, true, sink);
     }
-    struct wio_leg *leg = whole(msg, bytes, sink) ? wio_leg_meet(p, msg) : NULL;
-    if (leg != NULL) {
-        p->credit.taken += cost;
-        p->recv_envelope = msg->envelope;
-        wio_credit_consumed(u, p, cost, p->epoch);
-        sink_to(sink, leg->buf, leg->bytes, 0, cookie_of(leg, NAMES_LEG));
+    int rc = in_turn(u, p, msg, bytes, cost, sink);
+    if (rc == 0)
         deliver_early(u, p);
-        return 0;
-    }
-    struct wio_request *r = receiver(u, p, msg->space, msg->tag);
-    if (r == NULL) {
-        if (u->stop_now && bytes > WIO_STRANGER_MAX)
-            return 1;
-        p->credit.taken += cost;
-        p->recv_envelope = msg->envelope;
-        int rc = keep(u, p, msg, cost, false, sink);
-        if (rc == 0)
-            deliver_early(u, p);
-        return rc;
-    }
-    p->credit.taken += cost;
-    p->recv_envelope = msg->envelope;
-    wio_credit_consumed(u, p, cost, p->epoch);
-    wio_recv_answer(u, r, p, msg);
-    if (!rts)
-        sink_to(sink, r->buf, r->bytes, 0, r);
-    deliver_early(u, p);
-    return 0;
+    return rc;
 }
 
 /* ---- further pieces ---- */
