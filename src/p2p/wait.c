@@ -246,6 +246,20 @@ static void wait_turn(struct wio_universe *u)
     u->sleepers--;
 }
 
+static void enter_wait(struct wio_universe *u)
+{
+    if (u->batched)
+        wio_flush(u);
+    u->inside++;
+}
+
+static void leave_wait(struct wio_universe *u)
+{
+    u->inside--;
+    if (WIO_UNLIKELY(u->watched) && u->inside == 0)
+        wio_os_eventfd_set(u->service_fd); /* an event loop sleeps: it is the thread's turn */
+}
+
 static void begin_polling(struct wio_universe *u)
 {
     u->polling = true;
@@ -272,9 +286,7 @@ void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
     uint32_t empty = 0, most = u->spin.crowded ? BRIEF_YIELDS : BRIEF_POLLS;
     if (u->polling || u->cfg.spin_us >= 0 || (u->spin.contended > 0 && !u->spin.crowded))
         return;
-    if (u->batched)
-        wio_flush(u);
-    u->inside++;
+    enter_wait(u);
     begin_polling(u);
     while (quiet_but_for(u, p)) {
         int events = (++u->polls & MEMORY_TURNS) != 0 ? p->iface->tr->progress_ep(p->ep)
@@ -289,7 +301,7 @@ void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
             (void)yield_and_learn(u, wio_os_now_ns());
     }
     end_polling(u);
-    u->inside--;
+    leave_wait(u);
 }
 
 int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct wio_request *hint,
@@ -297,10 +309,8 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
 {
     if (done(arg))
         return 0;
-    if (u->batched)
-        wio_flush(u);
     int rc = 0;
-    u->inside++;
+    enter_wait(u);
     while (rc == 0 && !done(arg)) {
         if (u->polling) {
             wait_turn(u);
@@ -319,8 +329,6 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
         u->stop_now = false;
         end_polling(u);
     }
-    u->inside--;
-    if (WIO_UNLIKELY(u->watched) && u->inside == 0)
-        wio_os_eventfd_set(u->service_fd); /* an event loop sleeps: it is the thread's turn */
+    leave_wait(u);
     return rc;
 }

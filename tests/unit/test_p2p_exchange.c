@@ -466,6 +466,17 @@ static void tasks_go_on_meanwhile(void **unused)
     assert_done(awaited, 0);
 }
 
+static void a_sleeping_event_loop_is_the_service_threads_again(void **unused)
+{
+    (void)unused;
+    u->service_fd = wio_os_eventfd();
+    u->watched = true;
+    fake.script = link_answers;
+    alone_from_link(N);
+    assert_true(no_request_was_made());
+    assert_int_equal(wio_os_poll_in(&u->service_fd, 1, 0), 1);
+}
+
 /* ---- links that come and go ---- */
 
 static void link_dies(struct fake *f)
@@ -642,6 +653,7 @@ int main(void)
         TEST(where_somebody_computes_nobody_yields_on),
         TEST(without_memory_a_request_is_posted_at_once),
         TEST(tasks_go_on_meanwhile),
+        TEST(a_sleeping_event_loop_is_the_service_threads_again),
         TEST(a_peer_that_dies_is_an_error),
         TEST(after_a_failure_the_others_are_not_expected),
         TEST(a_link_may_close_meanwhile),
