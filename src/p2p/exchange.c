@@ -16,9 +16,8 @@
 static bool put(struct wio_universe *u, struct wio_peer *p, uint64_t space,
                 const struct wio_leg *leg)
 {
-    if (p == NULL || p->link != WIO_EP_READY || p->dead || !p->credit.open ||
-        leg->bytes > p->eager_max || leg->bytes > u->cfg.local_max || !wio_list_empty(&p->sendq) ||
-        !wio_list_empty(&p->bulk))
+    if (p == NULL || p->link != WIO_EP_READY || p->dead || leg->bytes > p->eager_max ||
+        leg->bytes > u->cfg.local_max || !wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk))
         return false;
     uint32_t cost = wio_credit_cost(leg->bytes, false);
     if (cost > wio_credit_available(p))

@@ -558,6 +558,27 @@ static void a_peer_never_heard_of_is_dialled(void **unused)
     assert_int_equal(last_sent(WIO_OP_EAGER)->to, 3);
 }
 
+static void nothing_is_put_on_a_link_that_closes(void **unused)
+{
+    (void)unused;
+    fake_state(LINK, WIO_EP_CLOSING, 0, WIO_BYE_NONE);
+    leg[0] = deliver(LINK, N);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(fake.put_calls, 0);
+    assert_int_equal(u->peer[LINK]->local_pending, 1);
+}
+
+static void nor_before_the_first_credit(void **unused)
+{
+    (void)unused;
+    fake_state(3, WIO_EP_READY, 0, WIO_BYE_NONE);
+    fake.nsent = 0;
+    leg[0] = deliver(3, N);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(count_sent(WIO_OP_EAGER), 0);
+    assert_int_equal(u->peer[3]->local_pending, 1);
+}
+
 /* ---- sends that are not short, or not now ---- */
 
 static void a_link_that_takes_nothing_now_gets_it_later(void **unused)
@@ -658,6 +679,8 @@ int main(void)
         TEST(after_a_failure_the_others_are_not_expected),
         TEST(a_link_may_close_meanwhile),
         TEST(a_peer_never_heard_of_is_dialled),
+        TEST(nothing_is_put_on_a_link_that_closes),
+        TEST(nor_before_the_first_credit),
         TEST(a_link_that_takes_nothing_now_gets_it_later),
         TEST(nothing_overtakes_what_waits_for_credit),
         TEST(without_credit_nothing_is_put),
