@@ -45,6 +45,7 @@ struct world {
     unsigned turn;
     int crossings[2]; /* messages across the border, and their bytes */
     int words;        /* those of them that hold a size */
+    int crossed_from; /* who sent the last of them */
 };
 
 static void put(struct world *w, int from, struct track *t, const struct wio_step *step)
@@ -64,6 +65,7 @@ static void put(struct world *w, int from, struct track *t, const struct wio_ste
     *tail = m;
     if (w->pb != NULL && w->pb[from] != w->pb[step->peer]) {
         w->crossings[0]++;
+        w->crossed_from = from;
         w->crossings[1] += (int)m->n;
         w->words += m->n == WIO_SIZE_BYTES;
     }

@@ -668,6 +668,34 @@ static void the_border_is_crossed_once_each_way(void **state)
             }
 }
 
+/* Who was the root before in the other PB, when roots take turns, hands on to the root itself. */
+static void short_reductions_come_from_the_root_before(void **state)
+{
+    static struct test t;
+    (void)state;
+    t.f = &flavours[INTS];
+    t.form = EVEN;
+    for (t.size = 3; t.size <= LARGEST; t.size++)
+        for (int how = 0; how < 6; how++)
+            for (t.root = 0; t.root < t.size; t.root++) {
+                int before = t.root, other;
+                shape(&t, 1);
+                if (how % 2 == 1) {
+                    for (int i = 0; i < t.size; i++)
+                        t.pb[i] = i % 2;
+                    t.first[1] = 1;
+                    t.topo.runs = false;
+                }
+                other = 1 - t.pb[t.root];
+                t.kind = how / 2 == 1 ? WIO_GATHER : WIO_REDUCE;
+                t.count = how / 2 == 2 ? 10000 : 17;
+                one(&t);
+                while (t.pb[before] != other)
+                    before = (before + t.size - 1) % t.size;
+                assert_int_equal(t.w.crossed_from, how / 2 == 2 ? t.first[other] : before);
+            }
+}
+
 /* Long messages too: every byte crosses once each way. A tree that knows no PBs shows that this
  * would be seen. */
 static void long_messages_cross_once_each_way(void **state)
@@ -883,6 +911,7 @@ int main(void)
         cmocka_unit_test(barriers_hold),
         cmocka_unit_test(floats_are_the_same_everywhere),
         cmocka_unit_test(the_border_is_crossed_once_each_way),
+        cmocka_unit_test(short_reductions_come_from_the_root_before),
         cmocka_unit_test(long_messages_cross_once_each_way),
         cmocka_unit_test(members_of_a_tree_tell_their_sizes),
         cmocka_unit_test(wrong_arguments_are_refused_by_name),

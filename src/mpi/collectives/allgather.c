@@ -73,7 +73,7 @@ static struct sorted sort(struct wio_schedule *s, const struct wio_collective *c
  * beta. */
 void wio_allgather_pb(struct wio_schedule *s, const struct wio_collective *c)
 {
-    struct wio_layers l = wio_layers(s, 0);
+    struct wio_layers l = wio_layers(s, 0, WIO_LEAD_FIRST);
     struct sorted b = sort(s, c);
     int leader;
 

@@ -46,7 +46,7 @@ void wio_gather_binomial(struct wio_schedule *s, const struct wio_collective *c)
  * (p/npb + npb) alpha + 2 p n beta at the root. */
 void wio_gather_pb(struct wio_schedule *s, const struct wio_collective *c)
 {
-    struct wio_layers l = wio_layers(s, c->root);
+    struct wio_layers l = wio_layers(s, c->root, WIO_LEAD_BEFORE);
     struct wio_collective part = *c;
     struct wio_team all = wio_schedule_team(s, l.inside);
     bool leads = l.leaders.rank >= 0;

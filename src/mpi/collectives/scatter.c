@@ -47,7 +47,7 @@ void wio_scatter_binomial(struct wio_schedule *s, const struct wio_collective *c
  * (npb + p/npb) alpha + 2 p n beta at the root. */
 void wio_scatter_pb(struct wio_schedule *s, const struct wio_collective *c)
 {
-    struct wio_layers l = wio_layers(s, c->root);
+    struct wio_layers l = wio_layers(s, c->root, WIO_LEAD_FIRST);
     struct wio_collective part = *c;
     struct wio_team all;
     bool leads = l.leaders.rank >= 0;

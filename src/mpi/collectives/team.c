@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/collectives/team.h"
 
-struct wio_layers wio_layers(struct wio_schedule *s, int root)
+static void find_leaders(const struct wio_schedule *s, int root, enum wio_lead lead, int *leaders)
+{
+    const struct wio_topology *topo = s->topo;
+
+    for (int p = 0; p < topo->npb; p++)
+        leaders[p] = topo->first[p];
+    for (int i = 1; lead == WIO_LEAD_BEFORE && i < s->size; i++) { /* the last one stays */
+        int rank = (int)(((int64_t)root + i) % s->size);
+        leaders[topo->pb[rank]] = rank;
+    }
+    leaders[topo->pb[root]] = root;
+}
+
+struct wio_layers wio_layers(struct wio_schedule *s, int root, enum wio_lead lead)
 {
     const struct wio_topology *topo = s->topo;
     struct wio_layers l = {.leaders = {.rank = -1, .size = topo->npb},
@@ -12,11 +25,10 @@ struct wio_layers wio_layers(struct wio_schedule *s, int root)
 
     if (s->error != 0) /* nothing may be written to, and nobody will run this */
         return (struct wio_layers){.inside = {0, 1, NULL}, .leaders = {-1, 1, NULL}};
-    for (int p = 0; p < topo->npb; p++) {
-        leaders[p] = topo->pb[root] == p ? root : topo->first[p];
+    find_leaders(s, root, lead, leaders);
+    for (int p = 0; p < topo->npb; p++)
         if (leaders[p] == s->rank)
             l.leaders.rank = p;
-    }
     for (int i = 0; i < s->size; i++) {
         if (topo->pb[i] != my_pb)
             continue;

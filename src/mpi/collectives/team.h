@@ -38,8 +38,18 @@ struct wio_layers {
     int inside_root;         /**< place of my PB's leader inside */
     int leaders_root;        /**< place among the leaders of the root's PB */
 };
-/** The root leads its PB, elsewhere the lowest rank does. For the whole communicator only. */
-struct wio_layers wio_layers(struct wio_schedule *s, int root);
+/** Who leads a PB other than the root's. */
+enum wio_lead {
+    WIO_LEAD_FIRST, /**< its lowest rank */
+    /** Its last rank before the root, counted in a circle. Where roots take turns, this one was the
+     * root before, for which everybody waits: it hands on straight to the next. (HPL's modified
+     * rings serve the next root first for the same reason; in a broadcast between runs of ranks the
+     * lowest rank is that.) And jobs on one host are often bound alike, each from the first
+     * processor on: their first ranks share it. */
+    WIO_LEAD_BEFORE
+};
+/** The root leads its PB, elsewhere @p lead does. For the whole communicator only. */
+struct wio_layers wio_layers(struct wio_schedule *s, int root, enum wio_lead lead);
 
 /**
  * Halving works on 2^k positions. When p is no power of two, the first 2 * extra ranks form pairs:

@@ -212,7 +212,7 @@ static void lanes(struct forest *f, lane_fn put)
 static void below_root(struct forest *f, lane_fn put)
 {
     struct wio_schedule *s = f->s;
-    struct wio_layers l = wio_layers(s, f->c->root);
+    struct wio_layers l = wio_layers(s, f->c->root, WIO_LEAD_FIRST);
     struct layer across = without(s, &l.leaders, l.leaders_root);
     struct layer inside = without(s, &l.inside, l.inside_root);
 
