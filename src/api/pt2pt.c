@@ -374,9 +374,35 @@ int waitio_cancel(waitio_req_t *req)
     return rc != 0 ? rc : wio_api_result("waitio_cancel", wio_cancel(u, wio_api_handle(req)));
 }
 
-int waitio_sendrecv(waitio_group_t group, int dst, const void *sbuf, size_t sbytes,
-                    waitio_tag_t stag, int src, void *rbuf, size_t rbytes, waitio_tag_t rtag,
-                    waitio_status_t *status)
+/* ---- both at once ---- */
+
+int wio_api_exchange(waitio_group_t group, struct wio_leg *leg, int n, waitio_status_t *st)
+{
+    struct wio_universe *u = wio_api_universe();
+    int rc = u == NULL ? wio_last_code() : 0, which = 0;
+    for (int i = 0; rc == 0 && i < n; i++) {
+        struct envelope e = {leg[i].send ? "waitio_isend" : "waitio_irecv",
+                             group,
+                             (int)leg[i].peer,
+                             leg[i].buf,
+                             leg[i].bytes,
+                             leg[i].tag,
+                             false};
+        rc = check(u, &e);
+        if (rc != 0)
+            return wio_api_result(e.call, rc);
+    }
+    if (rc == 0)
+        rc = wio_exchange(u, group, leg, n, &which);
+    for (int i = 0; st != NULL && i < n; i++)
+        if (!leg[i].send)
+            *st = (waitio_status_t){(int)leg[i].peer, leg[i].tag, leg[i].err, 0, leg[i].got};
+    return wio_api_result("waitio_wait", rc);
+}
+
+static int sendrecv_by_requests(waitio_group_t group, int dst, const void *sbuf, size_t sbytes,
+                                waitio_tag_t stag, int src, void *rbuf, size_t rbytes,
+                                waitio_tag_t rtag, waitio_status_t *status)
 {
     waitio_req_t rr = WAITIO_REQ_NULL, sr = WAITIO_REQ_NULL;
     int rc = waitio_irecv(group, src, rbuf, rbytes, rtag, &rr);
@@ -391,6 +417,22 @@ int waitio_sendrecv(waitio_group_t group, int dst, const void *sbuf, size_t sbyt
     rc = waitio_wait_status(&rr, status);
     int rc2 = waitio_wait(&sr);
     return rc != 0 ? rc : rc2;
+}
+
+int waitio_sendrecv(waitio_group_t group, int dst, const void *sbuf, size_t sbytes,
+                    waitio_tag_t stag, int src, void *rbuf, size_t rbytes, waitio_tag_t rtag,
+                    waitio_status_t *status)
+{
+    if (src == WAITIO_ANY_SOURCE || rtag == WAITIO_ANY_TAG)
+        return sendrecv_by_requests(group, dst, sbuf, sbytes, stag, src, rbuf, rbytes, rtag,
+                                    status);
+    struct wio_leg leg[2] = {{.buf = (void *)(uintptr_t)sbuf,
+                              .bytes = sbytes,
+                              .peer = (uint32_t)dst,
+                              .tag = stag,
+                              .send = true},
+                             {.buf = rbuf, .bytes = rbytes, .peer = (uint32_t)src, .tag = rtag}};
+    return wio_api_exchange(group, leg, 2, status);
 }
 
 int waitio_start(waitio_req_t *req)

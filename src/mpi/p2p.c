@@ -42,8 +42,12 @@ static int prepare(const char *call, struct wio_message m, WAITIO_MPI_Request *r
 static int now(const struct wio_message *m, waitio_status_t *st)
 {
     WAITIO_MPI_Request req;
-    int rc = wio_message_start(m, &req);
+    bool did;
+    int rc = wio_message_now(m, 1, st, &did);
 
+    if (WIO_LIKELY(did))
+        return rc;
+    rc = wio_message_start(m, &req);
     return rc != 0 ? rc : wio_request_wait(&req, st);
 }
 
@@ -57,10 +61,15 @@ static int send_now(const char *call, struct wio_message m)
 /* The receive is posted first, so two partners never wait for each other. */
 static int exchange(struct wio_message out, struct wio_message in, waitio_status_t *st)
 {
+    struct wio_message both[] = {out, in};
     WAITIO_MPI_Request rreq;
     waitio_status_t ignored;
-    int rc = wio_message_start(&in, &rreq), rc2;
+    bool did;
+    int rc = wio_message_now(both, 2, st, &did), rc2;
 
+    if (WIO_LIKELY(did))
+        return rc;
+    rc = wio_message_start(&in, &rreq);
     if (rc != 0)
         return rc;
     rc = now(&out, &ignored);

@@ -209,28 +209,75 @@ static int begin_nobody(struct own *o)
     return rc;
 }
 
-int wio_message_start(const struct wio_message *m, waitio_req_t *req)
+/* What the arguments of a message come to. */
+struct meaning {
+    const struct wio_mpi_type *type;
+    struct wio_comm *unlike; /* its members' formats differ */
+    size_t bytes;
+    bool plain;  /* so many bytes from where the data lies */
+    bool nobody; /* complete as soon as it is active */
+};
+
+static int understand(const struct wio_message *m, struct meaning *out)
 {
     const struct wio_mpi_type *t = NULL;
-    struct wio_comm *unlike = NULL;
     int rc = wio_type_use(m->count, m->type, &t);
-    size_t bytes;
 
+    *out = (struct meaning){.type = t};
     if (rc != 0)
+        return rc;
+    out->nobody = m->peer == WAITIO_MPI_PROC_NULL || m->copied;
+    if (out->nobody)
+        return 0;
+    out->bytes = (size_t)m->count * t->size;
+    if (WIO_UNLIKELY(m->buf == WAITIO_MPI_IN_PLACE && out->bytes > 0))
+        return wio_fail(WAITIO_ERR_ARG, "buf is WAITIO_MPI_IN_PLACE, which is for collectives");
+    rc = wio_comm_formats(m->comm, t, &out->unlike);
+    out->plain = (t->solid && out->unlike == NULL) || out->bytes == 0;
+    return rc;
+}
+
+int wio_message_start(const struct wio_message *m, waitio_req_t *req)
+{
+    struct meaning is;
+    int rc = understand(m, &is);
+
+    if (WIO_UNLIKELY(rc != 0))
         return rc;
     if (req == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the request argument is NULL");
-    if (m->peer == WAITIO_MPI_PROC_NULL || m->copied)
-        return start_nobody(m, t, req);
-    bytes = (size_t)m->count * t->size;
-    if (WIO_UNLIKELY(m->buf == WAITIO_MPI_IN_PLACE && bytes > 0))
-        return wio_fail(WAITIO_ERR_ARG, "buf is WAITIO_MPI_IN_PLACE, which is for collectives");
-    rc = wio_comm_formats(m->comm, t, &unlike);
-    if (WIO_UNLIKELY(rc != 0))
-        return rc;
-    if (WIO_LIKELY((t->solid && unlike == NULL) || bytes == 0))
-        return start_bytes(m, place_of(m->buf, t), bytes, req);
-    return start_packed(m, t, bytes, unlike, req);
+    if (is.nobody)
+        return start_nobody(m, is.type, req);
+    if (WIO_LIKELY(is.plain))
+        return start_bytes(m, place_of(m->buf, is.type), is.bytes, req);
+    return start_packed(m, is.type, is.bytes, is.unlike, req);
+}
+
+/* A wildcard, or MPI's synchronous mode, needs a request. */
+static bool needs_request(const struct wio_message *m, const struct meaning *is)
+{
+    return !is->plain || m->sync ||
+           (!m->sending && (m->peer == WAITIO_MPI_ANY_SOURCE || m->tag == WAITIO_MPI_ANY_TAG));
+}
+
+int wio_message_now(const struct wio_message *m, int n, waitio_status_t *st, bool *did)
+{
+    struct wio_leg leg[2];
+    int i;
+
+    for (i = 0; i < n; i++) {
+        struct meaning is;
+        int rc = understand(&m[i], &is);
+        if (rc != 0 || needs_request(&m[i], &is))
+            break; /* what is wrong is found again, in the order in which it always was */
+        leg[i] = (struct wio_leg){.buf = place_of(m[i].buf, is.type),
+                                  .bytes = is.bytes,
+                                  .peer = (uint32_t)m[i].peer,
+                                  .tag = m[i].tag,
+                                  .send = m[i].sending};
+    }
+    *did = i == n;
+    return *did ? wio_api_exchange(m->comm, leg, n, st) : 0;
 }
 
 int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio_mpi_type *t,

@@ -28,6 +28,9 @@ struct wio_message {
 
 /** Start a message, or make a persistent one. @return 0 or what is wrong with the arguments */
 int wio_message_start(const struct wio_message *m, waitio_req_t *req);
+/** Messages to the end at once, at most two, sends first. @param st of the receive. *did false:
+ * they need requests, nothing was done */
+int wio_message_now(const struct wio_message *m, int n, waitio_status_t *st, bool *did);
 /** A request of what is complete already; waiting for it finds @p found. @return 0; NOMEM, LIMIT */
 int wio_request_done(const waitio_status_t *found, waitio_req_t *req);
 /** Wait until all copies that the library keeps have left. @return 0 or the first error */

@@ -19,6 +19,7 @@ static struct wio_leg leg_of(const struct wio_running *run, const struct wio_ste
     return (struct wio_leg){.buf = send ? (void *)(uintptr_t)step->from : step->to,
                             .bytes = step->n,
                             .peer = (uint32_t)step->peer,
+                            .tag = run->tag,
                             .send = send,
                             .border = send && wio_run_crosses(run, step)};
 }
@@ -31,23 +32,11 @@ static const struct wio_step *step_of(const struct wio_running *run, size_t i, i
     return &run->s.step[i];
 }
 
-/* What has begun has to land: no buffer may stay in use. */
-static void land_rest(struct wio_universe *u, struct wio_leg *leg, int n)
-{
-    struct wio_result res;
-
-    for (int i = 0; i < n; i++)
-        if (leg[i].handle.generation != 0)
-            (void)wio_cancel(u, &leg[i].handle); /* refused for sends */
-    for (int i = 0; i < n; i++)
-        (void)wio_wait(u, &leg[i].handle, &res);
-}
-
 /* The messages of the round that begins with step @p first. @return false: the run has failed */
 static bool exchange(struct wio_universe *u, struct wio_running *run, size_t first,
                      struct wio_leg *leg, int n)
 {
-    int which = n, rc = wio_exchange(u, &run->comm->twin, leg, n, run->tag, &which);
+    int which = n, rc = wio_exchange(u, &run->comm->twin, leg, n, &which);
 
     if (WIO_UNLIKELY(rc != 0))
         rc = wio_run_landed(step_of(run, first, which), rc, 0);
@@ -57,7 +46,6 @@ static bool exchange(struct wio_universe *u, struct wio_running *run, size_t fir
     if (WIO_LIKELY(rc == 0))
         return true;
     (void)wio_run_fail(u, run, rc);
-    land_rest(u, leg, n);
     return false;
 }
 

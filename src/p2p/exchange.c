@@ -56,9 +56,7 @@ static int start_send(struct wio_universe *u, struct waitio_group *g, struct wio
         return leg->err = WAITIO_ERR_NOMEM;
     wio_send_start(r);
     wio_op_name(r, &leg->handle);
-    if (wio_op_gone(r, behind))
-        leg->handle = (struct wio_handle){0};
-    else
+    if (!wio_op_gone(r, behind))
         leg->state = WIO_LEG_REQUEST;
     return 0;
 }
@@ -172,26 +170,37 @@ static int finish(struct wio_universe *u, struct wio_leg *leg)
     return leg->err;
 }
 
-static void forget(struct wio_leg *leg)
+/* After a failure: what is not needed any more is withdrawn, what is under way has to land, for no
+ * buffer may stay in use. The error that is known stays. */
+static void land_rest(struct wio_universe *u, struct wio_leg *leg, int n, int rc)
 {
-    if (leg->state == WIO_LEG_EXPECTED) {
-        leg->from->expect = NULL;
-        leg->state = WIO_LEG_OVER;
+    char why[512];
+    wio_text(why, sizeof why, "%s", wio_last_detail());
+    for (int i = 0; i < n; i++) {
+        if (leg[i].state == WIO_LEG_EXPECTED) {
+            leg[i].from->expect = NULL;
+            leg[i].state = WIO_LEG_OVER;
+        } else if (leg[i].state == WIO_LEG_REQUEST) {
+            (void)wio_op_withdraw(wio_req_at(u, leg[i].handle.index, leg[i].handle.generation));
+        }
     }
+    for (int i = 0; i < n; i++)
+        if (leg[i].state == WIO_LEG_REQUEST)
+            (void)finish(u, &leg[i]);
+    wio_fail(rc, "%s", why);
 }
 
 int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg *leg, int n,
-                 int32_t tag, int *which)
+                 int *which)
 {
     struct wio_peer *behind = NULL;
     int rc = 0, i;
     wio_enter(u);
     for (i = 0; i < n; i++)
-        leg[i].handle = (struct wio_handle){0}; /* also of those that are not begun */
+        leg[i].state = WIO_LEG_OVER; /* also of those that are not begun */
     for (i = 0; i < n && rc == 0; i++) {
-        leg[i].tag = tag;
-        leg[i].state = WIO_LEG_OVER;
         leg[i].err = 0;
+        leg[i].got = 0;
         rc = leg[i].send ? start_send(u, g, &leg[i], &behind) : start_recv(u, g, &leg[i]);
     }
     for (int k = 0; k < n && rc == 0; k++) {
@@ -200,8 +209,7 @@ int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg 
     }
     if (WIO_UNLIKELY(rc != 0)) {
         *which = i - 1;
-        for (i = 0; i < n; i++)
-            forget(&leg[i]);
+        land_rest(u, leg, n, rc);
     } else if (WIO_UNLIKELY(behind != NULL)) {
         wio_pace(u, behind);
     }

@@ -564,6 +564,16 @@ int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stri
 
 /* ---- cancel, free, probe ---- */
 
+bool wio_op_withdraw(struct wio_request *r)
+{
+    if (r->kind != WIO_REQ_RECV || r->state != WIO_RS_POSTED)
+        return false; /* matched, done: completes normally */
+    wio_match_unpost(&r->u->match, &r->post);
+    r->cancelled = true;
+    wio_req_finish(r, 0);
+    return true;
+}
+
 int wio_cancel(struct wio_universe *u, const struct wio_handle *h)
 {
     if (is_null(h))
@@ -572,13 +582,10 @@ int wio_cancel(struct wio_universe *u, const struct wio_handle *h)
     struct wio_request *top = find(u, h);
     struct wio_request *r = top == NULL ? NULL : running(top);
     int rc = top == NULL ? WAITIO_ERR_REQUEST : 0;
-    if (r != NULL && r->kind == WIO_REQ_SEND) {
+    if (r != NULL && r->kind == WIO_REQ_SEND)
         rc = wio_fail(WAITIO_ERR_UNSUPPORTED, "sends cannot be cancelled; only receives can");
-    } else if (r != NULL && r->state == WIO_RS_POSTED) {
-        wio_match_unpost(&u->match, &r->post);
-        r->cancelled = true;
-        wio_req_finish(r, 0);
-    } /* matched, done or inactive: completes normally */
+    else if (r != NULL)
+        (void)wio_op_withdraw(r);
     wio_leave(u);
     return rc;
 }

@@ -117,22 +117,22 @@ struct wio_leg {
     void *buf;     /**< a send only reads it */
     size_t bytes;  /**< of the message; of the room for it */
     uint32_t peer; /**< group rank, checked by the caller */
+    int32_t tag;
     bool send;
-    bool border;              /**< counted as one that crosses the border between PBs */
-    int err;                  /**< out: of the operation */
-    size_t got;               /**< out: bytes received */
-    struct wio_handle handle; /**< out: not null after a failure: it is still under way */
+    bool border; /**< counted as one that crosses the border between PBs */
+    int err;     /**< out: of the operation */
+    size_t got;  /**< out: bytes received */
     /* the engine's */
     uint8_t state; /* enum wio_leg_state */
-    int32_t tag;
+    struct wio_handle handle;
     struct waitio_group *group;
     struct wio_peer *from;
 };
-/** Start @p n legs in their order, and wait for all; what is out need not be set. @return 0; the
- * error of leg *which, after which others may be under way: cancel what can be, and wait for it.
- * @blocking */
+/** Start @p n legs in their order, and wait for them in their order; what is out or the engine's
+ *  need not be set. @return 0; the error of leg *which. Others are cancelled then, or landed: none
+ *  is under way any more. @blocking */
 int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg *leg, int n,
-                 int32_t tag, int *which);
+                 int *which);
 /** A send that is complete when a receive has taken the message (MPI's synchronous mode). */
 int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);

@@ -371,6 +371,8 @@ struct wio_request *wio_op_recv(struct wio_universe *u, struct waitio_group *g, 
 void wio_op_name(const struct wio_request *r, struct wio_handle *h);
 /** A send that was started needs no handle if it has left, or was copied. *behind: to be paced */
 bool wio_op_gone(struct wio_request *r, struct wio_peer **behind);
+/** Cancel a receive that has not matched. @return false: it will complete, as sends do */
+bool wio_op_withdraw(struct wio_request *r);
 int wio_op_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res);
 
 /* ---- credit (credit.c) ---- */

@@ -26,17 +26,17 @@ static int begin(void **state)
 
 static struct wio_leg receive(uint32_t from, size_t at, size_t n)
 {
-    return (struct wio_leg){.buf = in + at, .bytes = n, .peer = from};
+    return (struct wio_leg){.buf = in + at, .bytes = n, .peer = from, .tag = TAG};
 }
 
 static struct wio_leg deliver(uint32_t to, size_t n)
 {
-    return (struct wio_leg){.buf = out, .bytes = n, .peer = to, .send = true};
+    return (struct wio_leg){.buf = out, .bytes = n, .peer = to, .tag = TAG, .send = true};
 }
 
 static int exchange(int n)
 {
-    return wio_exchange(u, g, leg, n, TAG, &which);
+    return wio_exchange(u, g, leg, n, &which);
 }
 
 static bool no_request_was_made(void)
@@ -175,7 +175,6 @@ static void a_message_that_does_not_come_as_a_whole(void **unused)
     fake.script = streamed;
     alone_from_link(N);
     assert_int_equal(leg[0].got, N);
-    assert_int_equal(leg[0].handle.generation, 0);
 }
 
 static void in_pieces(struct fake *f)
@@ -245,7 +244,7 @@ static void too_long(void)
     leg[0] = receive(LINK, 0, N - 1);
     assert_int_equal(exchange(1), WAITIO_ERR_TRUNCATE);
     assert_int_equal(which, 0);
-    assert_int_equal(leg[0].handle.generation, 0);
+    assert_int_equal(leg[0].err, WAITIO_ERR_TRUNCATE);
     assert_same(N - 1);
     assert_int_equal(in[N - 1], 0);
     nobody_is_expected();
@@ -505,24 +504,47 @@ static void a_peer_that_dies_is_an_error(void **unused)
     assert_int_equal(exchange(1), WAITIO_ERR_PEER);
 }
 
-static void after_a_failure_the_others_are_not_expected(void **unused)
+/* And what was sent to the other one is acknowledged later. */
+static void link_dies_the_other_has_it(struct fake *f)
+{
+    link_dies(f);
+    for (int i = 0; looks == 10 && i < f->nsent; i++)
+        if (f->sent[i].to == OTHER && f->sent[i].msg.op == WIO_OP_EAGER && f->sent[i].msg.b != 0)
+            assert_int_equal(control(OTHER, WIO_OP_DONE, 0, f->sent[i].msg.a, f->sent[i].msg.b), 0);
+}
+
+static void after_a_failure_the_others_end(void **unused)
+{
+    (void)unused;
+    fake.script = link_dies_the_other_has_it;
+    leg[0] = receive(LINK, 0, N);
+    leg[1] = receive(OTHER, 1000, N);
+    leg[2] = deliver(OTHER, MIDDLE); /* complete only when it is acknowledged */
+    leg[3] = deliver(OTHER, N);
+    assert_int_equal(exchange(4), WAITIO_ERR_PEER);
+    assert_int_equal(which, 0);
+    assert_non_null(strstr(wio_last_detail(), "the test says so"));
+    assert_in_range(looks, 10, 1000);
+    nobody_is_expected();
+    assert_int_equal(eager(OTHER, 1, TAG, N, N), 0);
+    assert_int_equal(in[1001], 0);
+    assert_int_equal(u->match.nheld, 1);
+}
+
+static void a_receive_in_the_tables_is_withdrawn(void **unused)
 {
     (void)unused;
     fake.script = link_dies;
     leg[0] = receive(LINK, 0, N);
-    leg[1] = receive(OTHER, 1000, N);
-    leg[2] = deliver(OTHER, MIDDLE); /* asks first: it is under way */
-    leg[3] = deliver(OTHER, N);
-    assert_int_equal(exchange(4), WAITIO_ERR_PEER);
-    assert_int_equal(which, 0);
+    leg[1] = receive(OTHER, 1000, N); /* the second from there pushes it into the tables */
+    leg[2] = receive(OTHER, 2000, N);
+    assert_int_equal(exchange(3), WAITIO_ERR_PEER);
+    assert_int_equal(u->match.nposted, 0);
     nobody_is_expected();
-    assert_int_equal(leg[1].handle.generation, 0);
-    assert_int_not_equal(leg[2].handle.generation, 0);
-    assert_int_equal(leg[3].handle.generation, 0);
     assert_int_equal(eager(OTHER, 1, TAG, N, N), 0);
     assert_int_equal(in[1001], 0);
-    assert_int_equal(u->match.nheld, 1);
-    assert_pending(leg[2].handle);
+    struct wio_handle h = irecv(OTHER, N, TAG); /* and its place is free again */
+    assert_done(h, 0);
 }
 
 static void link_is_closed_and_opened(struct fake *f)
@@ -549,7 +571,6 @@ static void a_peer_never_heard_of_is_dialled(void **unused)
     (void)unused;
     leg[0] = deliver(3, N);
     assert_int_equal(exchange(1), 0); /* a copy is kept */
-    assert_int_equal(leg[0].handle.generation, 0);
     assert_int_equal(fake.dials[3], 1);
     assert_int_equal(fake.put_calls, 0);
     fake.credit[3] = ROOM;
@@ -637,13 +658,11 @@ static void long_messages_ask_first(void **unused)
     assert_int_equal(count_sent(WIO_OP_RTS), 1);
     u->peer[LINK]->eager_max = 1 << 20;
     u->cfg.local_max = 1000;
-    fake.script = NULL;
-    leg[0] = receive(LINK, 0, 4);
-    leg[1] = deliver(OTHER, 1001); /* complete only when it is confirmed */
-    fake.script = link_dies;
-    assert_int_equal(exchange(2), WAITIO_ERR_PEER);
+    fake.script = link_dies_the_other_has_it;
+    leg[0] = deliver(OTHER, 1001); /* complete only when it is confirmed */
+    assert_int_equal(exchange(1), 0);
+    assert_in_range(looks, 10, 1000);
     assert_int_equal(fake.put_calls, 0);
-    assert_int_not_equal(leg[1].handle.generation, 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, teardown)
@@ -676,7 +695,8 @@ int main(void)
         TEST(tasks_go_on_meanwhile),
         TEST(a_sleeping_event_loop_is_the_service_threads_again),
         TEST(a_peer_that_dies_is_an_error),
-        TEST(after_a_failure_the_others_are_not_expected),
+        TEST(after_a_failure_the_others_end),
+        TEST(a_receive_in_the_tables_is_withdrawn),
         TEST(a_link_may_close_meanwhile),
         TEST(a_peer_never_heard_of_is_dialled),
         TEST(nothing_is_put_on_a_link_that_closes),
