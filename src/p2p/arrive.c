@@ -391,7 +391,9 @@ int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_
         return 0;
     if (names(sink->cookie) == NAMES_LEG) {
         wio_leg_landed(u, named(sink->cookie), sink->bytes);
-        return 1; /* who expects it waits for nothing else: what follows may be expected next */
+        /* Who expects it waits for nothing else, and what follows may be expected next. But a look
+         * at everything goes on: it would always end at a link that has more than its turn. */
+        return u->at_one;
     }
     if (names(sink->cookie) == NAMES_HELD) {
         held_piece(u, named(sink->cookie), sink);

@@ -280,6 +280,17 @@ static bool quiet_but_for(const struct wio_universe *u, const struct wio_peer *p
            wio_list_empty(&u->tasks) && atomic_load_explicit(&u->want, memory_order_relaxed) == 0;
 }
 
+/* @return events */
+static int look_at(struct wio_universe *u, const struct wio_peer *p)
+{
+    if ((++u->polls & MEMORY_TURNS) == 0)
+        return wio_progress(u, WIO_PROGRESS_FULL);
+    u->at_one = true;
+    int events = p->iface->tr->progress_ep(p->ep);
+    u->at_one = false;
+    return events;
+}
+
 void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
 {
     struct wio_peer *p = leg->from;
@@ -289,8 +300,7 @@ void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
     enter_wait(u);
     begin_polling(u);
     while (quiet_but_for(u, p)) {
-        int events = (++u->polls & MEMORY_TURNS) != 0 ? p->iface->tr->progress_ep(p->ep)
-                                                      : wio_progress(u, WIO_PROGRESS_FULL);
+        int events = look_at(u, p);
         if (leg->state != WIO_LEG_EXPECTED || (events <= 0 && ++empty > most))
             break;
         if (events > 0 || !u->spin.crowded)

@@ -93,6 +93,23 @@ static void short_messages_need_no_request(void **unused)
     assert_int_equal(u->inside, 0);
 }
 
+static void link_answers_amid_others(struct fake *f)
+{
+    (void)f;
+    if (looks++ == 0)
+        assert_int_equal(eager(LINK, 1, TAG, N, N), 0);
+}
+
+static void a_look_at_everything_does_not_end_at_this_link(void **unused)
+{
+    (void)unused;
+    u->polls = UINT32_MAX; /* the next one is such */
+    fake.script = link_answers_amid_others;
+    alone_from_link(N);
+    assert_int_equal(leg[0].got, N);
+    assert_true(no_request_was_made());
+}
+
 static void what_crosses_the_border_is_counted(void **unused)
 {
     (void)unused;
@@ -671,6 +688,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(short_messages_need_no_request),
+        TEST(a_look_at_everything_does_not_end_at_this_link),
         TEST(what_crosses_the_border_is_counted),
         TEST(what_came_before_needs_none_either),
         TEST(credit_goes_back_and_is_told),
