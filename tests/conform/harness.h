@@ -75,6 +75,8 @@ struct node {
     bool use_ep;                /* drive by progress_ep where possible */
     bool mute;                  /* not driven */
     bool trusting;              /* what messages say of themselves is not checked */
+    bool puts;                  /* SMALL ones are offered by put() first */
+    uint32_t nput;              /* so many it took */
 };
 
 struct world {
@@ -539,7 +541,10 @@ static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_
     p->tx.bytes = bytes;
     p->tx.flags = flags;
     p->tx.done = parcel_done;
-    int rc = nd->w->tr->send(ep, &p->tx);
+    bool put = nd->puts && (flags & WIO_TX_SMALL) != 0 &&
+               nd->w->tr->put(ep, p->tx.msg, p->tx.payload, bytes);
+    nd->nput += put;
+    int rc = put ? WIO_TX_DONE : nd->w->tr->send(ep, &p->tx);
     if (rc == WIO_TX_QUEUED) {
         nd->nqueued++;
         wio_list_push(&nd->parcels, &p->owned);

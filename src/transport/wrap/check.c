@@ -15,7 +15,8 @@ struct check {
     const struct wio_upcalls *up; /* p2p's */
     void *user;
     struct wio_log *log;
-    bool inside; /* progress() is running: upcalls are allowed */
+    bool inside;                  /* progress() is running: upcalls are allowed */
+    const struct wio_sink *whole; /* its on_payload has to follow now; or NULL */
     uint64_t queued, done;
 };
 
@@ -43,13 +44,16 @@ static int up_message(void *user, struct wio_ep *ep, uint32_t peer,
 {
     struct check *c = user;
     DEMAND(c, c->inside, "on_message outside progress");
+    DEMAND(c, c->whole == NULL, "on_message instead of on_payload of a whole one");
     DEMAND(c, ep->peer == peer, "on_message names another peer");
     DEMAND(c, ep->state == WIO_EP_READY || ep->state == WIO_EP_CLOSING,
            "on_message on a dead link");
     DEMAND(c, bytes <= WIO_PAYLOAD_MAX, "payload too large");
     int rc = c->up->on_message(c->user, ep, peer, msg, bytes, sink);
-    if (rc == 0)
+    if (rc == 0) {
         DEMAND(c, sink->len == 0 || sink->buf != NULL, "p2p gave a sink without a buffer");
+        c->whole = sink->whole ? sink : NULL;
+    }
     return rc;
 }
 
@@ -58,6 +62,8 @@ static int up_payload(void *user, struct wio_ep *ep, uint32_t peer, struct wio_s
     struct check *c = user;
     DEMAND(c, c->inside, "on_payload outside progress");
     DEMAND(c, ep->state != WIO_EP_CLOSED, "on_payload on a closed link");
+    DEMAND(c, c->whole == NULL || c->whole == sink, "on_payload of another than the whole one");
+    c->whole = NULL;
     return c->up->on_payload(c->user, ep, peer, sink);
 }
 
@@ -65,6 +71,7 @@ static void up_abandon(void *user, uint32_t peer, struct wio_sink *sink)
 {
     struct check *c = user;
     DEMAND(c, c->inside, "on_abandon outside progress");
+    DEMAND(c, c->whole == NULL, "on_abandon of a whole one");
     c->up->on_abandon(c->user, peer, sink);
 }
 
@@ -76,6 +83,7 @@ static void up_state(void *user, struct wio_ep *ep, uint32_t peer, enum wio_ep_s
     DEMAND(c, text != NULL, "on_state without a text");
     DEMAND(c, state == WIO_EP_CLOSED || err == 0, "an error on a link that lives");
     DEMAND(c, ep->state == state, "ep->state differs from the state told");
+    DEMAND(c, c->whole == NULL, "on_state instead of on_payload of a whole one");
     c->up->on_state(c->user, ep, peer, state, err, reason, text);
 }
 
@@ -153,9 +161,12 @@ static bool check_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const
                       uint32_t bytes)
 {
     struct check *c = check_of(ep->iface);
+    DEMAND(c, bytes <= WIO_PAYLOAD_MAX, "payload too large");
     DEMAND(c, bytes == 0 || payload != NULL, "payload missing");
-    DEMAND(c, ep->state == WIO_EP_READY, "put() on a link that is not ready");
-    return c->inner->put(ep, msg, payload, bytes);
+    bool taken = c->inner->put(ep, msg, payload, bytes);
+    /* p2p may ask: it hears of a link that closes only when it drives the transport again */
+    DEMAND(c, !taken || ep->state == WIO_EP_READY, "put() took a message on a link not ready");
+    return taken;
 }
 
 static int check_progress(struct wio_iface *iface, enum wio_progress_how how)
