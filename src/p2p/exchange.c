@@ -154,6 +154,11 @@ static int start_recv(struct wio_universe *u, struct waitio_group *g, struct wio
 
 /* ---- the round ---- */
 
+static int no_memory(struct wio_leg *leg)
+{
+    return leg->err = wio_fail(WAITIO_ERR_NOMEM, "no memory for another request");
+}
+
 static int finish(struct wio_universe *u, struct wio_leg *leg)
 {
     if (leg->state == WIO_LEG_EXPECTED)
@@ -166,6 +171,8 @@ static int finish(struct wio_universe *u, struct wio_leg *leg)
         leg->state = WIO_LEG_OVER;
         leg->err = res.err;
         leg->got = res.bytes;
+    } else if (WIO_UNLIKELY(leg->err != 0)) {
+        return no_memory(leg); /* another thread may have found out, and has the text */
     }
     return leg->err;
 }
