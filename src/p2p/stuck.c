@@ -231,6 +231,9 @@ void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out)
                        wio_credit_available(p));
         if (p->ep != NULL)
             p->iface->tr->dump(p->iface, p->ep, out);
+        if (p->expect != NULL)
+            wio_strbuf_add(out, "\n  receive in a round, tag %d, %zu bytes: not looked for yet",
+                           p->expect->tag, p->expect->bytes);
         WIO_LIST_FOR(it, &p->owned)
         {
             wio_strbuf_add(out, "\n  ");

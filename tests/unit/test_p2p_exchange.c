@@ -498,6 +498,20 @@ static void a_sleeping_event_loop_is_the_service_threads_again(void **unused)
     assert_int_equal(wio_os_poll_in(&u->service_fd, 1, 0), 1);
 }
 
+/* Another thread asks while a round waits for somebody else. */
+static void the_dump_shows_who_is_expected(void **unused)
+{
+    (void)unused;
+    struct wio_strbuf sb = {0};
+    leg[0] = receive(LINK, 0, N);
+    leg[0].tag = TAG;
+    u->peer[LINK]->expect = &leg[0];
+    wio_universe_dump(u, &sb);
+    u->peer[LINK]->expect = NULL;
+    assert_non_null(strstr(sb.text, "receive in a round, tag 5, 100 bytes"));
+    wio_strbuf_free(&sb);
+}
+
 /* ---- links that come and go ---- */
 
 static void link_dies(struct fake *f)
@@ -773,6 +787,7 @@ int main(void)
         TEST(without_memory_a_request_is_posted_at_once),
         TEST(tasks_go_on_meanwhile),
         TEST(a_sleeping_event_loop_is_the_service_threads_again),
+        TEST(the_dump_shows_who_is_expected),
         TEST(a_peer_that_dies_is_an_error),
         TEST(after_a_failure_the_others_end),
         TEST(a_receive_in_the_tables_is_withdrawn),
