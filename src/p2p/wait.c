@@ -310,6 +310,8 @@ void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
         else
             (void)yield_and_learn(u, wio_os_now_ns());
     }
+    if (u->completed) /* the wait that follows may be long */
+        wio_announce(u);
     end_polling(u);
     leave_wait(u);
 }

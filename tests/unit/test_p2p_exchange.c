@@ -498,6 +498,31 @@ static void a_sleeping_event_loop_is_the_service_threads_again(void **unused)
     assert_int_equal(wio_os_poll_in(&u->service_fd, 1, 0), 1);
 }
 
+static void something_for_an_event_loop(struct fake *f)
+{
+    (void)f;
+    if (looks++ == 0)
+        assert_int_equal(eager(LINK, 1, TAG + 1, 4, 4), 0);
+    else if (posted()) {
+        assert_false(u->watched);
+        assert_int_equal(eager(LINK, 2, TAG, N, N), 0);
+        fake.script = NULL;
+    }
+}
+
+static void an_event_loop_is_told_before_a_long_wait(void **unused)
+{
+    (void)unused;
+    struct wio_handle h = irecv(LINK, 4, TAG + 1);
+    u->watched = true;
+    u->inside = 1; /* a third thread waits for something else */
+    fake.script = something_for_an_event_loop;
+    leg[0] = receive(LINK, 1000, N);
+    assert_int_equal(exchange(1), 0);
+    u->inside = 0;
+    assert_done(h, 0);
+}
+
 /* Another thread asks while a round waits for somebody else. */
 static void the_dump_shows_who_is_expected(void **unused)
 {
@@ -787,6 +812,7 @@ int main(void)
         TEST(without_memory_a_request_is_posted_at_once),
         TEST(tasks_go_on_meanwhile),
         TEST(a_sleeping_event_loop_is_the_service_threads_again),
+        TEST(an_event_loop_is_told_before_a_long_wait),
         TEST(the_dump_shows_who_is_expected),
         TEST(a_peer_that_dies_is_an_error),
         TEST(after_a_failure_the_others_end),
