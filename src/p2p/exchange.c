@@ -75,6 +75,8 @@ static struct wio_request *to_request(struct wio_universe *u, struct wio_leg *le
         leg->err = WAITIO_ERR_NOMEM;
     else
         wio_op_name(r, &leg->handle);
+    if (r != NULL && leg == u->brief)
+        r->waited = true;
     return r;
 }
 

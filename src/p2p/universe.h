@@ -211,7 +211,8 @@ struct wio_universe {
     bool batched;  /* something may be kept back by a transport */
     bool touched;  /* a transport may have work that must go on without us: ask it when leaving */
     bool stop_now; /* the request the poller waits for is done: leave large strangers unread */
-    bool at_one;   /* one link is looked at, for what is expected of it: to stop there is enough */
+    const struct wio_leg *brief; /* the leg a brief wait is for */
+    bool at_one; /* one link is looked at, for what is expected of it: to stop there is enough */
     struct wio_spin spin;
     uint32_t polls; /* of single links */
     uint32_t warm; /* rounds of progress left in which memory alone is looked at most of the time */

@@ -299,6 +299,7 @@ void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
         return;
     enter_wait(u);
     begin_polling(u);
+    u->brief = leg;
     while (quiet_but_for(u, p)) {
         int events = look_at(u, p);
         if (leg->state != WIO_LEG_EXPECTED || (events <= 0 && ++empty > most))
@@ -309,6 +310,11 @@ void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
             yield_once(u);
         else
             (void)yield_and_learn(u, wio_os_now_ns());
+    }
+    u->brief = NULL;
+    if (leg->state == WIO_LEG_REQUEST) {
+        wio_req_at(u, leg->handle.index, leg->handle.generation)->waited = false;
+        u->stop_now = false;
     }
     if (u->completed) /* the wait that follows may be long */
         wio_announce(u);

@@ -196,6 +196,52 @@ static void a_message_that_does_not_come_as_a_whole(void **unused)
     assert_int_equal(leg[0].got, N);
 }
 
+enum { LONG = 40000 };
+
+/* The next one is for the next call: it stays where it is until its receive is known. */
+static void two_long_ones(struct fake *f)
+{
+    struct wio_msg next = envelope(WIO_OP_EAGER, 2, TAG, LONG, 0);
+    f->whole = false;
+    if (looks++ > 0)
+        return;
+    assert_int_equal(eager(LINK, 1, TAG, LONG, LONG), 0);
+    assert_int_equal(fake_header(LINK, &next, LONG), 1);
+}
+
+static void the_long_message_of_the_next_round_is_not_copied(void **unused)
+{
+    (void)unused;
+    fake.script = two_long_ones;
+    alone_from_link(LONG);
+    assert_int_equal(leg[0].got, LONG);
+    assert_false(u->stop_now);
+    assert_int_equal(u->ctr.unexpected_msgs, 0);
+    fake.script = NULL; /* and who does not wait for it takes it */
+    assert_int_equal(eager(LINK, 2, TAG, LONG, LONG), 0);
+    assert_int_equal(u->ctr.unexpected_msgs, 1);
+}
+
+static void late_in_pieces(struct fake *f)
+{
+    f->whole = false;
+    looks++;
+    if (looks == 1)
+        assert_int_equal(eager(LINK, 1, TAG, LONG, 30), 0);
+    if (looks == 3)
+        assert_int_equal(more(LINK, 1, 30, LONG - 30), 0);
+}
+
+static void one_that_is_late_is_waited_for_as_always(void **unused)
+{
+    (void)unused;
+    fake.script = late_in_pieces;
+    alone_from_link(LONG);
+    assert_int_equal(leg[0].got, LONG);
+    assert_false(u->stop_now);
+    assert_null(u->brief);
+}
+
 static void in_pieces(struct fake *f)
 {
     (void)f;
@@ -794,6 +840,8 @@ int main(void)
         TEST(credit_goes_back_and_is_told),
         TEST(the_legs_of_a_round_come_in_any_order),
         TEST(a_message_that_does_not_come_as_a_whole),
+        TEST(the_long_message_of_the_next_round_is_not_copied),
+        TEST(one_that_is_late_is_waited_for_as_always),
         TEST(a_message_in_pieces),
         TEST(a_sender_that_asks_first),
         TEST(a_sender_that_wants_an_answer_gets_it),
