@@ -2,12 +2,14 @@
 /*
  * Time of collective operations. One source for both sides of the comparison: built as it is for
  * the conversion library, with -DBENCH_MPI for an MPI (bench/coll.py does that). bench_coll
- * [ops=bcast,reduce,...] [sizes=8,256,...] [ms=30] [pin=1] [root=turn|0] bytes: of the whole
- * message of bcast, reduce, allreduce; of one block of the others.
+ * [ops=bcast,reduce,...] [sizes=8,256,...] [ms=30] [pin=1] [root=turn|0] [apart=0] bytes: of the
+ * whole message of bcast, reduce, allreduce; of one block of the others.
  *
  * A batch is as many operations one behind the other as take so many milliseconds, between two
  * barriers; the median of the batches counts. Roots take turns (root=turn), so that every operation
  * needs the one before; with a fixed root a broadcast would show how fast messages can be sent.
+ * apart=1: as the OSU benchmarks do it, a barrier behind every operation, of which only the
+ * operation counts, averaged over the processes.
  */
 #ifdef BENCH_MPI
 #include <mpi.h>
@@ -17,7 +19,7 @@
 
 #include "common.h"
 
-static int me, all, turning = 1;
+static int me, all, turning = 1, apart;
 static size_t room;
 static double *sbuf, *rbuf;
 
@@ -90,6 +92,21 @@ static double batch(const struct operation *o, int n, int count)
     return bench_now() - begun;
 }
 
+/** The same with a barrier behind each, which does not count; mean of the processes. */
+static double batch_apart(const struct operation *o, int n, int count)
+{
+    double sum = 0, mean;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < count; i++) {
+        double begun = bench_now();
+        o->call(n, turning ? i % all : 0);
+        sum += bench_now() - begun;
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Allreduce(&sum, &mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return mean / all;
+}
+
 /** Operations that fill the time of a batch, the same on all processes. */
 static int count_for(const struct operation *o, int n, double seconds)
 {
@@ -112,7 +129,7 @@ static void measure(const struct operation *o, size_t bytes, double seconds)
     double v[BENCH_BATCHES];
     int n = (int)(bytes / sizeof *sbuf), count = count_for(o, n, seconds);
     for (int b = 0; b < BENCH_BATCHES; b++)
-        v[b] = batch(o, n, count) / count;
+        v[b] = (apart ? batch_apart : batch)(o, n, count) / count;
     if (me == 0)
         bench_report(o->name, bytes, bench_median(v, BENCH_BATCHES));
 }
@@ -147,6 +164,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &all);
     turning = strcmp(bench_argument(argc, argv, "root", "turn"), "turn") == 0;
+    apart = atoi(bench_argument(argc, argv, "apart", "0"));
     if (atoi(bench_argument(argc, argv, "pin", "1")) != 0)
         bench_pin(me % (int)sysconf(_SC_NPROCESSORS_ONLN));
     for (int i = 0; i < OPERATIONS; i++)

@@ -59,6 +59,7 @@ class Runs:
             f"sizes={','.join(map(str, sizes))}",
             f"ms={a.ms}",
             f"root={a.root}",
+            f"apart={int(a.apart)}",
             f"pin={int(a.pin)}",
         ]
 
@@ -144,7 +145,7 @@ def papers(args, runs):
         extra = {f"WAITIO_COLL_{k.upper()}": name for k in KINDS}
         extra["WAITIO_COMM_TYPE"] = "socket"
         sides[f"{name} over TCP"] = lambda e=extra: runs.waitio(8, args.ops, [8], e)
-    if set(args.ops) <= set(KINDS):
+    if set(args.ops) <= set(KINDS) and not args.apart:
         sides["bare counters"] = lambda: runs.bare(8, args.ops)
     found = {8: interleaved(sides, args.rounds, "8 processes")}
     print("\n8 processes; the others take that many times as long\n")
@@ -184,6 +185,7 @@ def arguments():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--ms", type=float, default=30, help="length of a batch")
     p.add_argument("--root", choices=("turn", "0"), default="turn", help="who is the root")
+    p.add_argument("--apart", action="store_true", help="a barrier behind each, not counted (OSU)")
     p.add_argument("--no-pin", dest="pin", action="store_false", help="leave processors free")
     p.add_argument("--papers", action="store_true", help="only: against 2l and bt over TCP")
     p.add_argument("--rows", action="store_true", help="only: every algorithm, forced")
