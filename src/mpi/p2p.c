@@ -58,7 +58,7 @@ static int send_now(const char *call, struct wio_message m)
     return wio_mpi_result(call, now(&m, &st));
 }
 
-/* The receive is posted first, so two partners never wait for each other. */
+/* Both are begun before either is waited for, so two partners never wait for each other. */
 static int exchange(struct wio_message out, struct wio_message in, waitio_status_t *st)
 {
     struct wio_message both[] = {out, in};

@@ -68,16 +68,20 @@ static bool same(const struct wio_call *a, const struct wio_call *b)
            same_side(&a->send, &b->send) && same_side(&a->recv, &b->recv);
 }
 
-/* Of everything but the root: calls that differ in nothing else stand side by side. Who meets by
- * chance is told apart by same(). */
+static uint64_t mixed(uint64_t h, uint64_t word)
+{
+    return (h ^ word) * 0x9e3779b97f4a7c15ULL;
+}
+
+/* Of everything but the root: calls that differ in nothing else stand side by side. */
 static uint64_t hash_of(const struct wio_call *call)
 {
-    uint64_t bufs = (uintptr_t)call->send.buf + 3 * (uint64_t)(uintptr_t)call->recv.buf;
-    uint64_t counts = (uint32_t)call->send.count + 5 * (uint64_t)(uint32_t)call->recv.count;
-    uint64_t names = (uint32_t)call->send.type + 9 * (uint64_t)(uint32_t)call->recv.type +
-                     17 * (uint64_t)(uint32_t)call->op + 33 * (uint64_t)call->kind;
+    uint64_t h = mixed(call->kind, (uintptr_t)call->send.buf);
 
-    return (bufs + (counts << 16) + (names << 32)) * 0x9e3779b97f4a7c15ULL >> 44;
+    h = mixed(h, (uintptr_t)call->recv.buf);
+    h = mixed(h, (uint64_t)(uint32_t)call->send.count << 32 | (uint32_t)call->recv.count);
+    h = mixed(h, (uint64_t)(uint32_t)call->send.type << 32 | (uint32_t)call->recv.type);
+    return mixed(h, (uint32_t)call->op) >> 8;
 }
 
 /* The communicator's plans, made with the first call that could use them. */
@@ -131,7 +135,7 @@ struct wio_plan *wio_plan_take(struct wio_comm *c, const struct wio_call *call)
         return NULL;
     hash = hash_of(call);
     at = slot_of(plans, hash, call->root);
-    seen = (hash + (uint64_t)(uint32_t)call->root) | 1ULL << 63; /* never 0 */
+    seen = mixed(hash, (uint64_t)(uint32_t)call->root + 1) | 1; /* never 0 */
     if (at->plan != NULL && same(&at->plan->call, call)) {
         at->seen = 0; /* whoever shares the slot comes in turn: it keeps its place */
         return at->plan;

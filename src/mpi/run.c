@@ -272,7 +272,6 @@ static bool wait_some(struct wio_universe *u, struct wio_running *run)
 int wio_run_now(struct wio_running *run, struct wio_layout *layout)
 {
     struct wio_universe *u = wio_api_universe();
-    bool finished;
 
     if (run->error != 0)
         return run->error;
@@ -281,7 +280,7 @@ int wio_run_now(struct wio_running *run, struct wio_layout *layout)
     if (run->s.phase == 0) {
         wio_rounds_now(u, run, layout);
     } else {
-        finished = next_phase(u, run);
+        bool finished = next_phase(u, run);
         while (!finished)
             finished = wait_some(u, run);
     }

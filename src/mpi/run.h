@@ -72,7 +72,7 @@ bool wio_run_crosses(const struct wio_running *run, const struct wio_step *step)
 /** Run a schedule without lanes to its end. @param layout of this schedule; NULL: none is kept */
 void wio_rounds_now(struct wio_universe *u, struct wio_running *run, struct wio_layout *layout);
 
-/* ---- */
+/* ---- for those who run them ---- */
 
 /** Write the schedule (run->s) before. @param comm is held until wio_run_free */
 void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag);

@@ -106,8 +106,6 @@ static struct wio_request *receiver(struct wio_universe *u, struct wio_peer *p, 
 static void deliver_early(struct wio_universe *u, struct wio_peer *p)
 {
     struct wio_list *n;
-    if (WIO_LIKELY(wio_list_empty(&p->early)))
-        return;
     while ((n = wio_list_first(&p->early)) != NULL) {
         struct wio_unexpected *m = WIO_CONTAINER(n, struct wio_unexpected, owned);
         if (m->envelope != wio_next_envelope(p->recv_envelope))

@@ -12,7 +12,8 @@
 
 /* ---- sending ---- */
 
-/* @return false: nothing was done */
+/* Where something waits the usual way is taken: it keeps the order, and moves what waits.
+ * @return false: nothing was done */
 static bool put(struct wio_universe *u, struct wio_peer *p, uint64_t space,
                 const struct wio_leg *leg)
 {
@@ -87,13 +88,18 @@ static void post(struct wio_universe *u, struct wio_leg *leg)
         wio_recv_start(r);
 }
 
+/* NULL: something else is expected, or nothing. */
+static struct wio_leg *expected(const struct wio_peer *p, uint64_t space, int32_t tag)
+{
+    struct wio_leg *leg = p->expect;
+    return leg != NULL && leg->tag == tag && leg->group->space == space ? leg : NULL;
+}
+
 struct wio_request *wio_leg_request(struct wio_universe *u, struct wio_peer *p, uint64_t space,
                                     int32_t tag)
 {
-    struct wio_leg *leg = p->expect;
-    if (leg == NULL || leg->tag != tag || leg->group->space != space)
-        return NULL;
-    struct wio_request *r = to_request(u, leg);
+    struct wio_leg *leg = expected(p, space, tag);
+    struct wio_request *r = leg != NULL ? to_request(u, leg) : NULL;
     if (r != NULL)
         wio_recv_untabled(r);
     return r;
@@ -101,9 +107,8 @@ struct wio_request *wio_leg_request(struct wio_universe *u, struct wio_peer *p, 
 
 struct wio_leg *wio_leg_meet(struct wio_peer *p, const struct wio_msg *msg)
 {
-    struct wio_leg *leg = p->expect;
-    if (leg == NULL || leg->tag != msg->tag || leg->group->space != msg->space ||
-        leg->bytes < msg->a)
+    struct wio_leg *leg = expected(p, msg->space, msg->tag);
+    if (leg == NULL || leg->bytes < msg->a)
         return NULL;
     p->expect = NULL;
     return leg;
@@ -183,7 +188,7 @@ static int finish(struct wio_universe *u, struct wio_leg *leg)
  * buffer may stay in use. The error that is known stays. */
 static void land_rest(struct wio_universe *u, struct wio_leg *leg, int n, int rc)
 {
-    char why[512];
+    char why[1024];
     wio_text(why, sizeof why, "%s", wio_last_detail());
     for (int i = 0; i < n; i++) {
         if (leg[i].state == WIO_LEG_EXPECTED) {

@@ -133,18 +133,18 @@ struct wio_peer {
     bool dead;               /* failed, or left */
     bool left;               /* said goodbye */
     bool watched, active;
-    bool doomed;            /* a dial failed at once, or it is given up: to be failed */
-    bool silent;            /* finalize gave it up */
-    struct wio_leg *expect; /* a receive without a request, posted before all in the tables */
-    bool unsaid;            /* no memory for a control message: without it the two wait for ever */
-    uint32_t moving;        /* receives with data on its way from this peer */
-    char *why;              /* dead: reason, owned */
-    int64_t looked_ns;      /* first fruitless probe without a link; 0 = none */
-    int64_t linked_ns;      /* when the link was begun */
+    bool doomed;       /* a dial failed at once, or it is given up: to be failed */
+    bool silent;       /* finalize gave it up */
+    bool unsaid;       /* no memory for a control message: without it the two wait for ever */
+    uint32_t moving;   /* receives with data on its way from this peer */
+    char *why;         /* dead: reason, owned */
+    int64_t looked_ns; /* first fruitless probe without a link; 0 = none */
+    int64_t linked_ns; /* when the link was begun */
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
     uint32_t local_pending;  /* locally completed sends not yet written */
     uint32_t ahead;          /* so many may be, because waiting did not help; or 0 */
+    struct wio_leg *expect;  /* a receive without a request, posted before all in the tables */
     struct wio_list ctlq;    /* control messages waiting for a link */
     struct wio_list sendq;   /* requests waiting for link or credit, in envelope order */
     struct wio_list bulk;    /* requests with data to send, round robin */

@@ -27,7 +27,7 @@
  * the less we do in vain: only every fourth yield of a wait is timed. */
 #define BLIND_YIELDS 3u
 #define BRIEF_POLLS 64u  /* of a wait without a request, which is made after that ... */
-#define BRIEF_YIELDS 15u /* ... or after so many yields */
+#define BRIEF_YIELDS 15u /* ... or after so many, where each is followed by a yield */
 
 struct poll_turn {
     wio_done_fn done;
@@ -294,7 +294,7 @@ static int look_at(struct wio_universe *u, const struct wio_peer *p)
 void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
 {
     struct wio_peer *p = leg->from;
-    uint32_t empty = 0, most = u->spin.crowded ? BRIEF_YIELDS : BRIEF_POLLS;
+    uint32_t looks = 0, most = u->spin.crowded ? BRIEF_YIELDS : BRIEF_POLLS;
     if (u->polling || u->cfg.spin_us >= 0 || (u->spin.contended > 0 && !u->spin.crowded))
         return;
     enter_wait(u);
@@ -302,11 +302,11 @@ void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
     u->brief = leg;
     while (quiet_but_for(u, p)) {
         int events = look_at(u, p);
-        if (leg->state != WIO_LEG_EXPECTED || (events <= 0 && ++empty > most))
+        if (leg->state != WIO_LEG_EXPECTED || ++looks > most)
             break;
         if (events > 0 || !u->spin.crowded)
             continue;
-        if ((empty & BLIND_YIELDS) != 0)
+        if ((looks & BLIND_YIELDS) != 0)
             yield_once(u);
         else
             (void)yield_and_learn(u, wio_os_now_ns());

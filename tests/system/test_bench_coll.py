@@ -59,6 +59,14 @@ def test_against_the_papers_algorithms(coll):
         assert all(1e-8 < r["value"] < 1 for r in rows)
 
 
+def test_operations_apart(coll):
+    """The bare counters have no barrier behind each of theirs: they are left out."""
+    _, data = coll("--papers", "--apart", "--root", "0", "--ops", "reduce")
+    (found,) = data["8"]
+    assert set(found) == {"WaitIO", "2l over TCP", "bt over TCP"}
+    assert all(1e-8 < r["value"] < 1 for rows in found.values() for r in rows)
+
+
 def test_every_row_of_the_table(coll):
     out, data = coll("--rows", "--procs", "4", "--ops", "reduce", "--sizes", "200000")
     (found,) = data["reduce 4"]

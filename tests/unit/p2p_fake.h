@@ -49,6 +49,7 @@ struct fake {
     bool whole; /* what arrives is there as a whole */
     int dials[FAKE_PEERS];
     bool echo_bye;                  /* peers answer our goodbye at once (in progress) */
+    int events;                     /* what progress() says to have done beside */
     int freed;                      /* free_ep calls */
     void (*script)(struct fake *f); /* runs in progress() */
 };
@@ -166,7 +167,7 @@ static int fake_progress(struct wio_iface *iface, enum wio_progress_how how)
     }
     if (fake.script != NULL)
         fake.script(&fake);
-    return n;
+    return n + fake.events;
 }
 
 static int fake_progress_ep(struct wio_ep *ep)

@@ -583,6 +583,26 @@ static void the_dump_shows_who_is_expected(void **unused)
     wio_strbuf_free(&sb);
 }
 
+static void others_all_the_time(struct fake *f)
+{
+    uint32_t number = (uint32_t)++looks;
+    f->events = 1;
+    if (posted_at == 0 && posted())
+        posted_at = looks;
+    assert_int_equal(eager(LINK, number, looks == 200 ? TAG : TAG + 1, 4, 4), 0);
+}
+
+/* Each look finds something, and yet the wait does not stay brief: long ones have duties. */
+static void a_busy_link_does_not_keep_a_wait_brief(void **unused)
+{
+    (void)unused;
+    posted_at = 0;
+    fake.script = others_all_the_time;
+    leg[0] = receive(LINK, 0, N);
+    assert_int_equal(exchange(1), 0);
+    assert_in_range(posted_at, 30, 100);
+}
+
 /* ---- links that come and go ---- */
 
 static void link_dies(struct fake *f)
@@ -799,6 +819,23 @@ static void nothing_overtakes_what_waits_for_credit(void **unused)
     assert_done(h, 0);
 }
 
+static void beside_long_messages_the_usual_way_is_taken(void **unused)
+{
+    (void)unused;
+    fake.answer = WIO_TX_QUEUED;
+    struct wio_handle a = isend(LINK, MIDDLE, 1), b = isend(LINK, MIDDLE, 2);
+    struct wio_tx *first = fake.sent[0].tx;
+    fake.sent[0].tx = NULL;
+    first->done(first, 0); /* its next piece waits for the other's first */
+    assert_false(wio_list_empty(&u->peer[LINK]->bulk));
+    leg[0] = deliver(LINK, N);
+    assert_int_equal(exchange(1), 0);
+    assert_int_equal(fake.put_calls, 0);
+    assert_int_equal(last_sent(WIO_OP_EAGER)->msg.a, N);
+    assert_pending(a);
+    assert_pending(b);
+}
+
 static void without_credit_nothing_is_put(void **unused)
 {
     (void)unused;
@@ -862,6 +899,7 @@ int main(void)
         TEST(a_sleeping_event_loop_is_the_service_threads_again),
         TEST(an_event_loop_is_told_before_a_long_wait),
         TEST(the_dump_shows_who_is_expected),
+        TEST(a_busy_link_does_not_keep_a_wait_brief),
         TEST(a_peer_that_dies_is_an_error),
         TEST(after_a_failure_the_others_end),
         TEST(a_receive_in_the_tables_is_withdrawn),
@@ -873,6 +911,7 @@ int main(void)
         TEST(whoever_finds_no_memory_the_error_says_so),
         TEST(a_link_that_takes_nothing_now_gets_it_later),
         TEST(nothing_overtakes_what_waits_for_credit),
+        TEST(beside_long_messages_the_usual_way_is_taken),
         TEST(without_credit_nothing_is_put),
         TEST(long_messages_ask_first),
     };
