@@ -18,8 +18,9 @@ struct wio_topology {
     const int *pb;    /**< by rank: number of its PB */
     const int *first; /**< by PB: its lowest rank */
     bool runs;        /**< the members of every PB have consecutive ranks */
-    bool loans;       /**< all share a host that has more processes than processors, where large
-                         messages are copied straight from the sender's memory */
+    bool host;        /**< all share a host */
+    bool loans;       /**< ... that has more processes than processors, where large messages are
+                         copied straight from the sender's memory */
 };
 
 enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };

@@ -505,7 +505,7 @@ static void trees_pack_by_the_piece(void **state)
 {
     enum { COUNT = 400000, SIZE = 2 };
     static const int pb[SIZE] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true, false};
+    struct wio_topology topo = {1, pb, first, true, false, false};
     struct wio_caller who = {0, SIZE, &topo, row_named(WIO_BCAST, "trees"), false, NULL};
     struct wio_call c = {.kind = WIO_BCAST,
                          .recv = {.buf = calloc(COUNT, (size_t)flavours[SUMS].extent),
@@ -556,7 +556,7 @@ static void the_other_byte_order(void **state)
 static void numbers_travel_turned(void **state)
 {
     static const int pb[2] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true, false};
+    struct wio_topology topo = {1, pb, first, true, false, false};
     struct wio_caller who = {0, 2, &topo, 0, true, NULL};
     uint32_t x[2] = {0x01020304, 0x05060708};
     struct wio_call c = {.kind = WIO_BCAST,
@@ -737,7 +737,7 @@ static void members_of_a_tree_tell_their_sizes(void **state)
     static const int pb[2] = {0, 0}, first[1] = {0};
     static char data[600000];
     static struct world w;
-    struct wio_topology topo = {1, pb, first, true, false};
+    struct wio_topology topo = {1, pb, first, true, false, false};
     size_t wrong = 0;
     (void)state;
     w = (struct world){.size = 2};
@@ -767,7 +767,7 @@ static void members_of_a_tree_tell_their_sizes(void **state)
 static void refused(struct wio_call c, int code, const char *text)
 {
     static const int pb[2] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true, false};
+    struct wio_topology topo = {1, pb, first, true, false, false};
     struct wio_caller who = {.size = 2, .topo = &topo};
     struct wio_schedule s;
     assert_int_equal(wio_coll_write(&s, &c, &who), code);
@@ -834,12 +834,18 @@ static void wrong_arguments_are_refused_by_name(void **state)
 
 /* ---- selection ---- */
 
-static const char *chosen(enum wio_collective_kind kind, int size, int npb, size_t bytes)
+static const char *chosen_on(bool host, enum wio_collective_kind kind, int size, int npb,
+                             size_t bytes)
 {
     static const int pb[MOST] = {0}, first[MOST] = {0};
-    struct wio_topology topo = {npb, pb, first, true, false};
+    struct wio_topology topo = {npb, pb, first, .runs = true, .host = host};
     struct wio_choice c = {kind, size, bytes, true, true, &topo, 0};
     return wio_algorithm_select(&c)->name;
+}
+
+static const char *chosen(enum wio_collective_kind kind, int size, int npb, size_t bytes)
+{
+    return chosen_on(false, kind, size, npb, bytes);
 }
 
 static void selection_follows_the_table(void **state)
@@ -856,12 +862,24 @@ static void selection_follows_the_table(void **state)
     for (int kind = 0; kind < WIO_COLLECTIVE_COUNT; kind++)
         for (int flags = 0; flags < 4; flags++) {
             static const int pb[1], first[1];
-            struct wio_topology topo = {1, pb, first, false, false};
+            struct wio_topology topo = {1, pb, first, false, false, false};
             struct wio_choice c = {kind, 1 << 30, SIZE_MAX, flags & 1, flags & 2, &topo, 0};
             assert_int_equal(wio_algorithm_select(&c)->kind, kind);
             for (c.asked = 1; c.asked <= rows_of(kind); c.asked++)
                 assert_true(wio_algorithm_admits(wio_algorithm_select(&c), &c));
         }
+}
+
+/* Few members on one host take the fewest rounds; the border of a PB costs nothing there. */
+static void few_on_one_host_need_no_layers(void **state)
+{
+    (void)state;
+    assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 4, 2, 8), "doubling");
+    assert_string_equal(chosen_on(true, WIO_BARRIER, 4, 2, 0), "dissemination");
+    assert_string_equal(chosen_on(true, WIO_REDUCE, 4, 2, 8), "pb");
+    assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 6, 2, 8), "pb");
+    assert_string_equal(chosen_on(true, WIO_BARRIER, 6, 2, 0), "pb");
+    assert_string_equal(chosen_on(false, WIO_BARRIER, 4, 2, 0), "pb");
 }
 
 /* WAITIO_COLL_<KIND> lists the rows of its kind in the table's order. */
@@ -916,6 +934,7 @@ int main(void)
         cmocka_unit_test(members_of_a_tree_tell_their_sizes),
         cmocka_unit_test(wrong_arguments_are_refused_by_name),
         cmocka_unit_test(selection_follows_the_table),
+        cmocka_unit_test(few_on_one_host_need_no_layers),
         cmocka_unit_test(variables_name_the_rows),
     };
     setenv("WAITIO_ERRORS", "return", 1);

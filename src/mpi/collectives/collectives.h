@@ -99,7 +99,8 @@ enum {
     WIO_NEED_RUNS = 8,     /**< commutes, or the members of every PB have consecutive ranks */
     WIO_ONLY_ASKED = 16,   /**< never chosen by itself */
     WIO_PACKS = 32,        /**< no demand: it packs and unpacks types with holes itself */
-    WIO_NEED_LOANS = 64    /**< receivers copy from the sender's memory (see wio_topology) */
+    WIO_NEED_LOANS = 64,   /**< receivers copy from the sender's memory (see wio_topology) */
+    WIO_NOT_CLOSE = 128    /**< not chosen by itself for few members on one host */
 };
 
 /** A row of the selection table. Of a kind's rows the first that admits the call is taken. */

@@ -6,7 +6,7 @@
 #define K 1024
 
 static const struct wio_algorithm algorithms[] = {
-    {WIO_BARRIER, "pb", WIO_NEED_PBS, 0, 0, 0, wio_allreduce_pb},
+    {WIO_BARRIER, "pb", WIO_NEED_PBS | WIO_NOT_CLOSE, 0, 0, 0, wio_allreduce_pb},
     {WIO_BARRIER, "dissemination", 0, 0, 0, 0, wio_barrier_dissemination},
     {WIO_BARRIER, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_2l},
     {WIO_BARRIER, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_binary},
@@ -34,7 +34,7 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_REDUCE, "bt", WIO_ONLY_ASKED | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_binary},
 
     {WIO_ALLREDUCE, "trees", WIO_PACKS | WIO_NEED_COMMUTES, 0, 32 * K, 0, wio_allreduce_trees},
-    {WIO_ALLREDUCE, "pb", WIO_NEED_PBS | WIO_NEED_RUNS, 0, 0, 0, wio_allreduce_pb},
+    {WIO_ALLREDUCE, "pb", WIO_NEED_PBS | WIO_NEED_RUNS | WIO_NOT_CLOSE, 0, 0, 0, wio_allreduce_pb},
     /* Doubling moves n log2 p bytes through every process, the others 2 n at more messages. */
     {WIO_ALLREDUCE, "doubling", 0, 0, 0, 32 * K, wio_allreduce_doubling},
     {WIO_ALLREDUCE, "ring", WIO_NEED_COMMUTES, 5, 4096 * K, 0, wio_allreduce_ring},
@@ -93,10 +93,20 @@ bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice
     return a->kind == choice->kind && (a->need & lacks) == 0;
 }
 
+/* Up to four members take two rounds of messages to each other, layers three (in, across, out); and
+ * within a host no border costs more than another message. With more members on too few processors
+ * layers win again: fewer of them have to run before others can go on. Measured with 2, 4, 6 and 8
+ * processes on two cores (bench/coll.py --rows). */
+static bool close_together(const struct wio_choice *choice)
+{
+    return choice->topo->host && choice->size <= 4;
+}
+
 static bool suits(const struct wio_algorithm *a, const struct wio_choice *choice)
 {
     return wio_algorithm_admits(a, choice) && (a->need & WIO_ONLY_ASKED) == 0 &&
            ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)) &&
+           ((a->need & WIO_NOT_CLOSE) == 0 || !close_together(choice)) &&
            ((a->need & WIO_NEED_LOANS) == 0 || choice->topo->loans) &&
            choice->size >= a->min_size && choice->bytes >= a->min_bytes &&
            (a->max_bytes == 0 || choice->bytes <= a->max_bytes);

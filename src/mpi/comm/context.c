@@ -65,18 +65,21 @@ static void look_around(const struct wio_table *t, struct wio_comm *c, int *pb, 
     }
 }
 
-/* Everybody has the same table, so everybody comes to the same conclusion. */
-static bool lends(const struct wio_table *t, const struct wio_comm *c)
+/* Who shares a host, and whether memory is lent there. Everybody has the same table, so everybody
+ * comes to the same conclusion. */
+static void look_at_hosts(const struct wio_table *t, struct wio_comm *c)
 {
     const struct wio_tab_ep *first = &t->ep[wio_group_member(&c->twin, 0)];
-    uint16_t need = WIO_EP_LENDS | 1u << WIO_TR_SHM;
+    uint16_t need = WIO_EP_LENDS | 1u << WIO_TR_SHM, have = need;
 
-    for (uint32_t i = 0; i < c->twin.size; i++) {
+    c->topo.host = true;
+    for (uint32_t i = 0; c->topo.host && i < c->twin.size; i++) {
         const struct wio_tab_ep *e = &t->ep[wio_group_member(&c->twin, i)];
-        if ((e->caps & need) != need || t->host[e->host].identity != t->host[first->host].identity)
-            return false;
+        have &= e->caps;
+        c->topo.host = t->host[e->host].identity == t->host[first->host].identity;
     }
-    return wio_table_crowded(t, wio_group_member(&c->twin, 0));
+    c->topo.loans =
+        c->topo.host && have == need && wio_table_crowded(t, wio_group_member(&c->twin, 0));
 }
 
 bool wio_comm_pretend_swap;
@@ -152,7 +155,7 @@ static int context_new(const struct wio_table *t, const struct waitio_group *g, 
     c->rank = g->my_rank;
     c->size = (int)g->size;
     look_around(t, c, pb, pb + n, number);
-    c->topo.loans = lends(t, c);
+    look_at_hosts(t, c);
     compare_formats(t, c);
     wio_os_free(number);
     __atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED);
