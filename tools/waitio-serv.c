@@ -20,8 +20,9 @@
 #define ENDING_NS                                                                                  \
     (5 * NS_PER_S) /* a daemon whose universe is just ending is waited for, not refused */
 #define WAIT_DEFAULT_S 600.0
+#define STATE_S 3.0
 
-enum action { ACT_NONE, ACT_PUBLISH, ACT_DAEMON, ACT_CHECK, ACT_FOREGROUND, ACT_KILL };
+enum action { ACT_NONE, ACT_PUBLISH, ACT_DAEMON, ACT_CHECK, ACT_FOREGROUND, ACT_KILL, ACT_STATE };
 
 struct serv {
     enum action action;
@@ -50,6 +51,9 @@ static void usage(FILE *to)
           "                                     serve until one universe has formed (port 0: any "
           "free "
           "one)\n"
+          "       waitio-serv --state           say whether the universe forms or has formed, and "
+          "who is\n"
+          "                                     missing\n"
           "       waitio-serv --help | --version\n"
           "WAITIO_JOB_ID (or COUPLER_JOB_ID) tells jobs apart; WAITIO_MASTER_PORT is the port to "
           "serve.\n",
@@ -81,6 +85,8 @@ static bool flag(struct serv *s, const char *a)
         s->action = ACT_KILL;
     else if (strcmp(a, "--foreground") == 0)
         s->action = ACT_FOREGROUND;
+    else if (strcmp(a, "--state") == 0)
+        s->action = ACT_STATE;
     else if (strcmp(a, "--print-port") == 0)
         s->print_port = true;
     else if (strcmp(a, "--with-stdin") == 0)
@@ -245,6 +251,25 @@ static int check(struct serv *s)
                 s->cfg.job_id, s->path, s->timeout_s, why);
         wio_os_sleep_ns(pause < left ? pause : left);
     }
+}
+
+/* One word for programs, then the text for people. */
+static int print_state(struct serv *s)
+{
+    char text[1100];
+    uint32_t joined = 0;
+    const char *host = s->cfg.master_host[0] != '\0' ? s->cfg.master_host : "127.0.0.1";
+    enum wio_service_found f = wio_service_count(host, port_of(s), &s->secret, s->cfg.job_id,
+                                                 STATE_S, &joined, text, sizeof text);
+    if (f == WIO_FOUND_FORMING)
+        printf("forming %u: %s\n", joined, text);
+    else if (f == WIO_FOUND_COMPLETE)
+        printf("complete: %s\n", text);
+    else if (f == WIO_FOUND_NOBODY)
+        printf("nobody: %s\n", text);
+    else
+        printf("other: %s\n", text);
+    return fflush(stdout) == 0 ? 0 : wio_fail_os(WAITIO_ERR_SYSTEM, -errno, "cannot print");
 }
 
 static int kill_old(struct serv *s)
@@ -426,7 +451,7 @@ static int prepare(struct serv *s)
                       s->cfg.job_id);
     if (rc == 0)
         rc = wio_secret_load(&s->secret, &s->cfg, &s->log);
-    if (rc == 0 && s->action != ACT_FOREGROUND)
+    if (rc == 0 && s->action != ACT_FOREGROUND && s->action != ACT_STATE)
         rc = wio_publish_path(&s->cfg, s->cfg.job_id,
                               s->action == ACT_DAEMON || s->action == ACT_PUBLISH, s->path,
                               sizeof s->path);
@@ -459,6 +484,9 @@ int main(int argc, char **argv)
             break;
         case ACT_KILL:
             rc = kill_old(s);
+            break;
+        case ACT_STATE:
+            rc = print_state(s);
             break;
         default:
             rc = run_foreground(s);

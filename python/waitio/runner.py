@@ -22,9 +22,11 @@ from waitio import procs, rendezvous, summary
 from waitio.blocks import Block, Settings
 from waitio.errors import WaitioError
 from waitio.intake import Intake, Owner
+from waitio.joinwatch import JoinWatch
 from waitio.launchers import Launch, plan
 from waitio.output import OutputClosedError, Sink
 from waitio.rundir import RunDir
+from waitio.tools import find_tool
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -62,6 +64,7 @@ class BlockRun:
         self.ranks_gone_at = 0.0
         self.killed = 0
         self.late_signal = 0
+        self.stranded_others = False  # it ended without joining, and others waited for it
 
     @property
     def running(self) -> bool:
@@ -191,6 +194,14 @@ class Runner:
         ]
         setup = procs.child_setup(self.nofile)
         self.service = rendezvous.start_service(self.meeting, self.folder, npb, setup)
+        self.setup = setup
+        self.watch = JoinWatch(
+            find_tool("waitio-serv") or "",
+            {**os.environ, **common},
+            self.selector,
+            self.service is not None,
+            self._stranded,
+        )
         self.intake.listen(self.folder.socket)
         for run in self.runs:
             if self._interrupts():
@@ -324,6 +335,8 @@ class Runner:
         status = self._status(run, launch, code)
         if not run.live:
             run.ended = time.monotonic()
+            if not run.ended_by_us:
+                self.watch.begin(run.ended)
         if status == 0 or run.status:
             return
         run.status = status
@@ -338,6 +351,31 @@ class Runner:
         if not self.settings.keep_going:
             for other in self._running():
                 self._end(other, f"block '{run.block.name}' failed")
+
+    def _stranded(self, text: str) -> None:
+        """Processes wait at the rendezvous for a block that has ended: they would wait in vain."""
+        gone = [run for run in self.runs if run.ended and not run.ended_by_us]
+        if not gone or not self._running():
+            return
+        names = ", ".join(
+            f"'{run.block.name}' ({summary.how(run.status) if run.status else 'exit status 0'})"
+            for run in gone
+        )
+        noun = "block" if len(gone) == 1 else "blocks"
+        what = "they are left waiting" if self.settings.keep_going else "ending them"
+        say(
+            f"{noun} {names} ended without ever joining, and others wait for it: {what}. The"
+            f" rendezvous says: {text}. Does the program call waitio_init, and did it get so far?"
+        )
+        for run in gone:
+            run.stranded_others = True
+        if self.settings.keep_going:
+            return
+        if self.failed is None:
+            self.failed = gone[0]
+            self.status = self.status or 1
+        for other in self._running():
+            self._end(other, f"block '{gone[0].block.name}' ended without joining")
 
     def _status(self, run: BlockRun, launch: Launch, code: int) -> int:
         """Turn what a process ended with into the shell's convention."""
@@ -387,6 +425,7 @@ class Runner:
 
     def _tick(self) -> None:
         now = time.monotonic()
+        self.watch.tick(now, self.setup)
         for run in self._running():
             if run.kill_at and now >= run.kill_at:
                 self._kill(run)
@@ -407,6 +446,7 @@ class Runner:
         """Return how long the loop may sleep."""
         moments = [run.kill_at for run in self._running() if run.kill_at]
         moments += [r.ranks_gone_at + LAUNCHER_GRACE for r in self._running() if r.ranks_gone_at]
+        moments += [self.watch.next] if self.watch.next else []
         if self.settings.timeout and not self.timed_out:
             moments.append(self.begin + self.settings.timeout)
         return max(0.0, min(moments) - time.monotonic()) if moments else None
@@ -455,6 +495,8 @@ class Runner:
         if not run.started:
             return "never started"
         text = run.detail + summary.how(run.status)
+        if run.stranded_others:
+            text += ", never joined"
         if run.ended_by_us and run is not self.failed:
             text += f", ended: {run.ended_by_us}"
         if run.killed:

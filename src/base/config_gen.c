@@ -237,7 +237,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
     {"WAITIO_INIT_TIMEOUT",
      "seconds",
      "-1",
-     "how long joining may take; wins over the argument of waitio_init",
+     "how long joining may take; wins over the argument of waitio_init; with neither 1000",
      "0 to 100000000 seconds"},
     {"WAITIO_COMM_TYPE",
      "enum",

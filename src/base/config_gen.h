@@ -253,8 +253,8 @@ struct wio_config {
     /** WAITIO_JOB_ID: id shared by all blocks of one run; keeps runs of one user apart */
     char job_id[WIO_CFG_TEXT];
     /**
-     * WAITIO_INIT_TIMEOUT: how long joining may take; wins over the argument of waitio_init; -1:
-     * not set
+     * WAITIO_INIT_TIMEOUT: how long joining may take; wins over the argument of waitio_init; with
+     * neither 1000; -1: not set
      */
     double init_timeout;
     /** WAITIO_COMM_TYPE: transports to use; a type that is not built warns and means auto */

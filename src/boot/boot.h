@@ -107,6 +107,8 @@ struct wio_join_params {
     struct wio_log *log;
     struct wio_boot_offer offer;
     double timeout_s;
+    /* when to say who is missing: first and then again; 0 = after 10 s and every 30 s */
+    double say_first_s, say_every_s;
 };
 struct wio_service; /* embedded rendezvous, lives in PB 0 rank 0 until the universe has formed */
 /**
@@ -189,5 +191,11 @@ enum wio_service_found {
 enum wio_service_found wio_service_probe(const char *host, uint16_t port,
                                          const struct wio_secret *secret, const char *job_id,
                                          double timeout_s, char *text, size_t n);
+
+/** As wio_service_probe, and for a universe that forms: how many processes have come, with the list
+ * of who is missing as text. @blocking up to timeout_s */
+enum wio_service_found wio_service_count(const char *host, uint16_t port,
+                                         const struct wio_secret *secret, const char *job_id,
+                                         double timeout_s, uint32_t *joined, char *text, size_t n);
 
 #endif

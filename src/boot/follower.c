@@ -10,6 +10,7 @@
 struct follower {
     struct wio_joiner *j;
     struct wio_bc bc;
+    int64_t asked_ns; /* the notice for which the leader was asked */
     int64_t final_ns; /* after the deadline: last wait for the list of who is missing */
     bool have_table;
     void *packed; /* a table that could not be shared */
@@ -186,12 +187,18 @@ static int one_round(struct follower *f, int epfd)
     }
     if (now >= f->final_ns)
         return wio_join_timeout(j);
+    if (now >= j->say_ns - FINAL_NS && f->asked_ns != j->say_ns) {
+        f->asked_ns = j->say_ns; /* so that the notice tells what the leader knows now */
+        wio_bc_send(&f->bc, WIO_BOOT_QUERY, NULL, 0);
+    }
+    wio_join_say(j, now);
     int rc = wio_join_embed(j);
     if (rc == 0 && (rc = wio_bc_arm(&f->bc, epfd)) != 0)
         rc = wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
     if (rc != 0)
         return rc;
     int64_t times[] = {f->final_ns != INT64_MAX ? f->final_ns : j->deadline_ns,
+                       f->asked_ns == j->say_ns ? j->say_ns : j->say_ns - FINAL_NS,
                        j->want_service && j->service == NULL ? now + EMBED_NS : INT64_MAX};
     return wait_leader(f, epfd, wio_join_sleep(times, WIO_ARRAY_LEN(times)));
 }

@@ -9,6 +9,8 @@
 #include "os/os.h"
 
 #define RESOLVE_TRIES_NS INT64_C(10000000000)
+#define SAY_FIRST_S 10.0
+#define SAY_EVERY_S 30.0
 #define PATIENT_NS INT64_C(100000000) /* a leader that kept us for so long wanted us */
 
 /* ---- messages ---- */
@@ -22,32 +24,80 @@ const char *wio_join_which_port(const struct wio_joiner *j)
                : "";
 }
 
-int wio_join_timeout(struct wio_joiner *j)
+/* What keeps us waiting. */
+static void describe(const struct wio_joiner *j, char *text, size_t n)
 {
-    double s = (double)(wio_os_now_ns() - j->start_ns) / 1e9;
-    const char *and = j->note[0] != '\0' ? "; " : "";
-    if (j->taken && !j->have_progress)
-        return wio_fail(
-            WAITIO_ERR_TIMEOUT,
-            "joining timed out after %.1f s: port %u of %s, where PB 0 rank 0 serves the "
-            "rendezvous, is taken by a program that does not listen there: choose "
-            "another WAITIO_MASTER_PORT for all programs of the run%s",
-            s, (unsigned)j->port, j->master, wio_join_which_port(j));
     const char *unset = j->p->cfg->master_host[0] == '\0'
                             ? " (WAITIO_MASTER_HOST is not set: it was looked for on this host)"
                             : "";
-    if (!j->have_progress)
-        return j->note[0] != '\0'
-                   ? wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s%s", s,
-                              j->note, unset)
-                   : wio_fail(WAITIO_ERR_TIMEOUT,
-                              "joining timed out after %.1f s: no answer from the rendezvous at %s "
-                              "port %u%s",
-                              s, j->master, (unsigned)j->port, unset);
-    return wio_fail(
-        WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %u process%s came; missing: %s%s%s", s,
-        j->progress.joined, j->progress.joined == 1 ? "" : "es",
-        j->progress.missing[0] != '\0' ? j->progress.missing : "nobody any more", and, j->note);
+    if (j->have_progress)
+        wio_text(text, n, "%u process%s came; missing: %s%s%s", j->progress.joined,
+                 j->progress.joined == 1 ? "" : "es",
+                 j->progress.missing[0] != '\0' ? j->progress.missing : "nobody any more",
+                 j->note[0] != '\0' ? "; " : "", j->note);
+    else if (j->taken)
+        wio_text(text, n,
+                 "port %u of %s, where PB 0 rank 0 serves the rendezvous, is taken by a program "
+                 "that does not listen there: choose another WAITIO_MASTER_PORT for all programs "
+                 "of the run%s",
+                 (unsigned)j->port, j->master, wio_join_which_port(j));
+    else if (j->note[0] != '\0')
+        wio_text(text, n, "%s%s", j->note, unset);
+    else
+        wio_text(text, n, "no answer from the rendezvous at %s port %u%s", j->master,
+                 (unsigned)j->port, unset);
+}
+
+int wio_join_timeout(struct wio_joiner *j)
+{
+    char text[WIO_BOOT_TEXT + sizeof j->note];
+    describe(j, text, sizeof text);
+    return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s",
+                    (double)(wio_os_now_ns() - j->start_ns) / 1e9, text);
+}
+
+/* The variables that somebody who starts the missing block by hand has to set. */
+static void say_variables(const struct wio_joiner *j, char *text, size_t n)
+{
+    const struct wio_config *cfg = j->p->cfg;
+    unsigned pb;
+    char pbid[24] = "<its block>";
+    if (j->have_progress && sscanf(j->progress.missing, "PB %u:", &pb) == 1)
+        wio_text(pbid, sizeof pbid, "%u", pb);
+    else if (!j->have_progress)
+        wio_text(pbid, sizeof pbid, "0");
+    size_t used = wio_text(text, n,
+                           "WAITIO_MASTER_HOST=%s WAITIO_MASTER_PORT=%u WAITIO_NPB=%d "
+                           "WAITIO_PBID=%s WAITIO_JOB_ID=%s",
+                           j->master, (unsigned)j->port, j->p->me->npb, pbid, j->p->me->job_id);
+    if (used < n && cfg->secret_file[0] != '\0')
+        wio_text(text + used, n - used, " WAITIO_SECRET_FILE=%s", cfg->secret_file);
+}
+
+/* One voice per block is enough; the rank 0 of a single block may itself be the one who is missing.
+ */
+static bool speaks(const struct wio_whoami *me)
+{
+    return me->rank == 0 || (me->npb == 1 && me->rank == 1);
+}
+
+void wio_join_say(struct wio_joiner *j, int64_t now)
+{
+    char text[WIO_BOOT_TEXT + sizeof j->note], variables[512], limit[40] = "";
+    if (now < j->say_ns)
+        return;
+    double every = j->p->say_every_s > 0 ? j->p->say_every_s : SAY_EVERY_S;
+    j->say_ns = now + (int64_t)(every * 1e9);
+    if (!speaks(j->p->me))
+        return;
+    describe(j, text, sizeof text);
+    say_variables(j, variables, sizeof variables);
+    if (j->deadline_ns != INT64_MAX)
+        wio_text(limit, sizeof limit, " of at most %.0f s",
+                 (double)(j->deadline_ns - j->start_ns) / 1e9);
+    wio_warn(j->log, WIO_C_BOOT,
+             "joining: waiting for %.0f s%s: %.900s. Started by hand, what is missing needs %s",
+             (double)(now - j->start_ns) / 1e9, limit, text, variables);
 }
 
 void wio_join_note(struct wio_joiner *j, const char *fmt, ...)
@@ -113,6 +163,7 @@ static int find_master(struct wio_joiner *j)
                             j->master, why != NULL ? why : "no address");
         wio_join_note(j, "cannot resolve WAITIO_MASTER_HOST='%s': %s", j->master,
                       why != NULL ? why : "no address");
+        wio_join_say(j, now);
         wio_os_sleep_ns(250 * (int64_t)WIO_NS_PER_MS);
     }
     j->note[0] = '\0';
@@ -264,6 +315,7 @@ int wio_join(const struct wio_join_params *p, struct wio_table **table)
     j->stop_fd = -1;
     j->start_ns = wio_os_now_ns();
     double limit = p->timeout_s > 0 ? p->timeout_s : 0;
+    j->say_ns = j->start_ns + (int64_t)((p->say_first_s > 0 ? p->say_first_s : SAY_FIRST_S) * 1e9);
     j->deadline_ns = limit > 1e9 ? INT64_MAX : j->start_ns + (int64_t)(limit * 1e9);
     int rc = prepare(j);
     if (rc == 0 && p->me->npb == 1 && p->me->nprocs == 1) {

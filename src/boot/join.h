@@ -19,6 +19,7 @@ struct wio_joiner {
     const struct wio_join_params *p;
     struct wio_log *log;
     int64_t start_ns, deadline_ns;
+    int64_t say_ns;           /* when to say next whom we wait for */
     struct wio_boot_reg reg;  /* my registration */
     struct wio_tab_host host; /* my addresses */
     char name[WIO_BOOT_NAME]; /* of this host */
@@ -51,6 +52,9 @@ struct wio_joiner {
 int wio_join_timeout(struct wio_joiner *j);
 /** Advice to add to "choose another WAITIO_MASTER_PORT", or "". */
 const char *wio_join_which_port(const struct wio_joiner *j);
+/** Warn, when it is time, whom this process has been waiting for and which variables a start of
+ * them by hand needs: after 10 s, then every 30 s, from rank 0 of each block. */
+void wio_join_say(struct wio_joiner *j, int64_t now);
 /** Remember a difficulty, log it when it is a new one. */
 void wio_join_note(struct wio_joiner *j, const char *fmt, ...) WIO_PRINTF(2, 3);
 /** Let go of a connection that was to be held (see hold_fd). */

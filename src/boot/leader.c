@@ -119,6 +119,7 @@ static void one_round(struct leader *l)
                        l->flush_ns,
                        wio_fetch_next_ns(&l->fetch),
                        l->query_ns,
+                       j->say_ns,
                        l->final_ns != INT64_MAX ? l->final_ns : j->deadline_ns,
                        j->lost_ns != 0 ? j->lost_ns + WIO_JOIN_LOST_NS : INT64_MAX,
                        j->want_service && j->service == NULL ? now + EMBED_NS : INT64_MAX};
@@ -139,6 +140,7 @@ static void one_round(struct leader *l)
     if (rc != 0)
         wio_ld_fail(l, rc, "%s", wio_last_detail());
     wio_ld_up_work(l, now);
+    wio_join_say(j, now);
     if (now >= j->deadline_ns)
         at_deadline(l, now);
 }

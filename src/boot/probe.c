@@ -8,8 +8,10 @@
 
 struct probe {
     const char *job;
+    bool count; /* ask who has come, too */
     enum wio_service_found found;
     bool answered;
+    uint32_t joined;
     char *text;
     size_t n;
 };
@@ -25,17 +27,32 @@ static int probe_opened(struct wio_bc *c)
     return wio_bc_send(c, WIO_BOOT_HELLO, out, wio_boot_put_hello(out, &m));
 }
 
+static void tell_progress(struct probe *p, const struct wio_boot_progress *m)
+{
+    p->joined = m->joined;
+    wio_text(p->text, p->n, "%u process%s came; missing: %s", m->joined, m->joined == 1 ? "" : "es",
+             m->missing);
+}
+
 static int probe_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *payload, size_t n)
 {
     struct probe *p = c->owner;
     struct wio_boot_welcome w;
     struct wio_boot_refuse r;
+    struct wio_boot_progress m;
     p->answered = true;
     if (type == WIO_BOOT_WELCOME && wio_boot_get_welcome(payload, n, &w) == 0) {
         p->found = (w.flags & WIO_BOOT_COMPLETE) != 0 ? WIO_FOUND_COMPLETE : WIO_FOUND_FORMING;
         wio_text(p->text, p->n, "a rendezvous of job id '%s' %s", w.job,
                  p->found == WIO_FOUND_COMPLETE ? "whose universe is complete"
                                                 : "that waits for its programs");
+        if (p->count && p->found == WIO_FOUND_FORMING) {
+            p->answered = false;
+            c->allowed |= 1u << WIO_BOOT_PROGRESS;
+            return wio_bc_send(c, WIO_BOOT_QUERY, NULL, 0);
+        }
+    } else if (type == WIO_BOOT_PROGRESS && wio_boot_get_progress(payload, n, &m) == 0) {
+        tell_progress(p, &m);
     } else if (type == WIO_BOOT_REFUSE && wio_boot_get_refuse(payload, n, &r) == 0) {
         p->found = WIO_FOUND_OTHER_JOB;
         wio_text(p->text, p->n, "%s", r.text);
@@ -91,17 +108,34 @@ static void try_address(const struct sockaddr_storage *sa, const struct wio_secr
     wio_os_close(epfd);
 }
 
+static void probe(const char *host, uint16_t port, const struct wio_secret *secret,
+                  double timeout_s, struct probe *p)
+{
+    struct sockaddr_storage sa[8];
+    const char *why = NULL;
+    int64_t deadline = wio_os_now_ns() + (int64_t)(timeout_s * 1e9);
+    int count = wio_os_resolve(host, port, sa, 8, &why);
+    wio_text(p->text, p->n, "%s", count <= 0 && why != NULL ? why : "no answer");
+    for (int i = 0; i < count && p->found == WIO_FOUND_NOBODY && wio_os_now_ns() < deadline; i++)
+        try_address(&sa[i], secret, deadline, p);
+}
+
 enum wio_service_found wio_service_probe(const char *host, uint16_t port,
                                          const struct wio_secret *secret, const char *job_id,
                                          double timeout_s, char *text, size_t n)
 {
-    struct sockaddr_storage sa[8];
-    const char *why = NULL;
     struct probe p = {.job = job_id, .found = WIO_FOUND_NOBODY, .text = text, .n = n};
-    int64_t deadline = wio_os_now_ns() + (int64_t)(timeout_s * 1e9);
-    int count = wio_os_resolve(host, port, sa, 8, &why);
-    wio_text(text, n, "%s", count <= 0 && why != NULL ? why : "no answer");
-    for (int i = 0; i < count && p.found == WIO_FOUND_NOBODY && wio_os_now_ns() < deadline; i++)
-        try_address(&sa[i], secret, deadline, &p);
+    probe(host, port, secret, timeout_s, &p);
+    return p.found;
+}
+
+enum wio_service_found wio_service_count(const char *host, uint16_t port,
+                                         const struct wio_secret *secret, const char *job_id,
+                                         double timeout_s, uint32_t *joined, char *text, size_t n)
+{
+    struct probe p = {
+        .job = job_id, .count = true, .found = WIO_FOUND_NOBODY, .text = text, .n = n};
+    probe(host, port, secret, timeout_s, &p);
+    *joined = p.joined;
     return p.found;
 }

@@ -64,7 +64,8 @@ struct crowd {
     bool serve_on;     /* wt_service lives as long as the universe */
     uint32_t fan, above;
     double delivery_s;
-    struct service_report *serv; /* shared memory */
+    double say_first_s, say_every_s; /* see wio_join_params */
+    struct service_report *serv;     /* shared memory */
 };
 
 /* As python/waitio/ports.py: below the range of outgoing connections, and marked as given out as
@@ -200,8 +201,13 @@ static inline void wt_join_here(struct crowd *c, struct person *me, int pbid, in
     wio_log_init(&lg, c->log, c->said_path);
     lg.pbid = pbid;
     lg.pb_rank = rank;
-    struct wio_join_params p = {
-        .cfg = &c->cfg, .secret = &c->secret, .me = &who, .log = &lg, .timeout_s = timeout};
+    struct wio_join_params p = {.cfg = &c->cfg,
+                                .secret = &c->secret,
+                                .me = &who,
+                                .log = &lg,
+                                .timeout_s = timeout,
+                                .say_first_s = c->say_first_s,
+                                .say_every_s = c->say_every_s};
     wio_boot_addresses(&c->cfg, &lg, &p.offer.host);
     if (c->identity != 0)
         p.offer.host.identity = c->identity;

@@ -59,12 +59,33 @@ static void each_has_its_own_table_where_none_can_be_shared(void **state)
     wt_end(&c);
 }
 
+/* Who waits says so again and again, one process per block. */
+static void who_waits_says_so_in_time(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    c.say_first_s = 0.3;
+    c.say_every_s = 0.4;
+    wt_block(&c, 0, 2, 3, 2);
+    wt_wait_all(&c, 20);
+    char *said = wt_said(&c);
+    int lines = 0;
+    for (const char *p = said; (p = strstr(p, "joining: waiting for")) != NULL; p++)
+        lines++;
+    assert_in_range(lines, 2, 5); /* at 0.3, 0.7, 1.1, 1.5, 1.9 s, of one process of three */
+    assert_non_null(strstr(said, "missing: PB 1: nobody came"));
+    free(said);
+    wt_end(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_needs_no_network),
         cmocka_unit_test(three_blocks_on_one_host),
         cmocka_unit_test(each_has_its_own_table_where_none_can_be_shared),
+        cmocka_unit_test(who_waits_says_so_in_time),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));
