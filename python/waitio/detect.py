@@ -7,6 +7,7 @@ import os
 import shutil
 import struct
 import subprocess
+from collections.abc import Sequence
 
 from waitio.errors import WaitioError
 
@@ -133,24 +134,17 @@ def find_launcher(flavour: str, given: str = "") -> str:
     )
 
 
-def program_flavour(program: str, wdir: str, path_variable: str | None) -> str:
-    """Tell the MPI flavour of a program by its libraries; "" if they do not say."""
-    if "/" in program:
-        path = os.path.join(os.path.abspath(wdir or "."), program)
-    else:
-        path = shutil.which(program, path=path_variable) or program
-    names = needed_libraries(path)
+def flavour_of(libraries: Sequence[str]) -> tuple[str, str]:
+    """Return the MPI flavour that names of libraries tell, and which name; "" if none does."""
     for prefix, flavour in LIBRARIES:
-        if any(name.startswith(prefix) for name in names):
-            return flavour
-    return ""
+        for name in libraries:
+            if name.startswith(prefix):
+                return flavour, name
+    return "", ""
 
 
-def resolve_auto(program: str, wdir: str, path_variable: str | None) -> str:
-    """Choose the flavour for --mpi auto: the program's libraries, then what is installed."""
-    found = program_flavour(program, wdir, path_variable)
-    if found:
-        return found
+def installed_flavour() -> str:
+    """Choose the flavour for --mpi auto where the program does not tell: what is installed."""
     if "PJM_JOBID" in os.environ and shutil.which("mpiexec"):
         return "fujitsu"
     for name in ("mpiexec", "mpirun"):

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from waitio import rendezvous
+from waitio import mpicheck, rendezvous
 from waitio.blocks import Block, Settings
 from waitio.launchers import plan
 
@@ -20,6 +20,8 @@ def describe(blocks: Sequence[Block], settings: Settings) -> str:
     for block in blocks:
         launches = plan(block, env, len(blocks), settings.tagging)
         lines.append(f"# block {block.pbid}: {block.name} ({block.mpi}, {block.n} processes)")
+        warning = mpicheck.check(block)
+        lines += [f"# warning: {warning}"] if warning else []
         for launch in launches:
             words: list[str] = [f"{k}={shlex.quote(v)}" for k, v in sorted(launch.env.items())]
             words += [shlex.quote(word) for word in launch.command]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Callable
 
-from waitio import detect
+from waitio import detect, mpicheck
 from waitio.blocks import RESERVED, Block
 from waitio.errors import UsageError, WaitioError
 
@@ -165,7 +165,8 @@ def _tagging(block: Block, wish: str, remote: bool) -> str:
 def _mpi(block: Block, env: dict[str, str], alone: bool, tagging: str) -> Launch:
     mpi = block.mpi
     if mpi == "auto":
-        mpi = detect.resolve_auto(block.command[0], block.wdir, block.env.get("PATH"))
+        made = mpicheck.made_for(block)
+        mpi = made.flavour if made else detect.installed_flavour()
         block.mpi = mpi
     launcher = detect.find_launcher(mpi, block.mpiexec)
     remote = is_remote(block, os.environ)
@@ -249,6 +250,10 @@ def block_env(block: Block, common: Mapping[str, str], npb: int) -> dict[str, st
     env.update(common)
     env["WAITIO_PBID"] = str(block.pbid)
     env["WAITIO_NPB"] = str(npb)
+    # A launcher line with a count of its own, and no -n, says nothing about the size.
+    if not block.plain and (block.mpi != "none" or block.n > 1 or "{n}" in block.launcher):
+        env["WAITIO_RUN_NPROCS"] = str(block.n)
+        env["WAITIO_RUN_NAME"] = block.name
     return env
 
 

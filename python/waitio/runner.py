@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Callable
 
-from waitio import procs, rendezvous, summary
+from waitio import mpicheck, procs, rendezvous, summary
 from waitio.blocks import Block, Settings
 from waitio.errors import WaitioError
 from waitio.intake import Intake, Owner
@@ -192,6 +192,8 @@ class Runner:
             BlockRun(block, plan(block, common, npb, self.settings.tagging))
             for block in self.blocks
         ]
+        for warning in filter(None, map(mpicheck.check, self.blocks)):
+            say(f"warning: {warning}")
         setup = procs.child_setup(self.nofile)
         self.service = rendezvous.start_service(self.meeting, self.folder, npb, setup)
         self.setup = setup

@@ -31,6 +31,8 @@ enum wio_cfg_var {
     WIO_VAR_NPB,
     WIO_VAR_RANK,
     WIO_VAR_NPROCS,
+    WIO_VAR_RUN_NPROCS,
+    WIO_VAR_RUN_NAME,
     WIO_VAR_JOB_ID,
     WIO_VAR_INIT_TIMEOUT,
     WIO_VAR_COMM_TYPE,
@@ -250,6 +252,13 @@ struct wio_config {
     int64_t rank;
     /** WAITIO_NPROCS: processes in this block; overrides the launcher's variables; -1: not set */
     int64_t nprocs;
+    /**
+     * WAITIO_RUN_NPROCS: set by waitio run: processes that -n gave this block; joining with
+     * another size is refused; -1: not set
+     */
+    int64_t run_nprocs;
+    /** WAITIO_RUN_NAME: set by waitio run: the name of this block, for messages */
+    char run_name[WIO_CFG_TEXT];
     /** WAITIO_JOB_ID: id shared by all blocks of one run; keeps runs of one user apart */
     char job_id[WIO_CFG_TEXT];
     /**

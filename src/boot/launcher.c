@@ -219,6 +219,19 @@ static int own_rank(struct wio_whoami *me, const struct wio_config *cfg, wio_get
     return 0;
 }
 
+/* Under the launcher of another MPI every process may believe to be alone. */
+static int check_run(const struct wio_whoami *me, const struct wio_config *cfg)
+{
+    if (cfg->run_nprocs < 0 || cfg->run_nprocs == me->nprocs)
+        return 0;
+    return wio_fail(
+        WAITIO_ERR_CONFIG,
+        "block '%s' (PB %d) was started by waitio run with -n %lld, but this process is rank %d "
+        "of %d (by %s): give -n the number that the launcher starts, and use the launcher of the "
+        "MPI that the program is built with",
+        cfg->run_name, me->pbid, (long long)cfg->run_nprocs, me->rank, me->nprocs, me->launcher);
+}
+
 static int own_block(struct wio_whoami *me, const struct wio_config *cfg)
 {
     long long pbid = (long long)cfg->pbid, npb = (long long)cfg->npb;
@@ -258,5 +271,6 @@ int wio_whoami(struct wio_whoami *me, const struct wio_config *cfg, wio_getenv_f
         return wio_fail(WAITIO_ERR_CONFIG, "WAITIO_JOB_ID='%.80s' must have 1 to %zu characters",
                         cfg->job_id, sizeof me->job_id - 1);
     memcpy(me->job_id, cfg->job_id, n + 1);
-    return own_rank(me, cfg, getenv_fn);
+    rc = own_rank(me, cfg, getenv_fn);
+    return rc != 0 ? rc : check_run(me, cfg);
 }

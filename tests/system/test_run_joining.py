@@ -3,6 +3,9 @@
 joining, a block of another size than -n says."""
 
 import os
+import re
+import subprocess
+import sys
 
 import pytest
 
@@ -66,8 +69,6 @@ def test_with_keep_going_it_is_said_and_nobody_is_ended(waitio, actor, serv):
 
 
 def test_the_state_of_a_rendezvous_that_nobody_serves(build_dir):
-    import subprocess
-
     env = {**os.environ, "WAITIO_MASTER_HOST": "127.0.0.1", "WAITIO_MASTER_PORT": "1"}
     done = subprocess.run(
         [build_dir / "bin" / "waitio-serv", "--state"],
@@ -75,3 +76,91 @@ def test_the_state_of_a_rendezvous_that_nobody_serves(build_dir):
     )  # fmt: skip
     assert done.returncode == 0
     assert done.stdout.startswith("nobody: ")
+
+
+def test_a_block_of_another_size_than_n_is_refused_by_name(waitio, actor, serv, need):
+    """The launcher line starts three processes where -n says four."""
+    need("mpiexec.openmpi")
+    talk = waitio.script("talk", f"echo 'init 30' | {actor}; exit 1")
+    status, out, err = waitio(
+        "run", "-n", 4, "--name", "ocean", "--launcher", "mpiexec.openmpi --oversubscribe -n 3",
+        talk, env=serv,
+    )  # fmt: skip
+    assert status == 1, err.decode()
+    text = out.decode()
+    assert "block 'ocean' (PB 0) was started by waitio run with -n 4" in text
+    assert re.search(r"rank [012] of 3 \(by ", text), text
+
+
+@pytest.mark.parametrize(
+    "program, launcher",
+    [("openmpi", "mpich"), ("mpich", "openmpi")],
+)
+def test_a_program_under_the_launcher_of_another_mpi_is_refused(
+    waitio, build_dir, need, program, launcher
+):
+    need(f"mpiexec.{launcher}")
+    path = build_dir / "tests" / "system" / f"mpi_barrier.{program}"
+    if not path.exists():
+        pytest.skip(f"{path} was not built")
+    status, out, err = waitio("run", "-n", 2, "--mpi", launcher, path)
+    text = err.decode()
+    assert (status, out) == (2, b""), text
+    assert f"Say --mpi {program}" in text and "is linked with lib" in text
+    assert waitio("run", "--dry-run", "-n", 2, "--mpi", program, path)[0] == 0
+    dry = waitio("run", "--dry-run", "--launcher", f"mpiexec.{launcher} -n {{n}}", path)
+    assert dry[0] == 0 and b"# warning: " in dry[1], "a line of one's own is only warned of"
+    several = waitio("run", "--dry-run", "-n", 2, path)
+    assert several[0] == 0 and b"started as 2 plain processes" in several[1]
+    one = waitio("run", "--dry-run", path)
+    assert one[0] == 0 and b"warning" not in one[1], "one process alone is rank 0 of 1 in earnest"
+
+
+def test_a_program_that_reaches_mpi_by_way_of_a_library_is_known(waitio, need):
+    need("mpicc.openmpi", "mpiexec.mpich")
+    (waitio.cwd / "lib.c").write_text("#include <mpi.h>\nint f(void) { return MPI_Init(0, 0); }\n")
+    (waitio.cwd / "main.c").write_text("int f(void); int main(void) { return f(); }\n")
+    subprocess.run(
+        "mpicc.openmpi -shared -fPIC -o libf.so lib.c && cc -o p main.c -L. -lf -Wl,-rpath,$PWD",
+        shell=True, cwd=waitio.cwd, check=True, timeout=60,
+    )  # fmt: skip
+    status, _, err = waitio("run", "-n", 2, "--mpi", "mpich", "./p")
+    assert status == 2 and b"is linked with lib" in err and b"Say --mpi openmpi" in err
+
+
+FAKE_MPI4PY = """
+class rc:
+    def __init__(self, **options): pass
+class MPI:
+    @staticmethod
+    def get_vendor(): return "Open MPI", (4, 1, 4)
+"""
+
+
+@pytest.mark.parametrize("how", ["script", "shebang", "-c", "-m"])
+def test_python_is_asked_what_mpi4py_is_made_for(waitio, need, how):
+    need("mpiexec.mpich")
+    (waitio.cwd / "mpi4py.py").write_text(FAKE_MPI4PY)
+    text = "from mpi4py import MPI\n"
+    (waitio.cwd / "prog.py").write_text(
+        f"#!/usr/bin/env {os.path.basename(sys.executable)}\n{text}"
+    )
+    (waitio.cwd / "prog.py").chmod(0o755)
+    (waitio.cwd / "other.py").write_text("print('no MPI here')\n")
+    words = {
+        "script": [sys.executable, "-u", "-W", "ignore", "prog.py"],
+        "shebang": ["./prog.py"],
+        "-c": [sys.executable, "-c", text],
+        "-m": [sys.executable, "-m", "prog"],
+    }[how]
+    path = os.pathsep.join([str(waitio.cwd), waitio.env["PYTHONPATH"]])
+    env = {"PYTHONPATH": path, "PATH": os.path.dirname(sys.executable) + ":" + waitio.env["PATH"]}
+    command = ["run", "--dry-run", "-n", 2, "--mpi", "mpich"]
+    status, out, err = waitio(*command, *words, env=env)
+    if how == "-m":  # nobody has looked into the module
+        assert status == 0 and b"# warning: " in out and b"made for Open MPI" in out
+    else:
+        assert status == 2 and b"made for Open MPI" in err, err
+    status, out, _ = waitio("run", "--dry-run", "--mpi", "auto", *words, env=env)
+    assert status == 0 and b"(openmpi, " in out
+    assert b"warning" not in waitio(*command, sys.executable, "other.py", env=env)[1]
