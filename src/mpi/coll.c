@@ -103,7 +103,13 @@ static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
                                 .equal = !p->call->v,
                                 .topo = p->who->topo,
                                 .asked = p->who->asked};
+    const struct wio_algorithm *row = wio_algorithm_select(&choice);
 
+    /* Whether loans pay is tried out; see tune.h. */
+    if (WIO_LIKELY((row->need & WIO_NEED_LOANS) == 0) || p->who->tune == NULL || choice.asked != 0)
+        return row;
+    p->s->trial = wio_tune_of(p->who->tune, bytes);
+    choice.no_loans = wio_tune_rival(p->s->trial);
     return wio_algorithm_select(&choice);
 }
 

@@ -35,6 +35,7 @@ struct wio_caller {
     int asked;
     bool swap;                   /**< what is sent is in the other byte order */
     const struct wio_comm *comm; /**< or NULL: nothing is known of the members' formats */
+    struct wio_tune *tune;       /**< of the communicator, or NULL: choose by the table alone */
 };
 
 /** Check the arguments and write this process's schedule. Pure: no communication.

@@ -79,13 +79,36 @@ static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call
     return wio_request_collective(run, req);
 }
 
+/* The times of a trial are complete: the slowest member's count. */
+static int agree(WAITIO_MPI_Comm comm, struct wio_trial *trial)
+{
+    int64_t worst[2];
+    struct wio_call call = {.kind = WIO_ALLREDUCE,
+                            .op = WAITIO_MPI_MAX,
+                            .send = {.buf = trial->sum_ns, .count = 2, .type = WAITIO_MPI_INT64_T},
+                            .recv = {.buf = worst, .count = 2, .type = WAITIO_MPI_INT64_T}};
+    int rc = wio_coll_call(&call, comm, NULL);
+
+    if (rc != 0)
+        return rc;
+    wio_tune_decide(trial, worst);
+    wio_debug(wio_universe_log(wio_api_universe()), WIO_C_MPI,
+              "long broadcasts: reading the root's memory took %lld us, handing on %lld us",
+              (long long)(worst[0] / (WIO_TUNE_TRIES - 1) / 1000),
+              (long long)(worst[1] / (WIO_TUNE_TRIES - 1) / 1000));
+    return 0;
+}
+
 /* To the end, by the plan that is kept of such calls or by a schedule of its own. */
-static int call_now(struct wio_comm *c, const struct wio_call *call, const struct wio_caller *who)
+static int call_now(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call *call,
+                    const struct wio_caller *who)
 {
     struct wio_plan *plan = wio_plan_take(c, call);
     struct wio_running here, *run = plan != NULL ? &plan->run : &here;
     int rc = plan != NULL && plan->written ? 0 : wio_coll_write(&run->s, call, who);
     bool runs = rc == 0;
+    struct wio_trial *trial = runs ? run->s.trial : NULL;
+    int64_t begun_ns = trial != NULL ? wio_os_now_ns() : 0;
 
     if (WIO_LIKELY(runs)) {
         wio_run_init(run, c, 0); /* holds the communicator, and that its plans */
@@ -96,6 +119,8 @@ static int call_now(struct wio_comm *c, const struct wio_call *call, const struc
         wio_plan_give(c, plan, rc == 0);
     else
         wio_schedule_free(&run->s);
+    if (trial != NULL && rc == 0 && wio_tune_took(trial, wio_os_now_ns() - begun_ns))
+        rc = agree(comm, trial);
     if (runs)
         wio_comm_release(c);
     return rc;
@@ -117,6 +142,7 @@ int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
                               .topo = &c->topo,
                               .swap = c->swap,
                               .comm = c,
+                              .tune = &c->tune,
                               .asked = asked(wio_universe_config(wio_api_universe()), call->kind)};
-    return req != NULL ? start(c, comm, call, &who, blocking, req) : call_now(c, call, &who);
+    return req != NULL ? start(c, comm, call, &who, blocking, req) : call_now(c, comm, call, &who);
 }

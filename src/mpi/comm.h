@@ -10,6 +10,7 @@
 
 #include "group/group.h"
 #include "mpi/datatype/type.h"
+#include "mpi/tune.h"
 #include "waitio_mpi.h"
 
 /** Which members stand where. PBs are numbered in the order in which they first appear. */
@@ -42,6 +43,7 @@ struct wio_comm {
     char *name;                       /**< that the program gave, or NULL */
     uint32_t count[WIO_COUNTS];       /**< read when own */
     struct wio_plans *plans;          /**< schedules that are kept (plans.h), or NULL */
+    struct wio_tune tune;             /**< what long broadcasts have found out (tune.h) */
 };
 
 /** State of @p comm, of which this process must be a member.

@@ -152,7 +152,7 @@ struct wio_plan *wio_plan_take(struct wio_comm *c, const struct wio_call *call)
 /* Short ones; lanes are for long messages. */
 static bool worth_keeping(const struct wio_schedule *s)
 {
-    return s->nsteps <= STEPS && s->outside <= SCRATCH && s->phase == 0;
+    return s->nsteps <= STEPS && s->outside <= SCRATCH && s->phase == 0 && s->trial == NULL;
 }
 
 void wio_plan_give(struct wio_comm *c, struct wio_plan *plan, bool ok)

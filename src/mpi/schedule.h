@@ -23,6 +23,7 @@
 
 #include "mpi/comm.h"
 #include "mpi/op/op.h"
+#include "mpi/tune.h"
 
 enum wio_step_kind {
     WIO_STEP_SEND,
@@ -69,11 +70,12 @@ struct wio_schedule {
     int round; /**< the round, lane and phase being written */
     uint8_t lane;
     uint16_t phase;
-    int error;      /**< first failure while writing; later calls do nothing */
-    void *scratch;  /**< list of buffers freed with the schedule */
-    void *types;    /**< list of types released with the schedule */
-    size_t used;    /**< of room */
-    size_t outside; /**< bytes of scratch that did not fit into room */
+    int error;               /**< first failure while writing; later calls do nothing */
+    void *scratch;           /**< list of buffers freed with the schedule */
+    void *types;             /**< list of types released with the schedule */
+    size_t used;             /**< of room */
+    size_t outside;          /**< bytes of scratch that did not fit into room */
+    struct wio_trial *trial; /**< that this call is one of (tune.h), or NULL */
     struct wio_step few[WIO_STEPS_INSIDE];
     max_align_t room[WIO_SCRATCH_INSIDE / sizeof(max_align_t)];
 };

@@ -250,7 +250,8 @@ static void call_all(struct test *t)
     t->w = (struct world){.size = t->size, .pb = t->pb, .patient = patient};
     patient = !patient;
     for (int r = 0; r < t->size; r++) {
-        struct wio_caller who = {r, t->size, &t->topo, t->asked, t->swap, NULL};
+        struct wio_caller who = {
+            .rank = r, .size = t->size, .topo = &t->topo, .asked = t->asked, .swap = t->swap};
         struct wio_call c = describe(t, r);
         memcpy(t->was[r], t->out[r], (size_t)(t->room * t->f->extent));
         assert_int_equal(wio_coll_write(&t->w.s[r], &c, &who), 0);
@@ -506,7 +507,7 @@ static void trees_pack_by_the_piece(void **state)
     enum { COUNT = 400000, SIZE = 2 };
     static const int pb[SIZE] = {0, 0}, first[1] = {0};
     struct wio_topology topo = {1, pb, first, true, false, false};
-    struct wio_caller who = {0, SIZE, &topo, row_named(WIO_BCAST, "trees"), false, NULL};
+    struct wio_caller who = {.size = SIZE, .topo = &topo, .asked = row_named(WIO_BCAST, "trees")};
     struct wio_call c = {.kind = WIO_BCAST,
                          .recv = {.buf = calloc(COUNT, (size_t)flavours[SUMS].extent),
                                   .count = COUNT,
@@ -557,7 +558,7 @@ static void numbers_travel_turned(void **state)
 {
     static const int pb[2] = {0, 0}, first[1] = {0};
     struct wio_topology topo = {1, pb, first, true, false, false};
-    struct wio_caller who = {0, 2, &topo, 0, true, NULL};
+    struct wio_caller who = {.size = 2, .topo = &topo, .swap = true};
     uint32_t x[2] = {0x01020304, 0x05060708};
     struct wio_call c = {.kind = WIO_BCAST,
                          .recv = {.buf = x, .count = 2, .type = WAITIO_MPI_UINT32_T}};
@@ -839,7 +840,7 @@ static const char *chosen_on(bool host, enum wio_collective_kind kind, int size,
 {
     static const int pb[MOST] = {0}, first[MOST] = {0};
     struct wio_topology topo = {npb, pb, first, .runs = true, .host = host};
-    struct wio_choice c = {kind, size, bytes, true, true, &topo, 0};
+    struct wio_choice c = {kind, size, bytes, true, true, &topo, 0, false};
     return wio_algorithm_select(&c)->name;
 }
 
@@ -863,7 +864,7 @@ static void selection_follows_the_table(void **state)
         for (int flags = 0; flags < 4; flags++) {
             static const int pb[1], first[1];
             struct wio_topology topo = {1, pb, first, false, false, false};
-            struct wio_choice c = {kind, 1 << 30, SIZE_MAX, flags & 1, flags & 2, &topo, 0};
+            struct wio_choice c = {kind, 1 << 30, SIZE_MAX, flags & 1, flags & 2, &topo, 0, false};
             assert_int_equal(wio_algorithm_select(&c)->kind, kind);
             for (c.asked = 1; c.asked <= rows_of(kind); c.asked++)
                 assert_true(wio_algorithm_admits(wio_algorithm_select(&c), &c));
@@ -880,6 +881,45 @@ static void few_on_one_host_need_no_layers(void **state)
     assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 6, 2, 8), "pb");
     assert_string_equal(chosen_on(true, WIO_BARRIER, 6, 2, 0), "pb");
     assert_string_equal(chosen_on(false, WIO_BARRIER, 4, 2, 0), "pb");
+}
+
+/* How many messages the root sends itself: with loans all of them. */
+static int sends_of_root(struct wio_caller *who, struct wio_trial **trial)
+{
+    static char data[1 << 20];
+    struct wio_call call = {.kind = WIO_BCAST,
+                            .recv = {.buf = data, .count = sizeof data, .type = WAITIO_MPI_BYTE}};
+    struct wio_schedule s;
+    int n = 0;
+    assert_int_equal(wio_coll_write(&s, &call, who), 0);
+    for (size_t i = 0; i < s.nsteps; i++)
+        n += s.step[i].kind == WIO_STEP_SEND && s.step[i].n == sizeof data;
+    *trial = s.trial;
+    wio_schedule_free(&s);
+    return n;
+}
+
+/* Reading the root's memory and handing on are taken in turn, then whichever was quicker. */
+static void loans_are_tried_out(void **state)
+{
+    static const int pb[8] = {0}, first[1] = {0};
+    static struct wio_tune tune;
+    struct wio_topology topo = {1, pb, first, .runs = true, .host = true, .loans = true};
+    struct wio_caller who = {.size = 8, .topo = &topo, .tune = &tune};
+    struct wio_trial *trial;
+    (void)state;
+    for (int i = 0; i < 2 * WIO_TUNE_TRIES; i++) {
+        assert_int_equal(sends_of_root(&who, &trial), i < WIO_TUNE_TRIES ? 7 : 0);
+        assert_ptr_equal(trial, &tune.trial[0]);
+        assert_int_equal(wio_tune_took(trial, i < WIO_TUNE_TRIES ? 500 : 300),
+                         i == 2 * WIO_TUNE_TRIES - 1);
+    }
+    assert_int_equal(sends_of_root(&who, &trial), 7); /* until the members have agreed */
+    wio_tune_decide(trial, trial->sum_ns);
+    assert_int_equal(sends_of_root(&who, &trial), 0);
+    who.asked = row_named(WIO_BCAST, "direct"); /* who asks for it is given it */
+    assert_int_equal(sends_of_root(&who, &trial), 7);
+    assert_null(trial);
 }
 
 /* WAITIO_COLL_<KIND> lists the rows of its kind in the table's order. */
@@ -935,6 +975,7 @@ int main(void)
         cmocka_unit_test(wrong_arguments_are_refused_by_name),
         cmocka_unit_test(selection_follows_the_table),
         cmocka_unit_test(few_on_one_host_need_no_layers),
+        cmocka_unit_test(loans_are_tried_out),
         cmocka_unit_test(variables_name_the_rows),
     };
     setenv("WAITIO_ERRORS", "return", 1);

@@ -121,7 +121,8 @@ struct wio_choice {
     size_t bytes; /**< of one contribution or block; 0 for the v and w forms */
     bool commutes, equal;
     const struct wio_topology *topo;
-    int asked; /**< 0: choose; i: the kind's i-th row, if it admits the call */
+    int asked;     /**< 0: choose; i: the kind's i-th row, if it admits the call */
+    bool no_loans; /**< leave out rows that need them */
 };
 /** Never NULL. */
 const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice);

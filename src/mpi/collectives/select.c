@@ -107,7 +107,7 @@ static bool suits(const struct wio_algorithm *a, const struct wio_choice *choice
     return wio_algorithm_admits(a, choice) && (a->need & WIO_ONLY_ASKED) == 0 &&
            ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)) &&
            ((a->need & WIO_NOT_CLOSE) == 0 || !close_together(choice)) &&
-           ((a->need & WIO_NEED_LOANS) == 0 || choice->topo->loans) &&
+           ((a->need & WIO_NEED_LOANS) == 0 || (choice->topo->loans && !choice->no_loans)) &&
            choice->size >= a->min_size && choice->bytes >= a->min_bytes &&
            (a->max_bytes == 0 || choice->bytes <= a->max_bytes);
 }
