@@ -9,14 +9,17 @@
 #PJM -j
 
 set -eu
+# The other job may wait in the queue for longer than this one has run: wait for it as long as this
+# job may live. A day is longer than its time limit, which then ends the wait.
+: "${WAITIO_INIT_TIMEOUT:=86400}"
+export WAITIO_INIT_TIMEOUT
 export WAITIO_NPB=2 WAITIO_PBID=0
 : "${WAITIO_JOB_ID:?submit with pjm-submit.sh}"
 
 # Publish this host and serve the rendezvous until the run has ended. Where the parts are joined by
 # a network with names of its own, add its suffix: "$(hostname)-ib0".
 waitio-serv -d -m "$(hostname)"
-WAITIO_MASTER_HOST=$(waitio-serv -c)
+WAITIO_MASTER_HOST=$(waitio-serv -c --timeout "$WAITIO_INIT_TIMEOUT")
 export WAITIO_MASTER_HOST
 
-export WAITIO_INIT_TIMEOUT=3000     # the other job may still wait in the queue
 exec mpiexec -n 192 ./ocean ocean.nml

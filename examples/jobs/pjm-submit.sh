@@ -6,8 +6,10 @@ set -eu
 
 # Both parts must see this folder: it carries the host name and the secret of the run.
 SHARED=${SHARED:-$PWD}
-export WAITIO_JOB_ID=run-$(date +%Y%m%d-%H%M%S)-$$
-export WAITIO_MASTER_PORT=$((20000 + $$ % 10000))
+WAITIO_JOB_ID=run-$(date +%Y%m%d-%H%M%S)-$$
+# Its own for each run (they may share a node), and none that the system gives to other connections.
+WAITIO_MASTER_PORT=$(waitio env --print-port --job-id "$WAITIO_JOB_ID")
+export WAITIO_JOB_ID WAITIO_MASTER_PORT
 export WAITIO_SERV_DIR=$SHARED/.waitio-$WAITIO_JOB_ID
 export WAITIO_SECRET_FILE=$WAITIO_SERV_DIR/secret
 

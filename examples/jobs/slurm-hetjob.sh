@@ -12,21 +12,23 @@ set -eu
 # This script runs on the first node of the first component, where rank 0 of block 0 will be: it
 # serves the rendezvous. For another network write its name here, as in "$(hostname)-ib0".
 MASTER=$(hostname)
-PORT=$((20000 + SLURM_JOB_ID % 10000))
+PORT=$(waitio env --print-port --job-id "$SLURM_JOB_ID")
 
 block() { # block ID: the variables of a block
     waitio env --shell sh --npb 2 --pbid "$1" --master-host "$MASTER" --master-port "$PORT" \
         --job-id "$SLURM_JOB_ID"
 }
 
+# From Slurm 22.05 on srun does not take --cpus-per-task over from the job: the numbers stand here
+# again, the same as above.
 (
     eval "$(block 0)"
-    exec srun --het-group=0 --export=ALL --kill-on-bad-exit=1 ./ocean ocean.nml
+    exec srun --het-group=0 --cpus-per-task=1 --export=ALL --kill-on-bad-exit=1 ./ocean ocean.nml
 ) &
 first=$!
 (
     eval "$(block 1)"
-    exec srun --het-group=1 --export=ALL --kill-on-bad-exit=1 ./atmos
+    exec srun --het-group=1 --cpus-per-task=4 --export=ALL --kill-on-bad-exit=1 ./atmos
 ) &
 second=$!
 
@@ -36,6 +38,11 @@ wait -n || status=$?
 if [ "$status" -ne 0 ]; then
     kill "$first" "$second" 2>/dev/null || true
 fi
-wait "$first" || [ "$status" -ne 0 ] || status=$?
-wait "$second" || [ "$status" -ne 0 ] || status=$?
+for block in "$first" "$second"; do
+    ended=0
+    wait "$block" || ended=$?
+    if [ "$status" -eq 0 ]; then
+        status=$ended
+    fi
+done
 exit "$status"

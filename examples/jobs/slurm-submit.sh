@@ -5,8 +5,8 @@ set -eu
 
 # The same id for both; any word that no other run of yours uses.
 WAITIO_JOB_ID=run-$(date +%Y%m%d-%H%M%S)-$$
-# Above the ephemeral noise, and different for runs that share a node.
-WAITIO_MASTER_PORT=$((20000 + $$ % 10000))
+# Its own for each run (they may share a node), and none that the system gives to other connections.
+WAITIO_MASTER_PORT=$(waitio env --print-port --job-id "$WAITIO_JOB_ID")
 export WAITIO_JOB_ID WAITIO_MASTER_PORT
 
 sbatch --export=ALL slurm-first.sh

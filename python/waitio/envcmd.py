@@ -12,6 +12,7 @@ from typing import Any
 from waitio.blocks import check_job_id
 from waitio.errors import UsageError
 from waitio.options import Option, choice, help_text, parse, whole
+from waitio.ports import port_for
 from waitio.rundir import write_secret
 
 OPTIONS = (
@@ -26,6 +27,13 @@ OPTIONS = (
     Option(("--master-host",), "master_host", "host of the rendezvous (default: this one)", "HOST"),
     Option(
         ("--master-port", "--port"), "port", "its TCP port (default 7100)", "PORT", whole(1, 65535)
+    ),
+    Option(
+        ("--print-port",),
+        "print_port",
+        "print only a port that fits --job-id, outside the range\n"
+        + " " * 30
+        + "that the system gives to outgoing connections",
     ),
     Option(("--job-id",), "job_id", "id that the blocks of this run share", "ID"),
     Option(
@@ -45,6 +53,7 @@ OPTIONS = (
     Option(("-h", "--help"), "help", "show this text"),
 )
 HELP = f"""usage: waitio env --npb N [--pbid ID] [OPTIONS]
+       waitio env --print-port --job-id ID
 
 Print the lines that give a block its WAITIO_* variables, for job scripts:
 
@@ -110,6 +119,14 @@ def render(values: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _print_port(values: dict[str, Any]) -> int:
+    if not values.get("job_id"):
+        raise UsageError("waitio env: --print-port needs --job-id ID, from which the port is made")
+    check_job_id(values["job_id"])
+    sys.stdout.write(f"{port_for(values['job_id'])}\n")
+    return 0
+
+
 def main(words: Sequence[str]) -> int:
     """Run `waitio env`."""
     values, rest = parse(words, OPTIONS, "waitio env")
@@ -118,6 +135,8 @@ def main(words: Sequence[str]) -> int:
         return 0
     if rest:
         raise UsageError(f"waitio env: what is '{rest[0]}' for? (waitio env --help)")
+    if values.get("print_port"):
+        return _print_port(values)
     if "npb" not in values:
         raise UsageError("waitio env: --npb N is needed: how many blocks has the run?")
     if values.get("pbid", 0) >= values["npb"]:

@@ -117,6 +117,9 @@ def _slurm(block: Block, env: Mapping[str, str], alone: bool) -> list[str]:
     words = ["-n", str(block.n), "--export=ALL", "--kill-on-bad-exit=1"]
     # Without it the first step takes the whole allocation, and the second waits for ever.
     words += [] if alone else ["--exact"]
+    # From Slurm 22.05 on srun does not take it over from the allocation.
+    cpus = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    words += [f"--cpus-per-task={cpus}"] if cpus else []
     return words + (["-w", ",".join(block.hosts)] if block.hosts else [])
 
 

@@ -39,6 +39,12 @@ def test_job_file_knows_every_setting_of_the_command_line(package):
     assert {o.dest for o in runargs.BLOCK_OPTIONS} == set(jobfile.BLOCK_KEYS) - {"command"}
 
 
+def test_scripts_pass_shellcheck(source_dir, need):
+    need("shellcheck")
+    scripts = sorted((source_dir / "examples/jobs").glob("*.sh"))
+    subprocess.run(["shellcheck", *scripts], check=True, timeout=60)
+
+
 def test_scripts_are_valid_shell(source_dir):
     scripts = sorted((source_dir / "examples/jobs").glob("*.sh"))
     assert len(scripts) >= 7
@@ -76,11 +82,21 @@ def run_template(waitio, source_dir, name, env):
         "for w; do p=$w; case $w in ./*) break;; esac; done\n"
         'echo "$p $WAITIO_PBID/$WAITIO_NPB $WAITIO_MASTER_HOST" \\\n'
         '  "$WAITIO_MASTER_PORT $WAITIO_JOB_ID"\n'
+        'echo "$p: $*" >>srun.log\n'
+        'case "$p" in $LATE) sleep 1; exit 3;; esac\n'
         'case "$p" in $FAIL) exit 3;; esac; [ -z "$FAIL" ] || exec sleep 30',
     )
     waitio.script("mpiexec", 'exec srun "$@"')
-    waitio.script("waitio-serv", '[ "$1" = -c ] && echo master || echo "serv $*"')
-    full = {**waitio.env, "PATH": f"{waitio.cwd}:{waitio.env['PATH']}", "FAIL": "", **env}
+    waitio.script(
+        "waitio-serv", 'echo "$*" >>serv.log; [ "$1" = -c ] && echo master || echo "serv $*"'
+    )
+    full = {
+        **waitio.env,
+        "PATH": f"{waitio.cwd}:{waitio.env['PATH']}",
+        "FAIL": "",
+        "LATE": "",
+        **env,
+    }
     return subprocess.run(
         [source_dir / "examples/jobs" / name],
         env=full, cwd=waitio.cwd, capture_output=True, text=True, timeout=20, check=False,
@@ -92,7 +108,9 @@ def test_heterogeneous_job_template(waitio, source_dir):
     lines = sorted(line.split() for line in done.stdout.splitlines())
     assert done.returncode == 0, done.stderr
     assert [line[:2] for line in lines] == [["./atmos", "1/2"], ["./ocean", "0/2"]]
-    assert lines[0][2:] == lines[1][2:] and lines[0][3:] == ["24567", "1234567"]
+    assert lines[0][2:] == lines[1][2:] and lines[0][4:] == ["1234567"]
+    low, high = map(int, open("/proc/sys/net/ipv4/ip_local_port_range").read().split())
+    assert not low <= int(lines[0][3]) <= high
 
 
 @pytest.mark.parametrize("failing", ["./ocean", "./atmos"])
@@ -100,6 +118,65 @@ def test_heterogeneous_job_ends_when_a_block_fails(waitio, source_dir, failing):
     env = {"SLURM_JOB_ID": "1", "FAIL": failing}
     done = run_template(waitio, source_dir, "slurm-hetjob.sh", env)
     assert done.returncode == 3, done.stderr
+
+
+@pytest.mark.parametrize("late", ["./ocean", "./atmos"])
+def test_heterogeneous_job_keeps_the_status_of_the_block_that_ends_last(waitio, source_dir, late):
+    """`wait ... || [ ... ] || status=$?` took the status of the test in between: 1."""
+    done = run_template(waitio, source_dir, "slurm-hetjob.sh", {"SLURM_JOB_ID": "1", "LATE": late})
+    assert done.returncode == 3, done.stderr
+
+
+def test_slurm_templates_say_how_many_cores_a_task_gets(waitio, source_dir):
+    """srun does not take the number over from the job since Slurm 22.05."""
+    run_template(waitio, source_dir, "slurm-hetjob.sh", {"SLURM_JOB_ID": "1"})
+    env = {"WAITIO_JOB_ID": "j1", "WAITIO_MASTER_PORT": "20001", "SLURM_CPUS_PER_TASK": "7"}
+    for name in ("first", "second"):
+        run_template(waitio, source_dir, f"slurm-{name}.sh", env)
+    log = (waitio.cwd / "srun.log").read_text().splitlines()
+    het, own = sorted(log[:2]), log[2:]
+    text = (source_dir / "examples/jobs/slurm-hetjob.sh").read_text()
+    asked = re.findall(r"^#SBATCH .*(--cpus-per-task=\d+)", text, re.MULTILINE)
+    assert asked[0] in het[1].split() and asked[1] in het[0].split(), het
+    assert len(own) == 2 and all("--cpus-per-task=7" in line.split() for line in own), own
+    launcher = waitio.script("fake", "exit 1")
+    words = ["run", "--dry-run", "--mpi", "slurm", "--mpiexec", launcher, "true"]
+    assert b" --cpus-per-task=7 " in waitio(*words, env={"SLURM_CPUS_PER_TASK": "7"})[1]
+
+
+@pytest.mark.parametrize("system", ["slurm", "pjm"])
+def test_separate_jobs_wait_for_each_other_longer_than_a_queue(waitio, source_dir, system):
+    env = {"WAITIO_JOB_ID": "j1", "WAITIO_MASTER_PORT": "20001"}
+    run_template(waitio, source_dir, f"{system}-first.sh", env)
+    run_template(waitio, source_dir, f"{system}-second.sh", env)
+    waits = [line for line in (waitio.cwd / "serv.log").read_text().splitlines() if "-c" in line]
+    assert waits == ["-c --timeout 86400"] * 2
+    for name in ("first", "second"):
+        text = (source_dir / f"examples/jobs/{system}-{name}.sh").read_text()
+        assert "export WAITIO_INIT_TIMEOUT" in text and text.count("INIT_TIMEOUT:=86400") == 1
+
+
+@pytest.mark.parametrize(
+    "given, first, last",
+    [
+        ("32768 60999", 20000, 31999),
+        ("15000 61000", 3000, 14999),
+        ("1024 50000", 50001, 62000),
+        ("1024 65535", 20000, 31999),
+    ],
+)
+def test_ports_are_none_that_the_system_gives_out(
+    package, monkeypatch, tmp_path, given, first, last
+):
+    from waitio import ports
+
+    (tmp_path / "range").write_text(given.replace(" ", "\t") + "\n")
+    monkeypatch.setattr(ports, "RANGE_FILE", str(tmp_path / "range"))
+    assert ports.window() == (first, last)
+    ids = [f"run-{n}" for n in range(200)]
+    found = {ports.port_for(job) for job in ids}
+    assert all(ports.window()[0] <= port <= ports.window()[1] for port in found)
+    assert len(found) > 190 and ports.port_for("run-1") == ports.port_for("run-1")
 
 
 @pytest.mark.parametrize("name, pbid", [("first", 0), ("second", 1)])
