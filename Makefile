@@ -4,12 +4,13 @@ PREFIX ?= /usr/local
 PRESET ?= release
 BUILD := build/$(PRESET)
 CMAKE ?= cmake
+SUITE ?= all
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 TESTS ?=
 DEMO ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo demo-heat test bench docs install lint format interop check-asan check-tsan fuzz-smoke coverage clean
+.PHONY: all help setup demo demo-heat test check-all classify-tests bench docs install lint format interop check-asan check-tsan fuzz-smoke coverage clean
 
 all: ## build the library and programs into build/release
 	@scripts/setup.sh build
@@ -27,10 +28,18 @@ demo: ## tsunami forecast: simulation, gauges, assimilation and learning in thre
 demo-heat: ## three small C programs under Open MPI, MPICH and a plain shell exchange fields
 	@scripts/demo_heat.sh
 
-test: ## build and run all tests; TESTS='-k NAME' narrows the Python ones
+test: ## build, run the short suite (8 minutes); TESTS='-k NAME' or '-R NAME': all tests of that name
 	@scripts/setup.sh test
 	@scripts/build.sh $(PRESET) $(JOBS)
-	@.venv/bin/python scripts/run_tests.py --build $(BUILD) $(TESTS)
+	@.venv/bin/python scripts/run_tests.py --build $(BUILD) $(if $(TESTS),$(TESTS),--suite short)
+
+check-all: ## every test, the sanitizers, a short fuzz run; SUITE=long: without what make test has run
+	@scripts/setup.sh test
+	@scripts/build.sh release $(JOBS)
+	@scripts/check_all.sh $(SUITE) $(JOBS)
+
+classify-tests: ## choose the short suite anew, from the times of the last runs (tests/long.txt)
+	@.venv/bin/python scripts/classify_tests.py
 
 bench: ## measure against the raw floor and print the table
 	@scripts/setup.sh build

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run the C tests (CTest) and the Python tests (pytest) of one build folder and add them up.
 
-The last line of the output is always ``N passed, N failed, N skipped``; the exit status is 0 only
-when something ran and nothing failed. A C test program that reports its cases in cmocka's XML form
+The last line of the output is always ``N passed, N failed, N skipped``, also when the run is ended
+by Ctrl-C or SIGTERM or a test takes pytest down with it; the exit status is 0 only when something
+ran and nothing failed. A suite has no time limit; each test has one, which grows with the machine's
+load (tests/support/patience.py). A C test program that reports its cases in cmocka's XML form
 counts each case, any other counts as one.
 """
 
 import argparse
 import glob
+import json
 import os
 import re
 import shutil
@@ -19,10 +22,17 @@ import time
 import xml.etree.ElementTree as ET
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, "tests", "support"))
+import patience  # noqa: E402
 
-# Suites beyond the plain one: which CTest labels to leave out and which Python tests to run.
+TICK_S = 2.0
+
+# Which tests a suite has: C tests or not, the short ones or all (tests/long.txt lists the others),
+# which mark of pytest.
 SUITES = {
     "all": {"pytest": ""},
+    "short": {"pytest": "", "length": "short"},
+    "long": {"pytest": "", "length": "long"},
     "c": {"pytest": None},
     "python": {"ctest": False, "pytest": ""},
     "coverage": {"pytest": ""},
@@ -42,6 +52,7 @@ class Tally:
 
     def __init__(self):
         self.passed = 0
+        self.seconds = {}
         self.failed = []
         self.skipped = []
 
@@ -89,35 +100,45 @@ def read_cases(path, tally, prefix="", output=""):
     return cases, failures
 
 
-def run(command, env, limit, log=None):
-    """Run a command with a time limit; on expiry its whole process group ends. Returns status."""
+class EndedError(Exception):
+    """Somebody asked this program to end (Ctrl-C, or a limit above it)."""
+
+
+def ask_to_end(signum, frame):
+    raise EndedError(f"ended by {signal.Signals(signum).name}")
+
+
+def run(command, env, log=None, tick=None):
+    """Run a command to its end; where this program is to end, the whole process group does.
+
+    @param tick  called with the process now and then
+    @return its status
+    """
     out = open(log, "w") if log else None
+    child = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.STDOUT if out else None,
+        start_new_session=True,
+    )
     try:
-        child = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT if out else None,
-            start_new_session=True,
-        )
-        try:
-            return child.wait(timeout=limit)
-        except subprocess.TimeoutExpired:
-            print(f"run_tests: {command[0]} did not end within {limit:.0f} s", flush=True)
-            return 124
-        except KeyboardInterrupt:
-            return 130
-        finally:
-            if child.poll() is None:
-                os.killpg(child.pid, signal.SIGTERM)
-                try:
-                    child.wait(timeout=10)
-                except subprocess.TimeoutExpired:
-                    os.killpg(child.pid, signal.SIGKILL)
-                    child.wait()
+        while True:
+            try:
+                return child.wait(timeout=TICK_S)
+            except subprocess.TimeoutExpired:
+                if tick:
+                    tick(child)
     finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGTERM)
+            try:
+                child.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
         if out:
             out.close()
 
@@ -150,6 +171,23 @@ def add_ctest_case(case, cmocka, tally):
         tally.add(name, "passed")
 
 
+# A line of CTest's progress: " 3/45 Test  #3: unit/test_x ....   Passed    0.05 sec"
+PROGRESS = re.compile(r"^ *\d+/(\d+) Test +#\d+: (\S+) [.]*[ *]*([A-Za-z]+)", re.M)
+
+
+def cases_from_log(text):
+    """What CTest's progress tells of the tests that ended, for want of its report."""
+    cases = []
+    for _, name, word in PROGRESS.findall(text):
+        status = {"Passed": "run", "Skipped": "notrun"}.get(word, "fail")
+        case = ET.Element("testcase", name=name, status=status)
+        ET.SubElement(case, "system-out").text = word
+        if status == "notrun":
+            ET.SubElement(case, "skipped", message="SKIP_RETURN_CODE")
+        cases.append(case)
+    return cases
+
+
 def run_ctest(args, env, tally):
     ctest = shutil.which("ctest")
     if not ctest or not os.path.exists(os.path.join(args.build, "CTestTestfile.cmake")):
@@ -159,58 +197,173 @@ def run_ctest(args, env, tally):
     cmocka = os.path.join(args.build, "Testing", "cmocka")
     shutil.rmtree(cmocka, ignore_errors=True)
     os.makedirs(cmocka)
+    if os.path.exists(junit):
+        os.remove(junit)
     env = dict(env, CMOCKA_MESSAGE_OUTPUT="XML")
-    command = [ctest, "--test-dir", args.build, "--output-junit", junit, "--timeout", "300"]
+    command = [ctest, "--test-dir", args.build, "--output-junit", junit]
     command += ["-j", str(args.jobs), "--no-tests=ignore"]
+    command += {"short": ["-LE", "^long$"], "long": ["-L", "^long$"]}.get(args.length, [])
     if args.filter:
         command += ["-R", args.filter]
     log = os.path.join(args.out, "ctest.log")
     started = time.monotonic()
-    status = run(command, env, args.limit, log)
+    said = [started]
+
+    def tick(_):
+        done = PROGRESS.findall(read(log))
+        if done and time.monotonic() - said[0] > 20:
+            said[0] = time.monotonic()
+            print(f"C tests: {len(done)} of {done[0][0]}", flush=True)
+
+    status = None
     try:
-        cases = list(ET.parse(junit).iter("testcase"))
-    except (OSError, ET.ParseError):
-        with open(log) as handle:
-            tally.add("ctest", "failed", f"status {status}\n" + handle.read()[-4000:])
+        status = run(command, env, log, tick)
+    finally:
+        try:
+            cases = list(ET.parse(junit).iter("testcase"))
+        except (OSError, ET.ParseError):
+            cases = cases_from_log(read(log))
+            if status is not None:
+                tally.add("ctest", "failed", f"status {status}\n" + read(log)[-4000:])
+        before = len(tally.failed)
+        for case in cases:
+            add_ctest_case(case, cmocka, tally)
+            tally.seconds[case.get("name", "?")] = float(case.get("time", "0"))
+        if status and len(tally.failed) == before:
+            tally.add("ctest", "failed", f"status {status}; see {log}")
+        print(f"C tests: {len(cases)} programs in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def read(path):
+    try:
+        with open(path, errors="replace") as handle:
+            return handle.read()
+    except OSError:
+        return ""
+
+
+def read_record(path):
+    """The rows of tests/support/suite.py's record, by test."""
+    found = {}
+    for line in read(path).splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:  # the run died while it wrote
+            continue
+        found.setdefault(row["test"], []).append(row)
+    return found
+
+
+def add_recorded(rows, name, tally):
+    """Add one Python test by its rows of the record."""
+    bad = [row["text"] for row in rows if row.get("outcome") == "failed"]
+    skip = [row["text"] for row in rows if row.get("outcome") == "skipped"]
+    if rows[-1]["when"] != "end":
+        tally.add(name, "failed", "was under way when the run was ended")
         return
-    for case in cases:
-        add_ctest_case(case, cmocka, tally)
-    if status and not tally.failed:
-        tally.add("ctest", "failed", f"status {status}; see {log}")
-    print(f"C tests: {len(cases)} programs in {time.monotonic() - started:.0f} s", flush=True)
+    tally.seconds[name] = rows[-1]["seconds"]
+    if bad:
+        tally.add(name, "failed", bad[0])
+    elif skip:
+        tally.add(name, "skipped", skip[0].removeprefix("Skipped: "))
+    else:
+        tally.add(name, "passed")
+
+
+def under_way(record):
+    """(name, rows) of the test that began and did not end; None where there is none."""
+    for name, rows in read_record(record).items():
+        if rows[-1]["when"] != "end":
+            return name, rows
+    return None
+
+
+def write_off(record, name, rows, why):
+    """Note that a test took the interpreter down; what it left behind is shown and ended."""
+    marks = [row["mark"] for row in rows if row["when"] == "begin"]
+    left = patience.of_test(marks[-1]) if marks else []
+    text = [why, *(row["text"] for row in rows if row["when"] == "hang")]
+    for pid in left[: patience.PROCESSES]:
+        text += patience.process_report(pid)
+    if marks:
+        patience.end(marks[-1])
+    with open(record, "a", encoding="utf-8") as handle:
+        died = {"test": name, "when": "died", "outcome": "failed", "text": "\n".join(text)}
+        for row in (died, {"test": name, "when": "end", "seconds": 0}):
+            handle.write(json.dumps(row) + "\n")
+    print(f"run_tests: {name}: {why}; going on with the next test", flush=True)
+
+
+class Stuck:
+    """Ends a pytest that does not end a test itself: one whose interpreter no longer runs."""
+
+    def __init__(self, record, base):
+        self.record, self.base = record, base + 60  # its own limit comes before
+        self.name, self.limit = None, None
+
+    def __call__(self, child):
+        name, _ = under_way(self.record) or (None, None)
+        if name != self.name:
+            self.name, self.limit = name, patience.Limit(self.base)
+        elif name and self.limit.left() <= 0:
+            os.killpg(child.pid, signal.SIGKILL)
 
 
 def run_pytest(args, env, tally, marker, candidates):
+    """pytest, until every test has ended: one that kills it fails, the rest goes on."""
     folders = []
     for folder in candidates:
         if glob.glob(os.path.join(ROOT, folder, "**", "test_*.py"), recursive=True):
             folders.append(folder)
     if not folders:
         return
-    junit = os.path.join(args.out, "pytest.xml")
-    if os.path.exists(junit):
-        os.remove(junit)
-    command = [sys.executable, "-m", "pytest", *folders, "--junitxml", junit, "-q", "-ra"]
-    if marker:
-        command += ["-m", marker]
-    if args.keyword:
-        command += ["-k", args.keyword]
+    record = os.path.join(args.out, "pytest.jsonl")
+    if os.path.exists(record):
+        os.remove(record)
+    command = [sys.executable, "-m", "pytest", *folders, "-q", "-ra", "--record", record]
+    command += ["--continue-on-collection-errors", "--suite", args.length]
+    command += ["-m", marker] if marker else []
+    command += ["-k", args.keyword] if args.keyword else []
     started = time.monotonic()
-    status = run(command, env, args.limit)
-    found = read_cases(junit, tally)
-    if found is None:
-        tally.add("pytest", "failed", f"status {status}, no report written")
-        return
-    if status not in (0, 1, 5):
-        tally.add("pytest", "failed", f"status {status}")
-    print(f"Python tests: {found[0]} in {time.monotonic() - started:.0f} s", flush=True)
+    base = float(env.get("WT_TEST_LIMIT", "180"))
+    try:
+        while True:
+            status = run(command, env, tick=Stuck(record, base))
+            found = under_way(record)
+            if not found:
+                break
+            write_off(record, *found, f"the interpreter ended with status {status} in this test")
+        if status not in (0, 1, 5):
+            tally.add("pytest", "failed", f"status {status}; its output is above")
+    finally:
+        found = read_record(record)
+        for name, rows in found.items():
+            add_recorded(rows, name, tally)
+        print(f"Python tests: {len(found)} in {time.monotonic() - started:.0f} s", flush=True)
+
+
+def save_seconds(args, tally):
+    """Keep how long each test took, the least of all runs; scripts/classify_tests.py reads it."""
+    path = os.path.join(args.out, "seconds.json")
+    try:
+        known = json.loads(read(path))
+    except ValueError:
+        known = {}
+    for name, seconds in tally.seconds.items():
+        if seconds:
+            known[name] = round(min(seconds, known.get(name, seconds)), 3)
+    with open(path + ".new", "w") as handle:
+        json.dump(known, handle, indent=0, sort_keys=True)
+    os.replace(path + ".new", path)
 
 
 def report(tally):
     for name, text in tally.failed:
         print(f"\nFAILED {name}")
         lines = text.strip().splitlines()
-        for line in lines[-40:]:
+        if len(lines) > 80:
+            lines = [*lines[:5], f"... {len(lines) - 80} lines ...", *lines[-75:]]
+        for line in lines:
             print(f"    {line}")
     if tally.skipped:
         print("\nSkipped:")
@@ -233,7 +386,6 @@ def main():
     parser.add_argument("-R", dest="filter", default="", help="only C tests that match")
     parser.add_argument("-k", dest="keyword", default="", help="only Python tests that match")
     parser.add_argument("-j", dest="jobs", type=int, default=2, help="C tests at a time")
-    parser.add_argument("--limit", type=float, default=1200, help="seconds for each half")
     args = parser.parse_args()
     args.build = os.path.join(ROOT, args.build)
     args.out = os.path.join(args.build, "test-results")
@@ -245,12 +397,19 @@ def main():
     env.setdefault("TSAN_OPTIONS", "halt_on_error=0 second_deadlock_stack=1")
     suite = SUITES[args.suite]
     env.update(suite.get("env", {}))
+    args.length = suite.get("length", "all")
     tally = Tally()
-    if suite.get("ctest", True) and not (args.keyword and not args.filter):
-        run_ctest(args, env, tally)
-    if suite["pytest"] is not None and not (args.filter and not args.keyword):
-        folders = suite.get("folders", ["tests", "python/tests"])
-        run_pytest(args, env, tally, suite["pytest"], folders)
+    signal.signal(signal.SIGTERM, ask_to_end)
+    signal.signal(signal.SIGINT, ask_to_end)
+    try:
+        if suite.get("ctest", True) and not (args.keyword and not args.filter):
+            run_ctest(args, env, tally)
+        if suite["pytest"] is not None and not (args.filter and not args.keyword):
+            folders = suite.get("folders", ["tests", "python/tests"])
+            run_pytest(args, env, tally, suite["pytest"], folders)
+    except EndedError as why:
+        tally.add(f"suite {args.suite}", "failed", f"{why}; what did not run is not counted")
+    save_seconds(args, tally)
     return report(tally)
 
 

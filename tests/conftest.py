@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every Python test shares: where the build lies, an installed copy, a time limit per test."""
+"""What every Python test shares: where the build lies, and an installed copy."""
 
 import os
 import pathlib
-import signal
 import subprocess
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LIMIT_S = int(os.environ.get("WT_TEST_LIMIT", "180"))
 
 
 def _build_dir():
@@ -48,17 +46,3 @@ def install_dir(build_dir, tmp_path_factory):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return prefix
-
-
-@pytest.fixture(autouse=True)
-def _time_limit(request):
-    """A test that hangs fails, with the place where it hung, instead of stopping the run."""
-
-    def expire(signum, frame):
-        raise TimeoutError(f"{request.node.nodeid} took longer than {LIMIT_S} s")
-
-    before = signal.signal(signal.SIGALRM, expire)
-    signal.alarm(LIMIT_S)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import textwrap
@@ -19,7 +18,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "python"
 SITE = os.environ.get("WAITIO_PYTHON_SITE")  # an installed package, instead of building one
 SLOW = os.environ.get("WAITIO_TEST_SLOW") == "1"
-LIMIT_S = int(os.environ.get("WT_TEST_LIMIT", "180"))
 
 PREAMBLE = """\
 import asyncio, gc, os, signal, sys, threading, time
@@ -41,20 +39,6 @@ def _load(path, name):
 
 
 players = _load(ROOT / "tests" / "system" / "core" / "conftest.py", "waitio_test_players")
-
-
-@pytest.fixture(autouse=True)
-def _time_limit(request):
-    """A test that hangs fails, with the place where it hung, instead of stopping the run."""
-
-    def expire(signum, frame):
-        raise TimeoutError(f"{request.node.nodeid} took longer than {LIMIT_S} s")
-
-    before = signal.signal(signal.SIGALRM, expire)
-    signal.alarm(LIMIT_S)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 def command(*words, timeout=170, **kwargs):

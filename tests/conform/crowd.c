@@ -25,9 +25,9 @@
 #include "transport/tcp/tcp.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PEERS = 1500, LIMIT_FDS = 320, LIMIT_S = 100 };
+enum { PEERS = 1500, LIMIT_FDS = 320, LIMIT_S = 1200 };
 #else
-enum { PEERS = 10000, LIMIT_FDS = 1024, LIMIT_S = 100 };
+enum { PEERS = 10000, LIMIT_FDS = 1024, LIMIT_S = 1200 };
 #endif
 enum { HELPERS = 4, WINDOW = 300, PEERS_MAX = 15000 };
 

@@ -5,10 +5,10 @@
 run_blocks.py [--limit S] [--expect N] [--quiet-ok] [--algorithms I] COUNT PROGRAM [...]
 
 Each COUNT PROGRAM pair is one block of COUNT processes. Every process must end with status 0 (or
-N) and print `ok` (when 0 is expected) before the limit; otherwise all output is shown and the
-status is 1. With --algorithms every collective uses the I-th algorithm of its WAITIO_COLL_ variable
-(counted modulo their number; 0 is "auto"). The run has a home, a secret, a job id and a port of its
-own, all on 127.0.0.1.
+N) and print `ok` (when 0 is expected) before the limit, which grows with the load of the machine;
+otherwise all output is shown and the status is 1. With --algorithms every collective uses the I-th
+algorithm of its WAITIO_COLL_ variable (counted modulo their number; 0 is "auto"). The run has a
+home, a secret, a job id and a port of its own, all on 127.0.0.1.
 """
 
 import argparse
@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import patience  # noqa: E402
 
 
 def root():
@@ -73,11 +76,13 @@ def start(blocks, home, log_dir, algorithms):
     return started
 
 
-def finish(started, deadline):
-    """Wait until all have ended or the time is up, then end what is left, by process id."""
-    while time.monotonic() < deadline and any(p.poll() is None for _, p, _ in started):
+def finish(started, limit):
+    """Wait until all have ended or the time is up; show and end what is left, by process id."""
+    while any(p.poll() is None for _, p, _ in started) and limit.left() > 0:
         time.sleep(0.02)
     late = {p.pid for _, p, _ in started if p.poll() is None}
+    if late:
+        print(patience.hang_report("the run", limit, sorted(late)))
     for _, process, _ in started:
         if process.pid in late:
             process.kill()
@@ -101,7 +106,7 @@ def main():
     with tempfile.TemporaryDirectory() as home:
         os.chmod(home, 0o700)
         started = start(blocks, home, home, args.algorithms)
-        late = finish(started, time.monotonic() + args.limit)
+        late = finish(started, patience.Limit(args.limit))
         for name, process, path in started:
             with open(path, encoding="utf-8", errors="replace") as log:
                 text = log.read()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lint script finds what it is there to find, and the test runner counts what it reports."""
+"""The lint script finds what it is there to find."""
 
-import importlib.util
 import pathlib
 import shutil
 import subprocess
@@ -67,53 +66,3 @@ def test_missing_licence_line_is_found(tmp_path):
 )
 def test_allowed_code_passes(tmp_path, code):
     assert findings(tmp_path, "src/wire/a.c", LICENCE + code) == ""
-
-
-def load_runner():
-    spec = importlib.util.spec_from_file_location("run_tests", SCRIPTS / "run_tests.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_runner_adds_up_cases_and_reasons(tmp_path, capsys):
-    runner = load_runner()
-    (tmp_path / "a.xml").write_text(
-        '<testsuites><testsuite name="g"><testcase name="one"/>'
-        '<testcase name="two"><failure>1 != 2</failure></testcase>'
-        '<testcase name="three"><skipped message="no network"/></testcase>'
-        '<testcase name="four"><skipped/></testcase>'
-        "</testsuite></testsuites>"
-    )
-    tally = runner.Tally()
-    output = "skipped fourteen: too old\nskipped four: too young\n"  # of a program with cmocka
-    assert runner.read_cases(tmp_path / "a.xml", tally, "unit/a", output) == (4, 1)
-    assert runner.report(tally) == 1
-    out = capsys.readouterr().out
-    assert "FAILED unit/a::two" in out
-    assert "unit/a::three: no network" in out
-    assert "unit/a::four: too young" in out
-    assert out.splitlines()[-1] == "1 passed, 1 failed, 2 skipped"
-
-
-def test_runner_fails_when_nothing_ran(capsys):
-    runner = load_runner()
-    assert runner.report(runner.Tally()) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 0 failed, 0 skipped"
-
-
-def test_program_that_dies_outside_of_its_cases_is_a_failure(tmp_path):
-    """Every case passed, then the sanitizer ended the program: one failure more."""
-    runner = load_runner()
-    (tmp_path / "unit.a.g.xml").write_text('<testsuite><testcase name="one"/></testsuite>')
-    case = runner.ET.fromstring(
-        '<testcase name="unit/a" status="fail"><failure/><system-out>leak</system-out></testcase>'
-    )
-    tally = runner.Tally()
-    runner.add_ctest_case(case, str(tmp_path), tally)
-    assert (tally.passed, len(tally.failed)) == (1, 1)
-
-
-def test_runner_stops_what_hangs(tmp_path):
-    runner = load_runner()
-    assert runner.run(["sleep", "60"], {"PATH": "/usr/bin:/bin"}, 0.2) == 124

@@ -29,6 +29,8 @@
 #include "os/os.h"
 
 #define WT_PEOPLE 1200
+/* An orphan of a test ends after so long; a hang is noticed before, by tests/support/limited.py. */
+#define WT_LAST_RESORT_S 1200
 
 struct person {
     pid_t pid;
@@ -252,7 +254,7 @@ static inline int wt_start(struct crowd *c, int pbid, int npb, int rank, int npr
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        alarm(60);
+        alarm(WT_LAST_RESORT_S);
         wt_join_here(c, &c->p[i], pbid, npb, rank, nprocs, timeout);
         _exit(0);
     }
@@ -326,7 +328,7 @@ static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
                                        .relay_above = c->above,
                                        .delivery_s = c->delivery_s};
         snprintf(p.job_id, sizeof p.job_id, "%s", c->job);
-        alarm(60);
+        alarm(WT_LAST_RESORT_S);
         close(ready[0]);
         wio_log_init(&lg, c->log, c->said_path);
         if (wio_service_start(&p, &s) != 0)

@@ -174,7 +174,7 @@ static pid_t stranger(uint16_t port, const char *says)
     assert_int_equal(listen(fd, 10), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(30);
+        alarm(WT_LAST_RESORT_S);
         for (;;) {
             int s = accept(fd, NULL, NULL);
             if (s >= 0 && says != NULL) {
@@ -263,7 +263,7 @@ static void too_few_descriptors(void **state)
     pid_t pid = fork();
     if (pid == 0) {
         struct rlimit few = {17, 17};
-        alarm(30);
+        alarm(WT_LAST_RESORT_S);
         setrlimit(RLIMIT_NOFILE, &few);
         wt_join_here(&c, &c.p[leader], 1, 2, 0, 40, 3);
         _exit(0);

@@ -284,7 +284,7 @@ static pid_t rogue(struct crowd *c, enum misdeed how)
     assert_true(pid >= 0);
     if (pid != 0)
         return pid;
-    alarm(60);
+    alarm(WT_LAST_RESORT_S);
     struct sockaddr_in sa = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                              .sin_port = htons((uint16_t)c->cfg.master_port)};

@@ -32,7 +32,7 @@ static pid_t watched_service(struct crowd *c, struct counts *k)
                                        .bind_host = "127.0.0.1",
                                        .port = (uint16_t)c->cfg.master_port};
         snprintf(p.job_id, sizeof p.job_id, "%s", c->job);
-        alarm(60);
+        alarm(WT_LAST_RESORT_S);
         if (wio_service_start(&p, &s) != 0)
             _exit(1);
         k->serving = 1;
@@ -74,7 +74,7 @@ static void ten_thousand_idle_strangers(void **state)
     for (int i = 0; i < CROWDS; i++) {
         if ((idlers[i] = fork()) != 0)
             continue;
-        alarm(60);
+        alarm(WT_LAST_RESORT_S);
         for (int n = 0; n < PER_CROWD; n++)
             if (knock((uint16_t)c.cfg.master_port) >= 0)
                 __sync_fetch_and_add(&k->knocked, 1);

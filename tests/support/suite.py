@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every run of pytest here has: a time limit per test, the short and the long suite, a record.
+
+--suite short leaves out the tests that tests/long.txt lists, --suite long runs those only.
+--record FILE notes each test as it begins and ends, one JSON object a line: a run that dies is
+continued by another one, which skips what FILE says is done.
+
+A test that reaches its limit (180 s on an idle machine, WT_TEST_LIMIT) gets a TimeoutError where
+it waits; its processes are shown and ended. Where the interpreter itself is stuck, the run exits
+with status 70, or scripts/run_tests.py ends it; that goes on with the next test.
+"""
+
+import faulthandler
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import tempfile
+import threading
+import uuid
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+LONG = HERE.parent / "long.txt"
+STUCK = 70
+GRACE_S = float(os.environ.get("WT_TEST_GRACE", "20"))
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(f"waitio_test_{name}", HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+patience = _load("patience")
+
+
+def long_tests(path=LONG):
+    """Names, as CTest and pytest give them, of the tests that the short suite leaves out."""
+    rows = [line.split(None, 1) for line in path.read_text().splitlines()]
+    return {row[1] for row in rows if len(row) == 2 and not row[0].startswith("#")}
+
+
+def read_record(path):
+    """What a record says: {test: [lines of it]}, in order."""
+    found = {}
+    if path and os.path.exists(path):
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                try:
+                    row = json.loads(line)
+                except ValueError:  # the run died while it wrote
+                    continue
+                found.setdefault(row["test"], []).append(row)
+    return found
+
+
+class Watch:
+    """Looks after one test from a thread of its own."""
+
+    def __init__(self, plugin, item):
+        self.plugin, self.item = plugin, item
+        base = float(os.environ.get("WT_TEST_LIMIT", "180"))
+        self.limit = patience.Limit(base)
+        self.mark = uuid.uuid4().hex
+        self.over = threading.Event()
+        self.story = None
+        self.thread = threading.Thread(target=self.run, daemon=True, name="time limit")
+
+    def start(self):
+        os.environ[patience.MARK] = self.mark
+        signal.signal(signal.SIGALRM, self.expire)
+        self.thread.start()
+
+    def finish(self):
+        self.over.set()
+        self.thread.join()
+        os.environ.pop(patience.MARK, None)
+
+    def expire(self, signum, frame):
+        if not self.over.is_set():
+            raise TimeoutError(f"{self.item.nodeid} reached its time limit ({self.limit})")
+
+    def run(self):
+        left = self.limit.left()
+        while left > 0:
+            if self.over.wait(left):
+                return
+            left = self.limit.left()
+        folder = getattr(self.item, "funcargs", {}).get("tmp_path")
+        pids = patience.of_test(self.mark)
+        self.story = patience.hang_report(self.item.nodeid, self.limit, pids, folder)
+        self.plugin.note(self.item.nodeid, when="hang", text=self.story)
+        for _ in range(2):  # in the test, and once more where it cleans up
+            if self.over.is_set():
+                return
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+            patience.end(self.mark)
+            if self.over.wait(GRACE_S):
+                return
+        with tempfile.TemporaryFile("w+") as stacks:
+            faulthandler.dump_traceback(stacks)
+            stacks.seek(0)
+            self.plugin.note(self.item.nodeid, when="hang", text=stacks.read())
+        os._exit(STUCK)
+
+
+class Suite:
+    def __init__(self, config):
+        self.suite = config.getoption("--suite")
+        self.path = config.getoption("--record")
+        self.done = {
+            test for test, rows in read_record(self.path).items() if rows[-1]["when"] == "end"
+        }
+        self.watch = None
+
+    def note(self, test, **row):
+        if self.path:
+            with open(self.path, "a", encoding="utf-8") as record:
+                record.write(json.dumps({"test": test, **row}) + "\n")
+
+    def pytest_collection_modifyitems(self, config, items):
+        listed = long_tests()
+        for item in items:
+            if item.nodeid in listed:
+                item.add_marker(pytest.mark.long)
+
+        def wanted(item):
+            long = item.get_closest_marker("long") is not None
+            return item.nodeid not in self.done and self.suite in (
+                "all",
+                "long" if long else "short",
+            )
+
+        left_out = [item for item in items if not wanted(item)]
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = [item for item in items if wanted(item)]
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.watch = Watch(self, item)
+        self.note(item.nodeid, when="begin", mark=self.watch.mark)
+        self.watch.start()
+        yield
+        self.watch.finish()
+        self.note(
+            item.nodeid, when="end", seconds=self.watch.limit.clock() - self.watch.limit.began
+        )
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        report = (yield).get_result()
+        if self.watch and self.watch.story:
+            if (
+                report.passed
+            ):  # in the moment when its time was over, or because its processes ended
+                report.outcome = "failed"
+                report.longrepr = f"{item.nodeid} reached its time limit ({self.watch.limit})"
+            report.sections.append(("what hung", self.watch.story))
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or report.outcome != "passed":
+            text = report.longreprtext
+            if report.skipped and isinstance(report.longrepr, tuple):
+                text = report.longrepr[2]
+            for title, section in report.sections if report.failed else ():
+                text += f"\n--- {title}\n{section[-4000:]}"
+            self.note(report.nodeid, when=report.when, outcome=report.outcome, text=text)
+
+    def pytest_collectreport(self, report):
+        if report.outcome != "passed":
+            text = report.longreprtext
+            if isinstance(report.longrepr, tuple):
+                text = report.longrepr[2]
+            self.note(report.nodeid, when="collect", outcome=report.outcome, text=text)
+            self.note(report.nodeid, when="end", seconds=0)
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("waitio")
+    group.addoption("--suite", choices=("short", "long", "all"), default="all")
+    group.addoption("--record", metavar="FILE", help="note each test as it begins and ends")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: left out by the short suite (tests/long.txt)")
+    config.pluginmanager.register(Suite(config), "waitio-suite")
+
+
+@pytest.fixture(scope="session")
+def patient():
+    """patient(seconds): a time limit of an idle machine, scaled by the load of this one."""
+    return patience.scaled

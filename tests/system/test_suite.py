@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The test runner counts what it reports, whatever a test does; limits grow with the load."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SUPPORT = ROOT / "tests" / "support"
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def runner():
+    return load(ROOT / "scripts" / "run_tests.py")
+
+
+@pytest.fixture
+def patience():
+    return load(SUPPORT / "patience.py")
+
+
+def test_runner_adds_up_cases_and_reasons(runner, tmp_path, capsys):
+    (tmp_path / "a.xml").write_text(
+        '<testsuites><testsuite name="g"><testcase name="one"/>'
+        '<testcase name="two"><failure>1 != 2</failure></testcase>'
+        '<testcase name="three"><skipped message="no network"/></testcase>'
+        '<testcase name="four"><skipped/></testcase>'
+        "</testsuite></testsuites>"
+    )
+    tally = runner.Tally()
+    output = "skipped fourteen: too old\nskipped four: too young\n"  # of a program with cmocka
+    assert runner.read_cases(tmp_path / "a.xml", tally, "unit/a", output) == (4, 1)
+    assert runner.report(tally) == 1
+    out = capsys.readouterr().out
+    assert "FAILED unit/a::two" in out
+    assert "unit/a::three: no network" in out
+    assert "unit/a::four: too young" in out
+    assert out.splitlines()[-1] == "1 passed, 1 failed, 2 skipped"
+
+
+def test_runner_fails_when_nothing_ran(runner, capsys):
+    assert runner.report(runner.Tally()) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 0 failed, 0 skipped"
+
+
+def test_program_that_dies_outside_of_its_cases_is_a_failure(runner, tmp_path):
+    """Every case passed, then the sanitizer ended the program: one failure more."""
+    (tmp_path / "unit.a.g.xml").write_text('<testsuite><testcase name="one"/></testsuite>')
+    case = runner.ET.fromstring(
+        '<testcase name="unit/a" status="fail"><failure/><system-out>leak</system-out></testcase>'
+    )
+    tally = runner.Tally()
+    runner.add_ctest_case(case, str(tmp_path), tally)
+    assert (tally.passed, len(tally.failed)) == (1, 1)
+
+
+def test_progress_of_an_interrupted_ctest_is_counted(runner, tmp_path):
+    text = (
+        "      Start  1: unit/a\n"
+        " 1/4 Test  #1: unit/a ...........................   Passed    0.01 sec\n"
+        " 2/4 Test  #2: lang/b ...........................***Failed    1.20 sec\n"
+        " 3/4 Test  #3: unit/c ...........................***Skipped   0.00 sec\n"
+        "      Start  4: unit/d\n"
+    )
+    tally = runner.Tally()
+    for case in runner.cases_from_log(text):
+        runner.add_ctest_case(case, str(tmp_path), tally)
+    assert tally.passed == 1
+    assert [name for name, _ in tally.failed] == ["lang/b"]
+    assert [name for name, _ in tally.skipped] == ["unit/c"]
+
+
+BAD_DAYS = """\
+import os, pathlib, signal, subprocess, time
+import pytest
+
+
+def test_first():
+    pass
+
+
+def test_hangs(tmp_path):
+    (tmp_path / "program.err").write_text("waiting for rank 7")
+    subprocess.run(["sleep", "4711"])
+
+
+def test_kills():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_stuck():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    pathlib.Path("stuck").touch()
+    time.sleep(4712)
+
+
+def test_skips():
+    pytest.skip("no such machine")
+
+
+def test_listed():
+    pass
+
+
+def test_last():
+    pass
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A tree with the runner and one file of tests that have a bad day."""
+    for name in ("conftest.py", "pytest.ini", "scripts/run_tests.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(SUPPORT, tmp_path / "tests" / "support")
+    (tmp_path / "tests" / "test_days.py").write_text(BAD_DAYS)
+    (tmp_path / "tests" / "long.txt").write_text(
+        "# listed\n   9.0 tests/test_days.py::test_listed\n"
+    )
+    return tmp_path
+
+
+def start(checkout, *words, limit="1"):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("WT_", "PYTEST"))}
+    env.update(WT_TEST_LIMIT=limit, WT_TEST_GRACE="0.5")
+    return subprocess.Popen(
+        [sys.executable, checkout / "scripts" / "run_tests.py", "--build", "b", *words],
+        env=env,
+        cwd=checkout,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_run_goes_on_and_reports_whatever_a_test_does(checkout):
+    child = start(checkout, "--suite", "python")
+    out, _ = child.communicate()
+    assert out.splitlines()[-1] == "3 passed, 3 failed, 1 skipped", out
+    assert child.returncode == 1
+    told = out.partition("\nFAILED ")[2]
+    assert "test_hangs reached its time limit (1 s x" in told
+    assert "state S" in told and ": sleep 4711" in told  # the process that it waits for
+    assert "waiting for rank 7" in told  # and what that wrote
+    assert "test_kills\n    the interpreter ended with status -9 in this test" in told
+    assert "test_stuck\n    the interpreter ended with status 70 in this test" in told
+    assert "in test_stuck" in told  # where it was stuck
+    assert "test_skips: no such machine" in out
+
+
+def test_short_suite_leaves_out_what_is_listed(checkout):
+    child = start(checkout, "--suite", "long", "-k", "test_")
+    out, _ = child.communicate()
+    assert out.splitlines()[-1] == "1 passed, 0 failed, 0 skipped", out
+    child = start(checkout, "--suite", "short", "-k", "first or listed or last")
+    out, _ = child.communicate()
+    assert out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped", out
+
+
+def test_run_that_is_ended_reports_what_it_has(checkout):
+    child = start(checkout, "--suite", "python", "-k", "first or stuck", limit="600")
+    while not (checkout / "stuck").exists():
+        assert child.poll() is None, child.stdout.read()
+        time.sleep(0.02)
+    child.send_signal(signal.SIGTERM)
+    out, _ = child.communicate()
+    assert out.splitlines()[-1] == "1 passed, 2 failed, 0 skipped", out
+    assert "ended by SIGTERM" in out and "was under way when the run was ended" in out
+
+
+def test_c_test_that_hangs_is_shown_and_ended(tmp_path, patience):
+    script = tmp_path / "hangs.sh"
+    script.write_text("#!/bin/sh\necho begun\nsleep 4713 &\nsetsid sleep 4714 &\nwait\n")
+    script.chmod(0o755)
+    words = [sys.executable, SUPPORT / "limited.py", "unit/x", "1", script]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 124
+    assert "unit/x reached its time limit (1 s x" in done.stdout
+    assert ": sleep 4713" in done.stdout and ": sleep 4714" in done.stdout
+    for pid in (p for p in os.listdir("/proc") if p.isdigit()):
+        words = patience._read(f"/proc/{pid}/cmdline")
+        assert words not in (b"sleep\x004713\0", b"sleep\x004714\0")
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("exit 0", 0), ("exit 77", 77), ("exit 3", 3), ("kill -ABRT $$", 134)]
+)
+def test_status_of_a_c_test_is_passed_on(code, status):
+    words = [sys.executable, SUPPORT / "limited.py", "unit/x", "60", "/bin/sh", "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert ("SIGABRT" in done.stdout) == (status == 134)
+
+
+def test_limit_grows_with_the_load(patience, monkeypatch):
+    now, load = [0.0], [0.0]
+    monkeypatch.setattr(os, "getloadavg", lambda: (load[0], 0, 0))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    limit = patience.Limit(100, clock=lambda: now[0])
+    assert limit.left() == 100
+    now[0], load[0] = 100.0, 6.0
+    assert limit.left() == 200  # twice as much again: three processes for each core
+    now[0], load[0] = 299.0, 0.5
+    assert limit.left() == 1  # the highest load counts
+    load[0] = 1000.0
+    assert limit.left() == 100 * patience.MOST - 299
+
+
+def test_short_suite_is_chosen_by_time_and_has_every_file():
+    choose = load(ROOT / "scripts" / "classify_tests.py").choose_long
+    seconds = {"a::1": 1, "a::2": 3, "a::3": 90, "b::1": 50, "b::2": 60, "c::1": 6}
+    assert choose(seconds, 60, True) == {"a::3", "b::2"}
+    assert choose(seconds, 54, True) == {"a::2", "a::3", "b::2"}
+    assert choose(seconds, 10, False) == {"a::3", "b::1", "b::2"}
