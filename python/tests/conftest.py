@@ -9,9 +9,9 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import time
 import types
 
+import patience
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -41,11 +41,9 @@ def _load(path, name):
 players = _load(ROOT / "tests" / "system" / "core" / "conftest.py", "waitio_test_players")
 
 
-def command(*words, timeout=170, **kwargs):
+def command(*words, **kwargs):
     """Run a command that must succeed; return what it printed."""
-    done = subprocess.run(
-        [str(w) for w in words], capture_output=True, text=True, timeout=timeout, **kwargs
-    )
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, **kwargs)
     assert done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -134,9 +132,9 @@ class Universe(players.Universe):
     @staticmethod
     def says(process, text, timeout=30.0):
         """Wait until the process has printed a line with this text."""
-        until = time.monotonic() + timeout
-        while time.monotonic() < until:
-            line = process.answer(max(0.1, until - time.monotonic()))
+        limit = patience.Limit(timeout)
+        while limit.left() > 0:
+            line = process.answer(timeout)
             if text in line:
                 return line
         raise AssertionError(f"no line with {text!r}: {process.story()}")

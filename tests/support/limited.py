@@ -18,18 +18,6 @@ import uuid
 import patience
 
 
-def wait(child, limit):
-    """The program's status, or None when the limit is reached."""
-    while True:
-        left = limit.left()
-        if left <= 0:
-            return None
-        try:
-            return child.wait(timeout=left)
-        except subprocess.TimeoutExpired:
-            continue
-
-
 def main(name, seconds, *words):
     mark = uuid.uuid4().hex
     limit = patience.Limit(float(seconds))
@@ -41,7 +29,7 @@ def main(name, seconds, *words):
     )
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        status = wait(child, limit)
+        status = patience.wait(child, limit)
         if status is None:
             print(patience.hang_report(name, limit, patience.of_test(mark)), flush=True)
             return 124

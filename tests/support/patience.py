@@ -45,6 +45,44 @@ class Limit:
         return f"{self.base:.0f} s x {self.factor:.1f} for the load of the machine"
 
 
+_wait, _communicate = subprocess.Popen.wait, subprocess.Popen.communicate
+
+
+def wait(child, limit):
+    """Wait for a process to end; its status, or None when the limit is reached."""
+    while True:
+        left = limit.left()
+        try:
+            return _wait(child, max(0.01, left))
+        except subprocess.TimeoutExpired:
+            if left <= 0:
+                return None
+
+
+class PatientPopen(subprocess.Popen):
+    """Its time limits grow with the load, too."""
+
+    def wait(self, timeout=None):
+        if timeout is None:
+            return _wait(self)
+        status = wait(self, Limit(timeout))
+        if status is None:
+            raise subprocess.TimeoutExpired(self.args, timeout)
+        return status
+
+    def communicate(self, input=None, timeout=None):
+        if timeout is None:
+            return _communicate(self, input)
+        limit = Limit(timeout)
+        while True:
+            try:
+                return _communicate(self, input, max(0.01, limit.left()))
+            except subprocess.TimeoutExpired:
+                if limit.left() <= 0:
+                    raise
+                input = None  # is kept since the first time
+
+
 def _read(path):
     try:
         with open(path, "rb") as handle:

@@ -11,31 +11,22 @@ with status 70, or scripts/run_tests.py ends it; that goes on with the next test
 """
 
 import faulthandler
-import importlib.util
 import json
 import os
 import pathlib
 import signal
+import subprocess
 import tempfile
 import threading
 import uuid
 
+import patience
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 LONG = HERE.parent / "long.txt"
 STUCK = 70
 GRACE_S = float(os.environ.get("WT_TEST_GRACE", "20"))
-
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(f"waitio_test_{name}", HERE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-patience = _load("patience")
 
 
 def long_tests(path=LONG):
@@ -188,6 +179,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: left out by the short suite (tests/long.txt)")
+    subprocess.Popen = patience.PatientPopen
     config.pluginmanager.register(Suite(config), "waitio-suite")
 
 

@@ -12,6 +12,7 @@ import tempfile
 import time
 import uuid
 
+import patience
 import pytest
 
 # The interpreter that runs the command; the oldest supported one in CI.
@@ -91,8 +92,8 @@ class Command:
 
     def wait_for(self, condition, limit=15.0):
         """Wait until a condition holds; fail if it never does."""
-        deadline = time.monotonic() + limit
-        while time.monotonic() < deadline:
+        limit = patience.Limit(limit)
+        while limit.left() > 0:
             value = condition()
             if value:
                 return value
@@ -113,8 +114,8 @@ class Command:
             if child.poll() is None:
                 child.kill()
             child.communicate()
-        deadline = time.monotonic() + 3
-        while self.left() and time.monotonic() < deadline:
+        limit = patience.Limit(3)
+        while self.left() and limit.left() > 0:
             time.sleep(0.02)
         processes, folders = self.left(), self.folders()
         for pid in processes:

@@ -15,6 +15,7 @@ import threading
 import time
 import uuid
 
+import patience
 import pytest
 
 from waitio.ports import free_port
@@ -84,9 +85,9 @@ class Process:
 
     def logs(self, *texts, timeout=20.0):
         """Wait until one of these texts is on its standard error."""
-        until = time.monotonic() + timeout
+        limit = patience.Limit(timeout)
         while not any(text in self.err() for text in texts):
-            assert time.monotonic() < until, f"none of {texts} is told: {self.story()}"
+            assert limit.left() > 0, f"none of {texts} is told: {self.story()}"
             time.sleep(0.01)
 
     def story(self):
@@ -102,10 +103,15 @@ class Process:
 
     def answer(self, timeout=20.0):
         """Next line of an actor; seen_at tells when it came."""
-        try:
-            self.seen_at, line = self.arrivals.get(timeout=timeout)
-        except queue.Empty:
-            raise AssertionError(f"no answer within {timeout} s from {self.story()}") from None
+        limit = patience.Limit(timeout)
+        while True:
+            try:
+                self.seen_at, line = self.arrivals.get(timeout=max(0.01, limit.left()))
+                break
+            except queue.Empty:
+                if limit.left() <= 0:
+                    said = f"no answer within {limit} from {self.story()}"
+                    raise AssertionError(said) from None
         if line is None:
             raise EndedError(f"ended ({self.child.wait()}): {self.story()}")
         return line
@@ -160,18 +166,18 @@ class Process:
 
     def dies(self, timeout=30.0):
         """Wait until it has been killed by SIGKILL. @return when"""
-        deadline = time.monotonic() + timeout
+        limit = patience.Limit(timeout)
         while self.child.poll() is None:
-            assert time.monotonic() < deadline, f"still alive: {self.story()}"
+            assert limit.left() > 0, f"still alive: {self.story()}"
             time.sleep(0.002)
         assert self.child.returncode == -signal.SIGKILL, self.story()
         return time.monotonic()
 
     def stops(self, timeout=30.0):
         """Wait until it has stopped (SIGSTOP)."""
-        deadline = time.monotonic() + timeout
+        limit = patience.Limit(timeout)
         while pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2][0] != "T":
-            assert time.monotonic() < deadline, f"does not stop: {self.story()}"
+            assert limit.left() > 0, f"does not stop: {self.story()}"
             time.sleep(0.005)
 
     def descriptors(self):
@@ -207,10 +213,8 @@ class Process:
 
     def ended(self, status=0, timeout=60.0):
         """Wait for the end; the status must be this one (None: any)."""
-        try:
-            found = self.child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {timeout} s: {self.story()}") from None
+        found = patience.wait(self.child, patience.Limit(timeout))
+        assert found is not None, f"still running after {timeout} s: {self.story()}"
         self.reader.join(5)
         assert status is None or found == status, f"status {found}: {self.story()}"
         return found
@@ -243,7 +247,7 @@ class Universe:
             WAITIO_MASTER_HOST="127.0.0.1",
             WAITIO_MASTER_PORT=str(self.port),
             WAITIO_JOB_ID=self.mark,
-            WAITIO_INIT_TIMEOUT="30",
+            WAITIO_INIT_TIMEOUT=str(int(patience.scaled(30))),
             WAITIO_LINGER="5",
             WAITIO_ERRORS="return",
         )
@@ -298,7 +302,7 @@ class Universe:
         cast = self.start(blocks, "actor", env=env)
         if joined:
             for a in cast:
-                a.begin("init 30")
+                a.begin(f"init {patience.scaled(30):.0f}")
             for a in cast:
                 a.was_ok(a.answer(timeout), "init")
             for a in cast:
@@ -313,13 +317,11 @@ class Universe:
 
     @staticmethod
     def all_end(cast, timeout=60.0):
-        deadline = time.monotonic() + timeout
+        limit = patience.Limit(timeout)
         for p in cast:
-            try:
-                p.child.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
+            if patience.wait(p.child, limit) is None:
                 stories = "\n".join(q.story() for q in cast)
-                raise AssertionError(f"not all ended within {timeout} s:\n{stories}") from None
+                raise AssertionError(f"not all ended within {limit}:\n{stories}")
         for p in cast:
             p.reader.join(5)  # what was printed last has arrived, too
         bad = [p.story() for p in cast if p.child.returncode != 0]
