@@ -19,6 +19,7 @@ import patience
 
 
 def main(name, seconds, *words):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also for a job in the background
     mark = uuid.uuid4().hex
     limit = patience.Limit(float(seconds))
     child = subprocess.Popen(

@@ -180,6 +180,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: left out by the short suite (tests/long.txt)")
     subprocess.Popen = patience.PatientPopen
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's job in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(Suite(config), "waitio-suite")
 
 
