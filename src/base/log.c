@@ -222,3 +222,33 @@ void wio_log_emit(struct wio_log *lg, enum wio_log_comp c, enum wio_log_level l,
     line[used++] = '\n';
     write_line(lg->out, line, used);
 }
+
+bool wio_log_gate(struct wio_log_gate *g, int64_t now_ns, char *note, size_t n)
+{
+    const int64_t minute = INT64_C(60000000000);
+    note[0] = '\0';
+    if (g->passed == 0 || now_ns - g->since_ns >= minute) {
+        g->since_ns = now_ns;
+        g->passed = 0;
+    }
+    if (g->passed >= WIO_GATE_LINES) {
+        g->held++;
+        return false;
+    }
+    g->passed++;
+    if (g->held > 0)
+        wio_text(note, n, " (%llu more like this since the last such line)",
+                 (unsigned long long)g->held);
+    else if (g->passed == WIO_GATE_LINES)
+        wio_text(note, n, " (more of them in this minute are only counted)");
+    g->held = 0;
+    return true;
+}
+
+void wio_log_gate_end(struct wio_log_gate *g, struct wio_log *lg, enum wio_log_comp c,
+                      const char *what)
+{
+    if (g->held > 0)
+        wio_warn(lg, c, "%s: %llu more that were not written", what, (unsigned long long)g->held);
+    g->held = 0;
+}

@@ -303,9 +303,15 @@ int wio_boot_addresses(const struct wio_config *cfg, struct wio_log *lg, struct 
         return wio_fail_os(WAITIO_ERR_SYSTEM, rc, "cannot list the network devices");
     if (cfg->netdev[0] != '\0')
         rc = each_item(cfg->netdev, host, &dev, add_netdev);
+    if (rc == 0 && cfg->netdev[0] != '\0' && host->naddr == 0)
+        rc = no_device(&dev, cfg->netdev); /* nothing but commas */
     if (rc == 0 && cfg->advertise[0] != '\0') {
         memset(host, 0, sizeof *host);
         rc = each_item(cfg->advertise, host, &dev, add_advertised);
+        if (rc == 0 && host->naddr == 0)
+            rc = wio_fail(WAITIO_ERR_CONFIG,
+                          "WAITIO_ADVERTISE='%s' names no address: give one, or unset it",
+                          cfg->advertise);
     } else if (rc == 0 && cfg->netdev[0] == '\0') {
         add_route(cfg, lg, host, &dev);
         add_rest(host, &dev);

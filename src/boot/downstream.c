@@ -91,6 +91,7 @@ static const struct wio_bc_upcalls down_calls = {.frame = down_frame, .opened = 
 static void drop(struct ld_follower *f)
 {
     struct leader *l = f->l;
+    char note[96];
     if (f->dead)
         return;
     f->dead = true;
@@ -102,8 +103,10 @@ static void drop(struct ld_follower *f)
         wio_list_remove(&f->m->node);
         wio_os_free(f->m);
         f->m = NULL;
-    } else if (f->bc.error == WAITIO_ERR_AUTH) {
-        wio_warn(l->j->log, WIO_C_BOOT, "refused another process of this host: %s", f->bc.text);
+    } else if (f->bc.error == WAITIO_ERR_AUTH &&
+               wio_log_gate(&l->strangers, wio_os_now_ns(), note, sizeof note)) {
+        wio_warn(l->j->log, WIO_C_BOOT, "refused another process of this host: %s%s", f->bc.text,
+                 note);
     }
     wio_bc_close(&f->bc);
     wio_list_remove(&f->bc.node);

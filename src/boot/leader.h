@@ -48,6 +48,7 @@ struct leader {
     /* downstream */
     struct wio_list members, followers, dead;
     uint32_t nfollowers;
+    struct wio_log_gate strangers;
     uint32_t owed; /* members on this host that have not said yet that they have the table */
     struct wio_tab_host *hosts;
     uint32_t nhosts, hosts_cap;

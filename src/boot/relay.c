@@ -60,6 +60,7 @@ int wio_relay_open(struct wio_relay *r, int epfd, int kind, int child_kind, cons
 static void drop(struct child *c)
 {
     struct wio_relay *r = c->r;
+    char note[96];
     if (c->dead)
         return;
     c->dead = true;
@@ -68,8 +69,9 @@ static void drop(struct child *c)
     else if (c->asked)
         wio_info(r->log, WIO_C_BOOT, "host %s did not get the table from here: %s", c->host,
                  c->bc.text[0] != '\0' ? c->bc.text : "the connection ended");
-    else if (c->bc.error == WAITIO_ERR_AUTH || c->bc.error == WAITIO_ERR_VERSION)
-        wio_warn(r->log, WIO_C_BOOT, "refused to pass the table on: %s", c->bc.text);
+    else if ((c->bc.error == WAITIO_ERR_AUTH || c->bc.error == WAITIO_ERR_VERSION) &&
+             wio_log_gate(&r->refused, wio_os_now_ns(), note, sizeof note))
+        wio_warn(r->log, WIO_C_BOOT, "refused to pass the table on: %s%s", c->bc.text, note);
     wio_bc_close(&c->bc);
     wio_list_remove(&c->bc.node);
     wio_list_push(&r->dead, &c->bc.node);

@@ -23,6 +23,7 @@ struct wio_relay {
     struct wio_list children, dead;
     const void *packed; /* NULL = not there yet; borrowed */
     size_t bytes;
+    struct wio_log_gate refused;
 };
 
 void wio_relay_init(struct wio_relay *r);

@@ -47,8 +47,11 @@ static int on_hello(struct svc_conn *c, const uint8_t *p, size_t n)
                  "(WAITIO_JOB_ID or "
                  "COUPLER_JOB_ID)",
                  s->port, s->job, m.job);
-        wio_warn(s->log, WIO_C_SERV, "refused host %s pid %u: it has job id '%s', ours is '%s'",
-                 m.host, m.pid, m.job, s->job);
+        char note[96];
+        if (wio_log_gate(&s->other_job, wio_os_now_ns(), note, sizeof note))
+            wio_warn(s->log, WIO_C_SERV,
+                     "refused host %s pid %u: it has job id '%s', ours is '%s'%s", m.host, m.pid,
+                     m.job, s->job, note);
         wio_svc_dismiss(c, &no);
         return 0;
     }

@@ -116,6 +116,13 @@ void wio_svc_enlist(struct svc_conn *c, enum svc_list list)
     c->list = (uint8_t)list;
 }
 
+static void warn_refused(struct wio_service *s, const char *why)
+{
+    char note[96];
+    if (wio_log_gate(&s->refused, wio_os_now_ns(), note, sizeof note))
+        wio_warn(s->log, WIO_C_SERV, "refused a connection: %s%s", why, note);
+}
+
 void wio_svc_drop(struct svc_conn *c)
 {
     struct wio_service *s = c->s;
@@ -129,7 +136,7 @@ void wio_svc_drop(struct svc_conn *c)
         wio_roster_client_gone(&s->roster, c->client, wio_os_now_ns());
         c->client = 0;
     } else if (c->bc.error == WAITIO_ERR_AUTH || c->bc.error == WAITIO_ERR_VERSION) {
-        wio_warn(s->log, WIO_C_SERV, "refused a connection: %s", c->bc.text);
+        warn_refused(s, c->bc.text);
     } else {
         wio_debug(s->log, WIO_C_SERV, "a connection ended before it had proven itself: %s",
                   c->bc.text);
@@ -438,6 +445,8 @@ void wio_service_stop(struct wio_service *s)
 {
     if (s == NULL)
         return;
+    wio_log_gate_end(&s->refused, s->log, WIO_C_SERV, "refused connections");
+    wio_log_gate_end(&s->other_job, s->log, WIO_C_SERV, "refused hosts of other job ids");
     if (s->stop.fd > 0)
         (void)wio_os_epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->stop.fd, 0, NULL);
     watch_listeners(s, EPOLL_CTL_DEL);

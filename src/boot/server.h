@@ -88,6 +88,7 @@ struct wio_service {
     struct wio_boot_progress progress; /* of progress_version */
     uint64_t progress_version;
     struct wio_service_stats stats;
+    struct wio_log_gate refused, other_job; /* lines about strangers, and about other runs */
 };
 
 extern const struct wio_bc_upcalls wio_svc_upcalls;

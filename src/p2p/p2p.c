@@ -300,7 +300,7 @@ static void report_when_long(struct wio_universe *u, struct wio_request *r, cons
     double warn_ns = u->cfg.warn_wait * 1e9;
     if (warn_ns > 0 && (double)(now - r->waited_ns) > warn_ns * (r->warned + 1.0)) {
         r->warned++;
-        wio_stuck_report(u, what, r, (double)(now - r->waited_ns) / 1e9);
+        wio_stuck_report(u, what, r, r->waited_ns);
     }
 }
 

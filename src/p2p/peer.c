@@ -246,7 +246,7 @@ void wio_peer_end_unsaid(struct wio_universe *u, struct wio_peer *p)
     if (p->ep == NULL)
         fail_unsaid(u, p);
     else if (p->ep->state < WIO_EP_CLOSING)
-        p->iface->tr->close(p->ep, WIO_BYE_ERROR); /* its CLOSED state fails the peer */
+        p->iface->tr->close(p->ep, WIO_BYE_NOMEM); /* its CLOSED state fails the peer */
 }
 
 void wio_peer_close_given_up(struct wio_peer *p)
@@ -292,8 +292,10 @@ static void link_closed(struct wio_universe *u, struct wio_peer *p, struct wio_e
         wio_peer_fail(u, p, WAITIO_ERR_PEER, true, "it has finalized");
     else if (reason == WIO_BYE_ABORT)
         wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it has called waitio_abort");
-    else if (reason == WIO_BYE_ERROR)
-        wio_peer_fail(u, p, WAITIO_ERR_PEER, false, "it closed the link after a protocol error");
+    else if (wio_bye_is_final(reason))
+        wio_peer_fail(u, p, WAITIO_ERR_PEER, false,
+                      reason == WIO_BYE_NOMEM ? "it has no memory for a message"
+                                              : "it closed the link after a protocol error");
     else if (!wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) || !wio_list_empty(&p->ctlq))
         wio_peer_activate(u, p); /* closed by a connection cap with work left: dial again */
 }

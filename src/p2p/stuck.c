@@ -173,28 +173,98 @@ static void describe(struct wio_universe *u, const struct wio_request *r, struct
         wio_strbuf_add(sb, " (%zu of %zu bytes)", r->moved, send ? r->bytes : r->total);
 }
 
-void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r,
-                      double seconds)
+/* The held messages to name: from the awaited source before others, then in order of arrival. */
+#define NAMED 4
+struct pick {
+    int64_t from; /* awaited source, WIO_ANY */
+    const struct wio_held *best[NAMED];
+    int n;
+};
+
+static bool before(const struct pick *k, const struct wio_held *a, const struct wio_held *b)
 {
-    struct wio_strbuf sb = {0};
-    wio_strbuf_add(&sb, "%s has waited %.0f s", what, seconds);
-    if (r != NULL) {
-        wio_strbuf_add(&sb, ": ");
-        describe(u, r, &sb);
-        struct wio_peer *p = r->peer;
-        if (p == NULL && r->src >= 0)
-            p = u->peer[r->src];
-        if (p != NULL && p->ep != NULL) {
-            wio_strbuf_add(&sb, "; link: ");
-            p->iface->tr->dump(p->iface, p->ep, &sb);
-        } else {
-            wio_strbuf_add(&sb, "; no link%s", p != NULL && p->dead ? ", peer gone" : " yet");
-        }
+    bool a_from = a->src == k->from, b_from = b->src == k->from;
+    return a_from != b_from ? a_from : a->order < b->order;
+}
+
+static void choose(void *arg, struct wio_held *h)
+{
+    struct pick *k = arg;
+    int at = k->n;
+    while (at > 0 && before(k, h, k->best[at - 1])) {
+        if (at < NAMED)
+            k->best[at] = k->best[at - 1];
+        at--;
     }
-    wio_strbuf_add(&sb, "; held unexpectedly: %zu messages; send pool: %llu bytes", u->match.nheld,
-                   (unsigned long long)u->ctr.pool_bytes);
-    wio_warn(&u->log, WIO_C_P2P, "%s", sb.failed ? "a wait lasts long" : sb.text);
+    if (at < NAMED)
+        k->best[at] = h;
+    if (k->n < NAMED)
+        k->n++;
+}
+
+static void name_held(struct wio_universe *u, const struct wio_request *r, struct wio_strbuf *sb)
+{
+    bool receives = r != NULL && r->kind == WIO_REQ_RECV && r->state == WIO_RS_POSTED;
+    struct pick k = {.from = receives ? r->src : WIO_ANY};
+    char name[64];
+    wio_match_each_held(&u->match, choose, &k);
+    for (int i = 0; i < k.n; i++) {
+        const struct wio_held *h = k.best[i];
+        const struct wio_unexpected *m = WIO_CONTAINER(h, struct wio_unexpected, held);
+        wio_strbuf_add(sb, "%s tag %lld, %zu bytes, from %s%s", i == 0 ? ":" : ";",
+                       (long long)h->tag, m->total,
+                       wio_peer_name(u, (uint32_t)h->src, name, sizeof name),
+                       receives && h->space != r->post.space ? " (to another group)" : "");
+    }
+    if (u->match.nheld > (size_t)k.n)
+        wio_strbuf_add(sb, "; and %zu more", u->match.nheld - (size_t)k.n);
+}
+
+/* Has this wait been reported in the same words before? The times are left out, and so is the
+ * state of the link, which counts bytes. */
+static bool said_already(struct wio_universe *u, const char *text, int64_t since_ns)
+{
+    uint64_t words = wio_hash64(wio_hash_bytes(1, text, strlen(text)), (uint64_t)since_ns);
+    for (size_t i = 0; i < WIO_ARRAY_LEN(u->stuck_said); i++)
+        if (u->stuck_said[i] == words)
+            return true;
+    u->stuck_said[u->stuck_next++ % WIO_ARRAY_LEN(u->stuck_said)] = words;
+    return false;
+}
+
+static void describe_link(struct wio_universe *u, const struct wio_request *r,
+                          struct wio_strbuf *sb)
+{
+    struct wio_peer *p = r->peer;
+    if (p == NULL && r->src >= 0)
+        p = u->peer[r->src];
+    if (p != NULL && p->ep != NULL) {
+        wio_strbuf_add(sb, "; link: ");
+        p->iface->tr->dump(p->iface, p->ep, sb);
+    } else {
+        wio_strbuf_add(sb, "; no link%s", p != NULL && p->dead ? ", peer gone" : " yet");
+    }
+}
+
+void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r,
+                      int64_t since_ns)
+{
+    struct wio_strbuf sb = {0}, link = {0};
+    if (r != NULL)
+        describe(u, r, &sb);
+    wio_strbuf_add(&sb, "%sheld unexpectedly: %zu message%s", r != NULL ? "; " : "", u->match.nheld,
+                   u->match.nheld == 1 ? "" : "s");
+    name_held(u, r, &sb);
+    wio_strbuf_add(&sb, "; send pool: %llu bytes", (unsigned long long)u->ctr.pool_bytes);
+    if (sb.failed || !said_already(u, sb.text, since_ns)) {
+        if (r != NULL)
+            describe_link(u, r, &link);
+        wio_warn(&u->log, WIO_C_P2P, "%s has waited %.0f s: %s%s", what,
+                 (double)(wio_os_now_ns() - since_ns) / 1e9, sb.failed ? "?" : sb.text,
+                 link.failed || link.text == NULL ? "" : link.text);
+    }
     wio_strbuf_free(&sb);
+    wio_strbuf_free(&link);
 }
 
 /* ---- dump for humans ---- */

@@ -230,8 +230,10 @@ struct wio_universe {
     int service_fd;                  /* wakes the service thread */
     int64_t dial_ns;                 /* last dial of a silent source */
     int64_t stuck_ns;                /* last wio_stuck_check */
-    int64_t looked_ns;               /* first fruitless probe of any source; 0 = none */
-    uint32_t dial_next;              /* any-source: member to dial next */
+    uint64_t stuck_said[8];          /* the last reports of long waits, hashed */
+    uint32_t stuck_next;
+    int64_t looked_ns;  /* first fruitless probe of any source; 0 = none */
+    uint32_t dial_next; /* any-source: member to dial next */
 
     int *sizes;  /* processes per PB, made on demand */
     bool ending; /* finalize has begun */
@@ -437,7 +439,9 @@ void wio_stuck_redial(struct wio_universe *u, int64_t now);
 struct wio_universe *wio_universe_new(void);
 /** Free everything at once; nothing is said to anybody. */
 void wio_universe_destroy(struct wio_universe *u);
+/** Warn of a wait of the call @p what, for @p r or NULL, that began at @p since_ns; in silence when
+ * nothing has changed since the last time. */
 void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r,
-                      double seconds);
+                      int64_t since_ns);
 
 #endif

@@ -143,7 +143,7 @@ static void tick(struct wio_universe *u, struct poll_turn *t, int64_t now)
     double warn = u->cfg.warn_wait;
     if (warn > 0 && now - t->warn_ns > (int64_t)(warn * 1e9)) {
         t->warn_ns = now;
-        wio_stuck_report(u, t->what, t->hint, (double)(now - t->begun_ns) / 1e9);
+        wio_stuck_report(u, t->what, t->hint, t->begun_ns);
     }
 }
 

@@ -92,7 +92,7 @@ static const char *check_frame(const struct wio_frame *f)
         return "unknown lane";
     if ((f->flags & ~WIO_FRAME_CRC) != 0)
         return "unknown frame flag";
-    if (f->reason > (f->kind == WIO_FRAME_GOODBYE ? WIO_BYE_ERROR : WIO_BYE_NONE))
+    if (f->reason > (f->kind == WIO_FRAME_GOODBYE ? WIO_BYE_NOMEM : WIO_BYE_NONE))
         return "unknown or misplaced goodbye reason";
     return f->kind == WIO_FRAME_MESSAGE ? check_message_frame(f) : check_control_frame(f);
 }
@@ -250,6 +250,7 @@ const char *wio_bye_reason_name(uint16_t reason)
                                         [WIO_BYE_CAP] = "connection cap",
                                         [WIO_BYE_FINALIZE] = "finalize",
                                         [WIO_BYE_ABORT] = "abort",
-                                        [WIO_BYE_ERROR] = "protocol error"};
+                                        [WIO_BYE_ERROR] = "protocol error",
+                                        [WIO_BYE_NOMEM] = "out of memory"};
     return reason < WIO_ARRAY_LEN(names) ? names[reason] : "unknown";
 }

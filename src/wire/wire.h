@@ -34,6 +34,7 @@
  *                            DONE: echoed; MORE: envelope number in the low 32 bits
  *
  * Version 1: first.
+ * Version 2: GOODBYE with reason WIO_BYE_NOMEM.
  */
 /* clang-format on */
 #ifndef WIO_WIRE_H
@@ -43,8 +44,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "waitio_errors.h"
+
 #define WIO_WIRE_MAGIC 0x4957u
-#define WIO_WIRE_VERSION 1
+#define WIO_WIRE_VERSION 2
 #define WIO_HDR_BYTES 64  /* whole header */
 #define WIO_LINK_BYTES 24 /* link part */
 #define WIO_MSG_BYTES 40  /* p2p part */
@@ -66,6 +69,7 @@ enum wio_bye_reason {
     WIO_BYE_FINALIZE = 2, /* the process leaves the universe */
     WIO_BYE_ABORT = 3,    /* waitio_abort */
     WIO_BYE_ERROR = 4,    /* protocol error seen by the sender of the goodbye */
+    WIO_BYE_NOMEM = 5,    /* its sender has no memory for a message */
 };
 enum wio_msg_op {
     WIO_OP_EAGER = 1,  /* envelope and (the first piece of) the data */
@@ -110,5 +114,22 @@ int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio
 const char *wio_msg_op_name(uint8_t op);
 const char *wio_frame_kind_name(uint8_t kind);
 const char *wio_bye_reason_name(uint16_t reason);
+/** Does this goodbye end the link at once, without waiting for what is under way? */
+static inline bool wio_bye_is_final(uint16_t reason)
+{
+    return reason >= WIO_BYE_ABORT;
+}
+/** What the sender of a final goodbye has done, to follow its name in a message. */
+static inline const char *wio_bye_deed(uint16_t reason)
+{
+    return reason == WIO_BYE_ABORT   ? "has aborted"
+           : reason == WIO_BYE_NOMEM ? "has closed the link: it has no memory for a message"
+                                     : "closed the link because of a protocol error that it saw";
+}
+/** The reason to give for an error that ends a link. */
+static inline enum wio_bye_reason wio_bye_for(int err)
+{
+    return err == WAITIO_ERR_NOMEM ? WIO_BYE_NOMEM : WIO_BYE_ERROR;
+}
 
 #endif

@@ -273,6 +273,8 @@ static void test_refused_message_closes(void **state)
         UNTIL(w, w->node[0].peer[1].closed && w->node[1].peer[0].closed);
         assert_int_equal(w->node[1].peer[0].err, WAITIO_ERR_NOMEM);
         assert_int_equal(w->node[0].peer[1].err, WAITIO_ERR_PEER);
+        assert_int_equal(w->node[0].peer[1].reason, WIO_BYE_NOMEM); /* its sender is told */
+        assert_non_null(strstr(w->node[0].peer[1].text, "no memory for a message"));
         world_free(w);
     }
 }

@@ -118,7 +118,7 @@ static void repair(uint8_t *p, size_t n, uint8_t mode)
             wio_put32(h + 8, h[3] == WIO_FRAME_MESSAGE ? bytes : 0);
             wio_put32(h + 12, h[3] == WIO_FRAME_MESSAGE ? ++seq : 0);
             wio_put32(h + 16, 0);
-            wio_put16(h + 6, h[3] == WIO_FRAME_GOODBYE ? h[6] % 6 : 0);
+            wio_put16(h + 6, h[3] == WIO_FRAME_GOODBYE ? h[6] % 7 : 0);
             wio_put32(h + 20, 0);
         }
         i += WIO_HDR_BYTES + wio_get32(h + 8) % (n + 1);

@@ -158,8 +158,7 @@ static int fake_progress(struct wio_iface *iface, enum wio_progress_how how)
     int n = 0;
     for (uint32_t i = 1; i < FAKE_PEERS; i++) {
         struct fake_ep *e = fake.ep[i];
-        bool over = e != NULL && e->closes > 0 &&
-                    (fake.echo_bye || e->reason == WIO_BYE_ERROR || e->reason == WIO_BYE_ABORT);
+        bool over = e != NULL && e->closes > 0 && (fake.echo_bye || wio_bye_is_final(e->reason));
         if (over) {
             fake_state(i, WIO_EP_CLOSED, 0, e->reason);
             n++;

@@ -190,10 +190,41 @@ static void test_lines_of_threads_stay_whole(void **state)
     assert_int_equal(unlink(name), 0);
 }
 
+/* 13,000 strangers are a few lines and a count. */
+static void test_gate(void **state)
+{
+    (void)state;
+    struct wio_log lg;
+    struct caught got = {0};
+    struct wio_log_gate g = {0};
+    char note[96];
+    int64_t minute = INT64_C(60000000000), now = 5 * minute;
+    int lines = 0;
+    assert_int_equal(wio_log_init(&lg, NULL, NULL), 0);
+    lg.out = NULL;
+    lg.hook = catch_line;
+    lg.hook_arg = &got;
+    for (int i = 0; i < 13000; i++, now += 400000)
+        lines += wio_log_gate(&g, now, note, sizeof note);
+    assert_int_equal(lines, WIO_GATE_LINES);
+    assert_true(wio_log_gate(&g, now + minute, note, sizeof note));
+    assert_non_null(strstr(note, "12995 more"));
+    assert_true(wio_log_gate(&g, now + minute, note, sizeof note));
+    assert_string_equal(note, "");
+    wio_log_gate_end(&g, &lg, WIO_C_TCP, "strangers");
+    assert_int_equal(got.count, 0);
+    for (int i = 0; i < 10; i++)
+        (void)wio_log_gate(&g, now + minute, note, sizeof note);
+    wio_log_gate_end(&g, &lg, WIO_C_TCP, "strangers");
+    assert_int_equal(got.count, 1);
+    assert_non_null(strstr(got.text, "strangers: 7 more"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_gate),
         cmocka_unit_test(test_unknown_words),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_strangers_cannot_forge_lines),

@@ -49,6 +49,20 @@ static void all_addresses(void **state)
     assert_true(loopback);
 }
 
+static void lists_that_name_nothing(void **state)
+{
+    (void)state;
+    static const char *const empty[] = {",,,", ", ,", ","};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(publish(empty[i], "", ""), WAITIO_ERR_CONFIG);
+        assert_non_null(strstr(wio_last_error(), "WAITIO_NETDEV"));
+        assert_non_null(strstr(wio_last_error(), empty[i]));
+        assert_non_null(strstr(wio_last_error(), "this host has: "));
+        assert_int_equal(publish("", empty[i], ""), WAITIO_ERR_CONFIG);
+        assert_non_null(strstr(wio_last_error(), "WAITIO_ADVERTISE"));
+    }
+}
+
 static void chosen_devices(void **state)
 {
     (void)state;
@@ -101,9 +115,8 @@ static void mapped_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_addresses),
-        cmocka_unit_test(chosen_devices),
-        cmocka_unit_test(advertised),
+        cmocka_unit_test(all_addresses),           cmocka_unit_test(chosen_devices),
+        cmocka_unit_test(lists_that_name_nothing), cmocka_unit_test(advertised),
         cmocka_unit_test(mapped_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

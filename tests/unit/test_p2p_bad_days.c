@@ -159,7 +159,7 @@ static void without_memory_for_an_answer_the_peer_is_failed(void **unused)
     assert_int_equal(fake_message(1, request_to_send(1, 5), out, 0), 0);
     progress(); /* closes the link */
     assert_int_equal(fake.ep[1]->closes, 1);
-    assert_int_equal(fake.ep[1]->reason, WIO_BYE_ERROR);
+    assert_int_equal(fake.ep[1]->reason, WIO_BYE_NOMEM);
     progress(); /* hears that it is closed */
     wio_os_fault = NULL;
     assert_int_equal(result_of(r), WAITIO_ERR_PEER);

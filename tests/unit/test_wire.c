@@ -38,7 +38,7 @@ static struct wio_msg message(uint8_t op)
 static void frame_bytes_lie_where_the_protocol_says(void **state)
 {
     static const uint8_t expected[WIO_LINK_BYTES] = {
-        0x57, 0x49, 1,    1,    0,    1,    0,    0,    0xc3, 0xb2, 0xa1, 0x00,
+        0x57, 0x49, 2,    1,    0,    1,    0,    0,    0xc3, 0xb2, 0xa1, 0x00,
         0xd4, 0xd3, 0xd2, 0xd1, 0xe4, 0xe3, 0xe2, 0xe1, 0xf4, 0xf3, 0xf2, 0xf1};
     struct wio_frame f = message_frame();
     uint8_t bytes[WIO_LINK_BYTES];
@@ -76,7 +76,7 @@ static void frames_survive(void **state)
         if (kind == WIO_FRAME_MESSAGE)
             in = message_frame();
         if (kind == WIO_FRAME_GOODBYE)
-            in.reason = WIO_BYE_ERROR;
+            in.reason = WIO_BYE_NOMEM;
         wio_frame_encode(&in, bytes);
         assert_int_equal(wio_frame_decode(bytes, &out, &why), 0);
         assert_int_equal(out.kind, in.kind);
@@ -109,7 +109,8 @@ static void malformed_frames_are_refused(void **state)
     frame_refused(&f, 0, 'G', WAITIO_ERR_PROTOCOL);
     frame_refused(&f, 1, 'G', WAITIO_ERR_PROTOCOL);
     frame_refused(&f, 2, 0, WAITIO_ERR_VERSION);
-    frame_refused(&f, 2, 2, WAITIO_ERR_VERSION);
+    frame_refused(&f, 2, 1, WAITIO_ERR_VERSION);
+    frame_refused(&f, 2, 3, WAITIO_ERR_VERSION);
     frame_refused(&f, 3, 0, WAITIO_ERR_PROTOCOL);
     frame_refused(&f, 3, 6, WAITIO_ERR_PROTOCOL);
     frame_refused(&f, 3, 255, WAITIO_ERR_PROTOCOL);
@@ -120,7 +121,7 @@ static void malformed_frames_are_refused(void **state)
     frame_refused(&f, 11, 1, WAITIO_ERR_PROTOCOL);
     bad = f, bad.payload = WIO_PAYLOAD_MAX + 1;
     frame_refused(&bad, -1, 0, WAITIO_ERR_PROTOCOL);
-    bad = (struct wio_frame){.kind = WIO_FRAME_GOODBYE, .reason = WIO_BYE_ERROR + 1};
+    bad = (struct wio_frame){.kind = WIO_FRAME_GOODBYE, .reason = WIO_BYE_NOMEM + 1};
     frame_refused(&bad, -1, 0, WAITIO_ERR_PROTOCOL);
     bad.reason = 0x100;
     frame_refused(&bad, -1, 0, WAITIO_ERR_PROTOCOL);
@@ -275,7 +276,7 @@ static void names_are_never_null(void **state)
     assert_string_equal(wio_msg_op_name(0), "unknown");
     assert_string_equal(wio_frame_kind_name(WIO_FRAME_GOODBYE), "GOODBYE");
     assert_string_equal(wio_bye_reason_name(WIO_BYE_CAP), "connection cap");
-    assert_string_equal(wio_bye_reason_name(5), "unknown");
+    assert_string_equal(wio_bye_reason_name(6), "unknown");
 }
 
 int main(void)

@@ -231,7 +231,7 @@ static int deliver(struct self_iface *f, struct self_ep *l, struct wio_tx *tx)
         tx->done(tx, stop);
         give_back(l, stop);
         l->closing = true;
-        l->reason = WIO_BYE_ERROR;
+        l->reason = wio_bye_for(stop);
         l->ep.state = WIO_EP_CLOSING;
         return 0;
     }

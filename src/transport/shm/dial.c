@@ -372,7 +372,10 @@ static void handshake_failed(struct shm_conn *c)
         f->base.p.counters->strangers++;
     } else if (a->error == WAITIO_ERR_AUTH || a->error == WAITIO_ERR_VERSION) {
         f->base.p.counters->auth_failures++;
-        wio_warn(f->base.p.log, WIO_C_SHM, "connection from this host refused: %s", a->text);
+        char note[96];
+        if (wio_log_gate(&f->refused, wio_os_now_ns(), note, sizeof note))
+            wio_warn(f->base.p.log, WIO_C_SHM, "connection from this host refused: %s%s", a->text,
+                     note);
     } else {
         wio_debug(f->base.p.log, WIO_C_SHM, "dial from this host ended: %s", a->text);
     }

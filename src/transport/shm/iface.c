@@ -179,7 +179,7 @@ static void shm_close(struct wio_ep *ep, enum wio_bye_reason reason)
         return;
     if (reason > l->bye_reason)
         l->bye_reason = (uint8_t)reason;
-    if (reason == WIO_BYE_ABORT || reason == WIO_BYE_ERROR) {
+    if (wio_bye_is_final(reason)) {
         wio_shm_last_words(l, reason);
         wio_shm_link_over(l, 0, "%s", wio_bye_reason_name(reason));
         return;

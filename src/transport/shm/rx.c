@@ -49,7 +49,7 @@ static enum took offer(struct shm_link *l, const struct header *h, struct wio_si
     }
     char why[256];
     wio_text(why, sizeof why, "%s", wio_last_error());
-    wio_shm_last_words(l, WIO_BYE_ERROR);
+    wio_shm_last_words(l, wio_bye_for(rc));
     wio_shm_link_over(l, rc, "%s", why);
     return OVER;
 }
@@ -92,15 +92,13 @@ static void start_body(struct shm_link *l, uint32_t len)
 static enum took goodbye(struct shm_link *l, uint8_t reason)
 {
     char name[64];
-    if (reason < WIO_BYE_CAP || reason > WIO_BYE_ERROR)
+    if (reason < WIO_BYE_CAP || reason > WIO_BYE_NOMEM)
         return bad(l, "a goodbye without a reason");
-    if (reason == WIO_BYE_ABORT || reason == WIO_BYE_ERROR) {
+    if (wio_bye_is_final(reason)) {
         l->bye_reason = reason;
         wio_shm_link_over(l, WAITIO_ERR_PEER, "%s %s",
                           wio_shm_peer_name(shm_of(l), l->ep.peer, name, sizeof name),
-                          reason == WIO_BYE_ABORT
-                              ? "has aborted"
-                              : "closed the link because of a protocol error that it saw");
+                          wio_bye_deed(reason));
         return OVER;
     }
     if (l->body)

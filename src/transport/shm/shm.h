@@ -155,6 +155,7 @@ struct shm_iface {
     bool in_connect; /* connect() is running: bad news about the peer waits for progress() */
     bool stop;
     bool warned_memory;
+    struct wio_log_gate refused; /* lines about strangers */
     uint32_t ticks;
     int64_t timer_at, resume_at;
     struct shm_inbox inbox; /* head == NULL until the first contact */

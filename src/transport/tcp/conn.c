@@ -144,7 +144,10 @@ static void handshake_failed(struct tcp_conn *c)
         wio_debug(f->base.p.log, WIO_C_TCP, "dial from %s ended: %s", where, a->text);
     } else {
         f->base.p.counters->auth_failures++;
-        wio_warn(f->base.p.log, WIO_C_TCP, "connection from %s refused: %s", where, a->text);
+        char note[96];
+        if (wio_log_gate(&f->refused, wio_os_now_ns(), note, sizeof note))
+            wio_warn(f->base.p.log, WIO_C_TCP, "connection from %s refused: %s%s", where, a->text,
+                     note);
     }
     wio_tcp_conn_close(c);
 }

@@ -211,7 +211,7 @@ void wio_tcp_close_link(struct wio_ep *ep, enum wio_bye_reason reason)
         return;
     if (reason > l->bye_reason)
         l->bye_reason = (uint8_t)reason;
-    if (reason == WIO_BYE_ABORT || reason == WIO_BYE_ERROR) {
+    if (wio_bye_is_final(reason)) {
         wio_tcp_tx_last_words(l, reason);
         wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(reason));
         return;

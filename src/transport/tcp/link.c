@@ -347,8 +347,9 @@ void wio_tcp_link_violation(struct tcp_link *l, int err, const char *why)
     wio_tcp_link_name(l, name, sizeof name);
     wio_warn(f->base.p.log, WIO_C_TCP, "link to %s: %s; closing it", name, why);
     f->base.p.counters->strangers += l->state == TCP_CONFIRM;
-    wio_tcp_tx_last_words(l, WIO_BYE_ERROR);
-    l->bye_reason = WIO_BYE_ERROR;
+    enum wio_bye_reason reason = wio_bye_for(err);
+    wio_tcp_tx_last_words(l, reason);
+    l->bye_reason = (uint8_t)reason;
     wio_tcp_link_over(l, err, "link to %s closed: %s", name, why);
 }
 

@@ -55,12 +55,10 @@ static int rx_message(struct tcp_link *l, const struct wio_frame *fr, const uint
 static int rx_goodbye(struct tcp_link *l, const struct wio_frame *fr)
 {
     char name[96];
-    if (fr->reason == WIO_BYE_ABORT || fr->reason == WIO_BYE_ERROR) {
-        bool abrt = fr->reason == WIO_BYE_ABORT;
+    if (wio_bye_is_final(fr->reason)) {
         l->bye_reason = (uint8_t)fr->reason;
         wio_tcp_link_over(l, WAITIO_ERR_PEER, "%s %s", wio_tcp_link_name(l, name, sizeof name),
-                          abrt ? "has aborted"
-                               : "closed the link because of a protocol error that it saw");
+                          wio_bye_deed(fr->reason));
         return -1;
     }
     l->bye_heard = true;

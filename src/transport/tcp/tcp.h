@@ -195,6 +195,7 @@ struct tcp_iface {
     bool crowded;   /* ... all slots for strangers are taken */
     bool stop;
     bool warned_fds, warned_cc;
+    struct wio_log_gate refused; /* lines about strangers */
     bool crc;
     char system_cc[16]; /* the system's congestion control; "" = unknown */
     bool in_connect;    /* connect() is running: the end of a dial waits for progress() */
