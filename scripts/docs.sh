@@ -14,4 +14,5 @@ doxygen docs/Doxyfile
     echo "WARN_IF_UNDOCUMENTED = YES"
 } | doxygen -
 .venv/bin/python -m sphinx -q -W --keep-going -b html -d build/docs/doctrees docs build/docs/html
+.venv/bin/python scripts/check_links.py --site build/docs/html
 echo "documentation: build/docs/html/index.html"

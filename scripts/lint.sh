@@ -92,6 +92,8 @@ step generated generated
 step guards guards
 step ruff ruff_check
 step spelling spelling
+step links "$bin/python" scripts/check_links.py
+step pictures "$bin/python" scripts/pictures.py --check
 step shell shell_syntax
 if [ -n "$failed" ]; then
     echo "lint: failed:$failed"

@@ -66,3 +66,36 @@ def test_missing_licence_line_is_found(tmp_path):
 )
 def test_allowed_code_passes(tmp_path, code):
     assert findings(tmp_path, "src/wire/a.c", LICENCE + code) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[a](b.md)\n", "there is no b.md"),
+        ("# One\n\n[a](#two)\n", "has no heading #two"),
+        ("![a](b.svg)\n", "there is no b.svg"),
+        ("{doc}`other page <b>`\n", "there is no page b"),
+        ("```\n[a](b.md)\n# two\n```\n[a](#two)\n", "a.md:5: a.md has no heading #two"),
+        ("# The `b` & c: d\n\n[a](#the-b--c-d) [b](a.md#the-b--c-d) `[a](b.md)`\n", ""),
+    ],
+)
+def test_link_that_leads_nowhere_is_found(tmp_path, text, says):
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(SCRIPTS / "check_links.py", tmp_path / "scripts")
+    (tmp_path / "a.md").write_text(text)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    words = [sys.executable, tmp_path / "scripts" / "check_links.py"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == (1 if says else 0), done.stderr
+    assert says in done.stdout and bool(done.stdout) == bool(says)
+
+
+@pytest.mark.parametrize("link", ["b.html", "#two", "sub/c.html#two"])
+def test_link_that_leads_nowhere_on_the_site_is_found(tmp_path, link):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.html").write_text(f'<p id="one"><a href="#one">x</a><a href="{link}">x</a>')
+    (tmp_path / "sub" / "c.html").write_text('<a href="../a.html#one">x</a>')
+    words = [sys.executable, SCRIPTS / "check_links.py", "--site", tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.count("\n") == 1 and link in done.stdout
