@@ -243,24 +243,70 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_NULL_COPY_FN ((WAITIO_MPI_Comm_copy_attr_function *)0)
 #define WAITIO_MPI_NULL_DELETE_FN ((WAITIO_MPI_Comm_delete_attr_function *)0)
 #define WAITIO_MPI_DUP_FN waitio_mpi_dup_fn
-/* Classes of errors that programs ask for; every code is its own class. */
-#define WAITIO_MPI_ERR_BUFFER WAITIO_ERR_ARG
-#define WAITIO_MPI_ERR_COUNT WAITIO_ERR_ARG
-#define WAITIO_MPI_ERR_TYPE WAITIO_ERR_ARG
-#define WAITIO_MPI_ERR_OP WAITIO_ERR_ARG
+/* Classes of errors. Codes of waitio.h that MPI knows, and numbers of their own for what is more
+ * exact; a call returns either, and every code is its own class. */
 #define WAITIO_MPI_ERR_ARG WAITIO_ERR_ARG
-#define WAITIO_MPI_ERR_KEYVAL WAITIO_ERR_ARG
 #define WAITIO_MPI_ERR_TAG WAITIO_ERR_TAG
 #define WAITIO_MPI_ERR_COMM WAITIO_ERR_GROUP
-#define WAITIO_MPI_ERR_GROUP WAITIO_ERR_GROUP
 #define WAITIO_MPI_ERR_RANK WAITIO_ERR_RANK
-#define WAITIO_MPI_ERR_ROOT WAITIO_ERR_RANK
 #define WAITIO_MPI_ERR_REQUEST WAITIO_ERR_REQUEST
 #define WAITIO_MPI_ERR_TRUNCATE WAITIO_ERR_TRUNCATE
 #define WAITIO_MPI_ERR_NO_MEM WAITIO_ERR_NOMEM
+#define WAITIO_MPI_ERR_PROC_ABORTED WAITIO_ERR_PEER
 #define WAITIO_MPI_ERR_INTERN WAITIO_ERR_PROTOCOL
 #define WAITIO_MPI_ERR_OTHER WAITIO_ERR_SYSTEM
-#define WAITIO_MPI_ERR_LASTCODE WAITIO_ERR_LAST
+#define WAITIO_MPI_ERR_BUFFER (-101)
+#define WAITIO_MPI_ERR_COUNT (-102)
+#define WAITIO_MPI_ERR_TYPE (-103)
+#define WAITIO_MPI_ERR_OP (-104)
+#define WAITIO_MPI_ERR_ROOT (-105)
+#define WAITIO_MPI_ERR_GROUP (-106)
+#define WAITIO_MPI_ERR_KEYVAL (-107)
+#define WAITIO_MPI_ERR_TOPOLOGY (-108)
+#define WAITIO_MPI_ERR_DIMS (-109)
+#define WAITIO_MPI_ERR_UNKNOWN (-110)
+#define WAITIO_MPI_ERR_PENDING (-111)
+#define WAITIO_MPI_ERR_IN_STATUS (-112)
+#define WAITIO_MPI_ERR_ACCESS (-113)
+#define WAITIO_MPI_ERR_AMODE (-114)
+#define WAITIO_MPI_ERR_ASSERT (-115)
+#define WAITIO_MPI_ERR_BAD_FILE (-116)
+#define WAITIO_MPI_ERR_BASE (-117)
+#define WAITIO_MPI_ERR_CONVERSION (-118)
+#define WAITIO_MPI_ERR_DISP (-119)
+#define WAITIO_MPI_ERR_DUP_DATAREP (-120)
+#define WAITIO_MPI_ERR_FILE (-121)
+#define WAITIO_MPI_ERR_FILE_EXISTS (-122)
+#define WAITIO_MPI_ERR_FILE_IN_USE (-123)
+#define WAITIO_MPI_ERR_INFO (-124)
+#define WAITIO_MPI_ERR_INFO_KEY (-125)
+#define WAITIO_MPI_ERR_INFO_NOKEY (-126)
+#define WAITIO_MPI_ERR_INFO_VALUE (-127)
+#define WAITIO_MPI_ERR_IO (-128)
+#define WAITIO_MPI_ERR_LOCKTYPE (-129)
+#define WAITIO_MPI_ERR_NAME (-130)
+#define WAITIO_MPI_ERR_NOT_SAME (-131)
+#define WAITIO_MPI_ERR_NO_SPACE (-132)
+#define WAITIO_MPI_ERR_NO_SUCH_FILE (-133)
+#define WAITIO_MPI_ERR_PORT (-134)
+#define WAITIO_MPI_ERR_QUOTA (-135)
+#define WAITIO_MPI_ERR_READ_ONLY (-136)
+#define WAITIO_MPI_ERR_RMA_ATTACH (-137)
+#define WAITIO_MPI_ERR_RMA_CONFLICT (-138)
+#define WAITIO_MPI_ERR_RMA_FLAVOR (-139)
+#define WAITIO_MPI_ERR_RMA_RANGE (-140)
+#define WAITIO_MPI_ERR_RMA_SHARED (-141)
+#define WAITIO_MPI_ERR_RMA_SYNC (-142)
+#define WAITIO_MPI_ERR_SERVICE (-143)
+#define WAITIO_MPI_ERR_SESSION (-144)
+#define WAITIO_MPI_ERR_SIZE (-145)
+#define WAITIO_MPI_ERR_SPAWN (-146)
+#define WAITIO_MPI_ERR_UNSUPPORTED_DATAREP (-147)
+#define WAITIO_MPI_ERR_UNSUPPORTED_OPERATION (-148)
+#define WAITIO_MPI_ERR_VALUE_TOO_LARGE (-149)
+#define WAITIO_MPI_ERR_WIN (-150)
+/** Classes and codes that programs add are greater. */
+#define WAITIO_MPI_ERR_LASTCODE 16383
 
 /* ---- communicators ------------------------------------------------------------------------- */
 
@@ -380,8 +426,14 @@ int WAITIO_MPI_Errhandler_create(WAITIO_MPI_Comm_errhandler_function *error_func
 int WAITIO_MPI_Errhandler_free(WAITIO_MPI_Errhandler *handler);
 /** As if a call had failed with @p code. */
 int WAITIO_MPI_Comm_call_errhandler(WAITIO_MPI_Comm comm, int code);
-/** Every code is its own class. */
+/** Every code is its own class, except those that the program has added to a class. */
 int WAITIO_MPI_Error_class(int code, int *class_);
+/** Classes and codes of the program's own: greater than WAITIO_MPI_ERR_LASTCODE, their text empty
+ * until it is given. The attribute WAITIO_MPI_LASTUSEDCODE says how far they go. */
+int WAITIO_MPI_Add_error_class(int *class_);
+int WAITIO_MPI_Add_error_code(int class_, int *code);
+/** @param string shorter than WAITIO_MPI_MAX_ERROR_STRING characters */
+int WAITIO_MPI_Add_error_string(int code, const char *string);
 
 int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank);
 int WAITIO_MPI_Comm_size(WAITIO_MPI_Comm comm, int *size);

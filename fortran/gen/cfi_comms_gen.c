@@ -156,6 +156,32 @@ FACE(waitio_cfi_mpi_error_class, (const int *code, int *errorclass, int *ierr))
         ierr);
 }
 
+FACE(waitio_cfi_mpi_add_error_class, (int *errorclass, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_add_error_class", WAITIO_MPI_Add_error_class(errorclass),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_add_error_code, (const int *errorclass, int *code, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_add_error_code", WAITIO_MPI_Add_error_code(*errorclass, code),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_add_error_string_, (const int *code, const char *string, int *ierr, size_t
+    string_length))
+{
+    char string_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_add_error_string", string, string_length,
+            string_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Add_error_string(*code, string_text);
+    waitio_cfi_finish("waitio_mpi_add_error_string", rc, ierr);
+}
+
 FACE(waitio_cfi_mpi_comm_rank, (const waitio_group_t *comm, int *rank, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_comm_rank", WAITIO_MPI_Comm_rank(*comm, rank), ierr);

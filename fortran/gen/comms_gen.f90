@@ -90,6 +90,19 @@ module waitio_mpi_comms
             integer(c_int), intent(out) :: errorclass
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_error_class
+        subroutine waitio_mpi_add_error_class(errorclass, ierr) bind(c, &
+            name='waitio_cfi_mpi_add_error_class')
+            import
+            integer(c_int), intent(out) :: errorclass
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_add_error_class
+        subroutine waitio_mpi_add_error_code(errorclass, code, ierr) bind(c, &
+            name='waitio_cfi_mpi_add_error_code')
+            import
+            integer(c_int), intent(in) :: errorclass
+            integer(c_int), intent(out) :: code
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_add_error_code
         subroutine waitio_mpi_comm_rank(comm, rank, ierr) bind(c, &
             name='waitio_cfi_mpi_comm_rank')
             import
@@ -478,6 +491,16 @@ module waitio_mpi_comms
         end subroutine waitio_cfi_mpi_errhandler_create
     end interface waitio_mpi_errhandler_create
     private :: waitio_cfi_mpi_errhandler_create
+
+    interface waitio_mpi_add_error_string
+        subroutine waitio_cfi_mpi_add_error_string(code, string, ierr)
+            import
+            integer(c_int), intent(in) :: code
+            character(len=*), intent(in) :: string
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_add_error_string
+    end interface waitio_mpi_add_error_string
+    private :: waitio_cfi_mpi_add_error_string
 
     interface waitio_mpi_comm_test_inter
         subroutine waitio_cfi_mpi_comm_test_inter(comm, flag, ierr)

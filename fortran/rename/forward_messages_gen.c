@@ -88,6 +88,27 @@ void mpi_get_processor_name_(void *name_, void *length_, int32_t *ierr, size_t n
     waitio_mpi_get_processor_name_(name_, length_, ierr, name_length);
 }
 
+void waitio_mpi_add_error_class_(void *, int32_t *);
+void mpi_add_error_class_(void *errorclass_, int32_t *ierr);
+void mpi_add_error_class_(void *errorclass_, int32_t *ierr)
+{
+    waitio_mpi_add_error_class_(errorclass_, ierr);
+}
+
+void waitio_mpi_add_error_code_(void *, void *, int32_t *);
+void mpi_add_error_code_(void *errorclass_, void *code_, int32_t *ierr);
+void mpi_add_error_code_(void *errorclass_, void *code_, int32_t *ierr)
+{
+    waitio_mpi_add_error_code_(errorclass_, code_, ierr);
+}
+
+void waitio_mpi_add_error_string_(void *, void *, int32_t *, size_t);
+void mpi_add_error_string_(void *code_, void *string_, int32_t *ierr, size_t string_length);
+void mpi_add_error_string_(void *code_, void *string_, int32_t *ierr, size_t string_length)
+{
+    waitio_mpi_add_error_string_(code_, string_, ierr, string_length);
+}
+
 void waitio_mpi_topo_test_(void *, void *, int32_t *);
 void mpi_topo_test_(void *comm_, void *kind_, int32_t *ierr);
 void mpi_topo_test_(void *comm_, void *kind_, int32_t *ierr)

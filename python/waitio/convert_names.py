@@ -6,87 +6,100 @@ from __future__ import annotations
 
 C_NAMES = frozenset(
     """
-    2DOUBLE_PRECISION 2INT 2INTEGER 2REAL AINT ANY_SOURCE ANY_TAG APPNUM Abort Address Aint
-    Aint_add Aint_diff Allgather Allgatherv Alloc_mem Allreduce Alltoall Alltoallv Alltoallw
-    Attr_delete Attr_get Attr_put BAND BOR BOTTOM BSEND_OVERHEAD BXOR BYTE Barrier Bcast Bsend
-    Bsend_init Buffer_attach Buffer_detach CART CHAR CHARACTER COMM_DUP_FN COMM_NULL
-    COMM_NULL_COPY_FN COMM_NULL_DELETE_FN COMM_SELF COMM_TYPE_SHARED COMM_WORLD COMPLEX
-    COMPLEX16 COMPLEX32 COMPLEX8 CONGRUENT COUNT C_BOOL C_COMPLEX C_DOUBLE_COMPLEX
-    C_FLOAT_COMPLEX C_LONG_DOUBLE_COMPLEX Cancel Cart_coords Cart_create Cart_get Cart_map
-    Cart_rank Cart_shift Cart_sub Cartdim_get Comm Comm_c2f Comm_call_errhandler Comm_compare
-    Comm_copy_attr_function Comm_create Comm_create_errhandler Comm_create_group
-    Comm_create_keyval Comm_delete_attr Comm_delete_attr_function Comm_dup Comm_dup_with_info
-    Comm_errhandler_function Comm_f2c Comm_free Comm_free_keyval Comm_get_attr
-    Comm_get_errhandler Comm_get_info Comm_get_name Comm_group Comm_idup Comm_rank Comm_set_attr
-    Comm_set_errhandler Comm_set_info Comm_set_name Comm_size Comm_split Comm_split_type
-    Comm_test_inter Copy_function Count DATATYPE_NULL DISTRIBUTE_BLOCK DISTRIBUTE_CYCLIC
-    DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE DOUBLE DOUBLE_COMPLEX DOUBLE_INT DOUBLE_PRECISION
-    DUP_FN Datatype Delete_function Dims_create ERRHANDLER_NULL ERROR ERRORS_ARE_FATAL
-    ERRORS_RETURN ERR_ARG ERR_BUFFER ERR_COMM ERR_COUNT ERR_GROUP ERR_INTERN ERR_KEYVAL
-    ERR_LASTCODE ERR_NO_MEM ERR_OP ERR_OTHER ERR_RANK ERR_REQUEST ERR_ROOT ERR_TAG ERR_TRUNCATE
-    ERR_TYPE Errhandler Errhandler_c2f Errhandler_create Errhandler_f2c Errhandler_free
-    Errhandler_get Errhandler_set Error_class Error_string Exscan FLOAT FLOAT_INT Finalize
-    Finalized Fint Free_mem GROUP_EMPTY GROUP_NULL Gather Gatherv Get_address Get_count
-    Get_elements Get_elements_x Get_library_version Get_processor_name Get_version Group
-    Group_c2f Group_compare Group_difference Group_excl Group_f2c Group_free Group_incl
-    Group_intersection Group_range_excl Group_range_incl Group_rank Group_size
-    Group_translate_ranks Group_union HOST Handler_function IDENT INFO_NULL INT INT16_T INT32_T
-    INT64_T INT8_T INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO Iallgather
-    Iallgatherv Iallreduce Ialltoall Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend Iexscan
-    Igather Igatherv Improbe Imrecv Info Info_c2f Info_create Info_delete Info_dup Info_f2c
-    Info_free Info_get Info_get_nkeys Info_get_nthkey Info_get_valuelen Info_set Init
-    Init_thread Initialized Iprobe Irecv Ireduce Ireduce_scatter Ireduce_scatter_block Irsend
-    Is_thread_main Iscan Iscatter Iscatterv Isend Issend KEYVAL_INVALID Keyval_create
-    Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1 LOGICAL2 LOGICAL4 LOGICAL8 LONG
-    LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT LOR LXOR MAX MAXLOC
-    MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING MAX_OBJECT_NAME
-    MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message Message_c2f Message_f2c
-    Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN OFFSET OP_NULL ORDER_C ORDER_FORTRAN Offset Op
-    Op_c2f Op_commutative Op_create Op_f2c Op_free PACKED PROC_NULL PROD Pack Pack_size Pcontrol
-    Probe Query_thread REAL REAL16 REAL4 REAL8 REQUEST_NULL Recv Recv_init Reduce Reduce_local
-    Reduce_scatter Reduce_scatter_block Request Request_free Request_get_status Rsend Rsend_init
-    SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE STATUSES_IGNORE STATUS_IGNORE SUBVERSION SUCCESS
-    SUM Scan Scatter Scatterv Send Send_init Sendrecv Sendrecv_replace Ssend Ssend_init Start
-    Startall Status Status_c2f Status_f2c TAG TAG_UB THREAD_FUNNELED THREAD_MULTIPLE
-    THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX TYPECLASS_INTEGER TYPECLASS_REAL Test
-    Test_cancelled Testall Testany Testsome Topo_test Type_c2f Type_commit Type_contiguous
-    Type_create_darray Type_create_f90_complex Type_create_f90_integer Type_create_f90_real
-    Type_create_hindexed Type_create_hindexed_block Type_create_hvector
-    Type_create_indexed_block Type_create_resized Type_create_struct Type_create_subarray
-    Type_dup Type_extent Type_f2c Type_free Type_get_extent Type_get_extent_x Type_get_name
-    Type_get_true_extent Type_get_true_extent_x Type_hindexed Type_hvector Type_indexed Type_lb
-    Type_match_size Type_set_name Type_size Type_size_x Type_struct Type_ub Type_vector UB
-    UINT16_T UINT32_T UINT64_T UINT8_T UNDEFINED UNEQUAL UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR
-    UNSIGNED_LONG UNSIGNED_LONG_LONG UNSIGNED_SHORT Unpack User_function VERSION WCHAR
-    WTIME_IS_GLOBAL Wait Waitall Waitany Waitsome Wtick Wtime
+    2DOUBLE_PRECISION 2INT 2INTEGER 2REAL AINT ANY_SOURCE ANY_TAG APPNUM Abort Add_error_class
+    Add_error_code Add_error_string Address Aint Aint_add Aint_diff Allgather Allgatherv
+    Alloc_mem Allreduce Alltoall Alltoallv Alltoallw Attr_delete Attr_get Attr_put BAND BOR
+    BOTTOM BSEND_OVERHEAD BXOR BYTE Barrier Bcast Bsend Bsend_init Buffer_attach Buffer_detach
+    CART CHAR CHARACTER COMM_DUP_FN COMM_NULL COMM_NULL_COPY_FN COMM_NULL_DELETE_FN COMM_SELF
+    COMM_TYPE_SHARED COMM_WORLD COMPLEX COMPLEX16 COMPLEX32 COMPLEX8 CONGRUENT COUNT C_BOOL
+    C_COMPLEX C_DOUBLE_COMPLEX C_FLOAT_COMPLEX C_LONG_DOUBLE_COMPLEX Cancel Cart_coords
+    Cart_create Cart_get Cart_map Cart_rank Cart_shift Cart_sub Cartdim_get Comm Comm_c2f
+    Comm_call_errhandler Comm_compare Comm_copy_attr_function Comm_create Comm_create_errhandler
+    Comm_create_group Comm_create_keyval Comm_delete_attr Comm_delete_attr_function Comm_dup
+    Comm_dup_with_info Comm_errhandler_function Comm_f2c Comm_free Comm_free_keyval
+    Comm_get_attr Comm_get_errhandler Comm_get_info Comm_get_name Comm_group Comm_idup Comm_rank
+    Comm_set_attr Comm_set_errhandler Comm_set_info Comm_set_name Comm_size Comm_split
+    Comm_split_type Comm_test_inter Copy_function Count DATATYPE_NULL DISTRIBUTE_BLOCK
+    DISTRIBUTE_CYCLIC DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE DOUBLE DOUBLE_COMPLEX DOUBLE_INT
+    DOUBLE_PRECISION DUP_FN Datatype Delete_function Dims_create ERRHANDLER_NULL ERROR
+    ERRORS_ARE_FATAL ERRORS_RETURN ERR_ACCESS ERR_AMODE ERR_ARG ERR_ASSERT ERR_BAD_FILE ERR_BASE
+    ERR_BUFFER ERR_COMM ERR_CONVERSION ERR_COUNT ERR_DIMS ERR_DISP ERR_DUP_DATAREP ERR_FILE
+    ERR_FILE_EXISTS ERR_FILE_IN_USE ERR_GROUP ERR_INFO ERR_INFO_KEY ERR_INFO_NOKEY
+    ERR_INFO_VALUE ERR_INTERN ERR_IN_STATUS ERR_IO ERR_KEYVAL ERR_LASTCODE ERR_LOCKTYPE ERR_NAME
+    ERR_NOT_SAME ERR_NO_MEM ERR_NO_SPACE ERR_NO_SUCH_FILE ERR_OP ERR_OTHER ERR_PENDING ERR_PORT
+    ERR_PROC_ABORTED ERR_QUOTA ERR_RANK ERR_READ_ONLY ERR_REQUEST ERR_RMA_ATTACH
+    ERR_RMA_CONFLICT ERR_RMA_FLAVOR ERR_RMA_RANGE ERR_RMA_SHARED ERR_RMA_SYNC ERR_ROOT
+    ERR_SERVICE ERR_SESSION ERR_SIZE ERR_SPAWN ERR_TAG ERR_TOPOLOGY ERR_TRUNCATE ERR_TYPE
+    ERR_UNKNOWN ERR_UNSUPPORTED_DATAREP ERR_UNSUPPORTED_OPERATION ERR_VALUE_TOO_LARGE ERR_WIN
+    Errhandler Errhandler_c2f Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get
+    Errhandler_set Error_class Error_string Exscan FLOAT FLOAT_INT Finalize Finalized Fint
+    Free_mem GROUP_EMPTY GROUP_NULL Gather Gatherv Get_address Get_count Get_elements
+    Get_elements_x Get_library_version Get_processor_name Get_version Group Group_c2f
+    Group_compare Group_difference Group_excl Group_f2c Group_free Group_incl Group_intersection
+    Group_range_excl Group_range_incl Group_rank Group_size Group_translate_ranks Group_union
+    HOST Handler_function IDENT INFO_NULL INT INT16_T INT32_T INT64_T INT8_T INTEGER INTEGER1
+    INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO Iallgather Iallgatherv Iallreduce Ialltoall
+    Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend Iexscan Igather Igatherv Improbe Imrecv Info
+    Info_c2f Info_create Info_delete Info_dup Info_f2c Info_free Info_get Info_get_nkeys
+    Info_get_nthkey Info_get_valuelen Info_set Init Init_thread Initialized Iprobe Irecv Ireduce
+    Ireduce_scatter Ireduce_scatter_block Irsend Is_thread_main Iscan Iscatter Iscatterv Isend
+    Issend KEYVAL_INVALID Keyval_create Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1
+    LOGICAL2 LOGICAL4 LOGICAL8 LONG LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT
+    LOR LXOR MAX MAXLOC MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING
+    MAX_OBJECT_NAME MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message
+    Message_c2f Message_f2c Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN OFFSET OP_NULL ORDER_C
+    ORDER_FORTRAN Offset Op Op_c2f Op_commutative Op_create Op_f2c Op_free PACKED PROC_NULL PROD
+    Pack Pack_size Pcontrol Probe Query_thread REAL REAL16 REAL4 REAL8 REQUEST_NULL Recv
+    Recv_init Reduce Reduce_local Reduce_scatter Reduce_scatter_block Request Request_free
+    Request_get_status Rsend Rsend_init SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE
+    STATUSES_IGNORE STATUS_IGNORE SUBVERSION SUCCESS SUM Scan Scatter Scatterv Send Send_init
+    Sendrecv Sendrecv_replace Ssend Ssend_init Start Startall Status Status_c2f Status_f2c TAG
+    TAG_UB THREAD_FUNNELED THREAD_MULTIPLE THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX
+    TYPECLASS_INTEGER TYPECLASS_REAL Test Test_cancelled Testall Testany Testsome Topo_test
+    Type_c2f Type_commit Type_contiguous Type_create_darray Type_create_f90_complex
+    Type_create_f90_integer Type_create_f90_real Type_create_hindexed Type_create_hindexed_block
+    Type_create_hvector Type_create_indexed_block Type_create_resized Type_create_struct
+    Type_create_subarray Type_dup Type_extent Type_f2c Type_free Type_get_extent
+    Type_get_extent_x Type_get_name Type_get_true_extent Type_get_true_extent_x Type_hindexed
+    Type_hvector Type_indexed Type_lb Type_match_size Type_set_name Type_size Type_size_x
+    Type_struct Type_ub Type_vector UB UINT16_T UINT32_T UINT64_T UINT8_T UNDEFINED UNEQUAL
+    UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR UNSIGNED_LONG UNSIGNED_LONG_LONG UNSIGNED_SHORT Unpack
+    User_function VERSION WCHAR WTIME_IS_GLOBAL Wait Waitall Waitany Waitsome Wtick Wtime
 """.split()
 )
 FORTRAN_NAMES = frozenset(
     """
-    2double_precision 2int 2integer 2real abort address address_kind aint allgather allgatherv
-    alloc_mem allreduce alltoall alltoallv alltoallw any_source any_tag appnum attr_delete
-    attr_get attr_put band barrier bcast bor bottom bsend bsend_init bsend_overhead
-    buffer_attach buffer_detach bxor byte c_bool c_complex c_double_complex c_float_complex
-    c_long_double_complex cancel cart cart_coords cart_create cart_get cart_map cart_rank
-    cart_shift cart_sub cartdim_get char character comm_call_errhandler comm_compare comm_create
-    comm_create_errhandler comm_create_group comm_create_keyval comm_delete_attr comm_dup
-    comm_dup_fn comm_dup_with_info comm_free comm_free_keyval comm_get_attr comm_get_errhandler
-    comm_get_info comm_get_name comm_group comm_idup comm_null comm_null_copy_fn
-    comm_null_delete_fn comm_rank comm_self comm_set_attr comm_set_errhandler comm_set_info
-    comm_set_name comm_size comm_split comm_split_type comm_test_inter comm_type_pb
-    comm_type_shared comm_world complex complex16 complex32 complex8 congruent count count_kind
-    datatype_null dims_create distribute_block distribute_cyclic distribute_dflt_darg
-    distribute_none double double_complex double_int double_precision dup_fn err_arg err_buffer
-    err_comm err_count err_group err_intern err_keyval err_lastcode err_no_mem err_op err_other
-    err_rank err_request err_root err_tag err_truncate err_type errhandler_create
-    errhandler_free errhandler_get errhandler_null errhandler_set error error_class error_string
-    errors_are_fatal errors_return exscan f_sync_reg finalize finalized float float_int free_mem
-    gather gatherv get_address get_count get_elements get_elements_x get_library_version
-    get_processor_name get_version group_compare group_difference group_empty group_excl
-    group_free group_incl group_intersection group_null group_range_excl group_range_incl
-    group_rank group_size group_translate_ranks group_union host iallgather iallgatherv
-    iallreduce ialltoall ialltoallv ialltoallw ibarrier ibcast ibsend ident iexscan igather
-    igatherv improbe imrecv in_place info_create info_delete info_dup info_free info_get
+    2double_precision 2int 2integer 2real abort add_error_class add_error_code add_error_string
+    address address_kind aint allgather allgatherv alloc_mem allreduce alltoall alltoallv
+    alltoallw any_source any_tag appnum attr_delete attr_get attr_put band barrier bcast bor
+    bottom bsend bsend_init bsend_overhead buffer_attach buffer_detach bxor byte c_bool
+    c_complex c_double_complex c_float_complex c_long_double_complex cancel cart cart_coords
+    cart_create cart_get cart_map cart_rank cart_shift cart_sub cartdim_get char character
+    comm_call_errhandler comm_compare comm_create comm_create_errhandler comm_create_group
+    comm_create_keyval comm_delete_attr comm_dup comm_dup_fn comm_dup_with_info comm_free
+    comm_free_keyval comm_get_attr comm_get_errhandler comm_get_info comm_get_name comm_group
+    comm_idup comm_null comm_null_copy_fn comm_null_delete_fn comm_rank comm_self comm_set_attr
+    comm_set_errhandler comm_set_info comm_set_name comm_size comm_split comm_split_type
+    comm_test_inter comm_type_pb comm_type_shared comm_world complex complex16 complex32
+    complex8 congruent count count_kind datatype_null dims_create distribute_block
+    distribute_cyclic distribute_dflt_darg distribute_none double double_complex double_int
+    double_precision dup_fn err_access err_amode err_arg err_assert err_bad_file err_base
+    err_buffer err_comm err_conversion err_count err_dims err_disp err_dup_datarep err_file
+    err_file_exists err_file_in_use err_group err_in_status err_info err_info_key err_info_nokey
+    err_info_value err_intern err_io err_keyval err_lastcode err_locktype err_name err_no_mem
+    err_no_space err_no_such_file err_not_same err_op err_other err_pending err_port
+    err_proc_aborted err_quota err_rank err_read_only err_request err_rma_attach
+    err_rma_conflict err_rma_flavor err_rma_range err_rma_shared err_rma_sync err_root
+    err_service err_session err_size err_spawn err_tag err_topology err_truncate err_type
+    err_unknown err_unsupported_datarep err_unsupported_operation err_value_too_large err_win
+    errhandler_create errhandler_free errhandler_get errhandler_null errhandler_set error
+    error_class error_string errors_are_fatal errors_return exscan f_sync_reg finalize finalized
+    float float_int free_mem gather gatherv get_address get_count get_elements get_elements_x
+    get_library_version get_processor_name get_version group_compare group_difference
+    group_empty group_excl group_free group_incl group_intersection group_null group_range_excl
+    group_range_incl group_rank group_size group_translate_ranks group_union host iallgather
+    iallgatherv iallreduce ialltoall ialltoallv ialltoallw ibarrier ibcast ibsend ident iexscan
+    igather igatherv improbe imrecv in_place info_create info_delete info_dup info_free info_get
     info_get_nkeys info_get_nthkey info_get_valuelen info_null info_set init init_thread
     initialized int int16_t int32_t int64_t int8_t integer integer1 integer2 integer4 integer8
     io iprobe irecv ireduce ireduce_scatter ireduce_scatter_block irsend is_thread_main iscan

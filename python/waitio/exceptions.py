@@ -169,10 +169,18 @@ for _class in list(globals().values()):
         _CLASSES.setdefault(_class.code, _class)
 
 
+# WAITIO_MPI_ERR_BUFFER and downwards: finer classes of the conversion library (waitio_mpi.h). Here
+# a bad root is a rank, a bad group a group, all others are arguments.
+_CLASSES_OF_MPI = -101
+_COARSER = {-105: -4, -106: -3}
+
+
 def from_code(code: int, text: str, peer: Peer | None = None) -> Error:
     """Return the exception for a code of the library.
 
     Parameters: `text` says what happened; `peer` is the other process, where there is one.
     """
+    if code <= _CLASSES_OF_MPI:
+        code = _COARSER.get(code, ArgumentError.code)
     what = text or ERRORS.get(code, ("", str(code), ""))[1]
     return _CLASSES.get(code, Error)(what, code, peer)

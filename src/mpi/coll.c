@@ -513,7 +513,7 @@ int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
     const struct wio_mpi_type *t;
 
     if (rooted(call->kind) && (call->root < 0 || call->root >= who->size))
-        failed(&p, wio_fail(WAITIO_ERR_RANK, "root %d: the communicator has ranks 0 to %d",
+        failed(&p, wio_fail(WAITIO_MPI_ERR_ROOT, "root %d: the communicator has ranks 0 to %d",
                             call->root, who->size - 1));
     if (reduces(call->kind) && p.rc == 0) {
         failed(&p, use_type(&p, call->recv.count, call->recv.type, &t));

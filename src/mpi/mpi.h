@@ -27,6 +27,8 @@ int wio_errhandler_new(WAITIO_MPI_Comm_errhandler_function *c,
                        void (*fortran)(int32_t *comm, int32_t *code), int *handler);
 /** Last line of every conversion call: 0 stays 0, an error ends the program or is returned. */
 int wio_mpi_result(const char *call, int code);
+/** The greatest error code in use: LASTCODE, or what the program has added (error_codes.c). */
+int wio_mpi_last_used_code(void);
 /** An argument that must not be NULL. @return 0; ARG naming it */
 int wio_mpi_need(const char *what, const void *argument);
 /** Two of them. */

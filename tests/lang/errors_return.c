@@ -20,9 +20,9 @@ static void arguments(WAITIO_MPI_Comm comm, int me, int n)
     int x[4] = {0}, y[4], counts[64] = {0}, displs[64] = {0}, size;
     WAITIO_MPI_Request req;
 
-    expect(waitio_mpi_isend(x, -1, WAITIO_MPI_INT, me, 0, comm, &req), WAITIO_ERR_ARG, "count",
-           "-1");
-    expect(waitio_mpi_isend(x, 1, 5, me, 0, comm, &req), WAITIO_ERR_ARG, "type", "5");
+    expect(waitio_mpi_isend(x, -1, WAITIO_MPI_INT, me, 0, comm, &req), WAITIO_MPI_ERR_COUNT,
+           "count", "-1");
+    expect(waitio_mpi_isend(x, 1, 5, me, 0, comm, &req), WAITIO_MPI_ERR_TYPE, "type", "5");
     expect(waitio_mpi_isend(x, 1, WAITIO_MPI_INT, n, 0, comm, &req), WAITIO_ERR_RANK, "rank", NULL);
     expect(waitio_mpi_isend(x, 1, WAITIO_MPI_INT, me, -5, comm, &req), WAITIO_ERR_TAG, "tag", "-5");
     expect(waitio_mpi_isend(x, 1, WAITIO_MPI_INT, me, 0, NULL, &req), WAITIO_ERR_GROUP, "group",
@@ -31,19 +31,20 @@ static void arguments(WAITIO_MPI_Comm comm, int me, int n)
            "NULL");
     expect(waitio_mpi_waitall(-1, &req, x), WAITIO_ERR_ARG, "waitall", "-1");
     expect(waitio_mpi_type_size(0, &size), WAITIO_ERR_ARG, "type_size", "0");
-    expect(waitio_mpi_bcast(x, 1, WAITIO_MPI_INT, -1, comm), WAITIO_ERR_RANK, "root", "-1");
-    expect(waitio_mpi_bcast(x, 1, WAITIO_MPI_INT, n, comm), WAITIO_ERR_RANK, "root", "root");
+    expect(waitio_mpi_bcast(x, 1, WAITIO_MPI_INT, -1, comm), WAITIO_MPI_ERR_ROOT, "root", "-1");
+    expect(waitio_mpi_bcast(x, 1, WAITIO_MPI_INT, n, comm), WAITIO_MPI_ERR_ROOT, "root", "root");
     expect(waitio_mpi_bcast(NULL, 1, WAITIO_MPI_INT, 0, comm), WAITIO_ERR_ARG, "buffer", "NULL");
-    expect(waitio_mpi_allreduce(x, y, 4, WAITIO_MPI_INT, 3, comm), WAITIO_ERR_ARG, "operator", "3");
-    expect(waitio_mpi_allreduce(x, y, 2, WAITIO_MPI_DOUBLE, WAITIO_MPI_BAND, comm), WAITIO_ERR_ARG,
-           "operator on type", "BAND");
+    expect(waitio_mpi_allreduce(x, y, 4, WAITIO_MPI_INT, 3, comm), WAITIO_MPI_ERR_OP, "operator",
+           "3");
+    expect(waitio_mpi_allreduce(x, y, 2, WAITIO_MPI_DOUBLE, WAITIO_MPI_BAND, comm),
+           WAITIO_MPI_ERR_OP, "operator on type", "BAND");
     expect(waitio_mpi_allreduce(x, NULL, 4, WAITIO_MPI_INT, WAITIO_MPI_SUM, comm), WAITIO_ERR_ARG,
            "result buffer", "receive");
     expect(WAITIO_MPI_Allgather(x, 1, WAITIO_MPI_INT, y, 2, WAITIO_MPI_INT, comm), WAITIO_ERR_ARG,
            "allgather sizes", "4 bytes");
     counts[me] = -3;
     expect(waitio_mpi_gatherv(x, 0, WAITIO_MPI_INT, y, counts, displs, WAITIO_MPI_INT, me, comm),
-           WAITIO_ERR_ARG, "gatherv count", "-3");
+           WAITIO_MPI_ERR_COUNT, "gatherv count", "-3");
     expect(waitio_mpi_gatherv(x, 0, WAITIO_MPI_INT, y, NULL, displs, WAITIO_MPI_INT, me, comm),
            WAITIO_ERR_ARG, "gatherv counts", "NULL");
     expect(WAITIO_MPI_Gather(x, 2, WAITIO_MPI_INT, y, 1, WAITIO_MPI_INT, me, comm),
@@ -106,7 +107,7 @@ static void types_and_requests(WAITIO_MPI_Comm comm, int me)
 
     expect(WAITIO_MPI_Op_free(&op), WAITIO_ERR_ARG, "freeing an operator", "MAXLOC");
     gone = 77;
-    expect(WAITIO_MPI_Op_free(&gone), WAITIO_ERR_ARG, "freeing no operator", "77");
+    expect(WAITIO_MPI_Op_free(&gone), WAITIO_MPI_ERR_OP, "freeing no operator", "77");
     expect(WAITIO_MPI_Op_create(NULL, 0, &op), WAITIO_ERR_ARG, "operator without function",
            "function");
     expect(WAITIO_MPI_Ibarrier(comm, NULL), WAITIO_ERR_ARG, "started without request", "request");
@@ -119,7 +120,7 @@ static void types_and_requests(WAITIO_MPI_Comm comm, int me)
     expect(WAITIO_MPI_Wait(&copy, WAITIO_MPI_STATUS_IGNORE), WAITIO_ERR_REQUEST,
            "waiting for a stale copy", "completed or freed");
     WAITIO_MPI_Type_vector(2, 1, 2, WAITIO_MPI_INT, &pairs);
-    expect(WAITIO_MPI_Send(x, 1, pairs, me, 0, comm), WAITIO_ERR_ARG, "type", "not committed");
+    expect(WAITIO_MPI_Send(x, 1, pairs, me, 0, comm), WAITIO_MPI_ERR_TYPE, "type", "not committed");
     WAITIO_MPI_Type_commit(&pairs);
     WAITIO_MPI_Recv_init(x, 1, pairs, me, 9, comm, &req);
     expect(WAITIO_MPI_Start(&req), 0, "start", NULL);

@@ -58,7 +58,7 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("program", ["plain_mpi.c", "more_calls.c"])
+@pytest.mark.parametrize("program", ["plain_mpi.c", "more_calls.c", "mpi_objects.c"])
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
 def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
     """What the conversion library runs by renaming is built by MPI as it stands."""
@@ -73,6 +73,27 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("program", "mpi"), [("mpi_objects.c", "mpich")])
+def test_the_program_says_the_same_under_an_mpi(program, mpi, tmp_path):
+    """What is checked about the conversion library holds for an MPI, too."""
+    if shutil.which(f"mpicc.{mpi}") is None or shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"no {mpi}")
+    source = pathlib.Path(__file__).with_name(program)
+    binary = tmp_path / "plain"
+    build = [f"mpicc.{mpi}", "-std=c11", str(source), "-o", str(binary)]
+    subprocess.run(build, timeout=60, check=True)
+    options = ["--allow-run-as-root", "--oversubscribe"] if mpi == "openmpi" else []
+    done = subprocess.run(
+        [f"mpiexec.{mpi}", *options, "-n", "4", str(binary)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("ok") == 4
 
 
 @pytest.mark.parametrize("form", ["free", "fixed"])

@@ -786,7 +786,7 @@ static void wrong_arguments_are_refused_by_name(void **state)
     refused((struct wio_call){.kind = WIO_BCAST,
                               .recv = {.buf = a, .count = 1, .type = WAITIO_MPI_INT},
                               .root = 2},
-            WAITIO_ERR_RANK, "root 2: the communicator has ranks 0 to 1");
+            WAITIO_MPI_ERR_ROOT, "root 2: the communicator has ranks 0 to 1");
     refused((struct wio_call){.kind = WIO_BCAST,
                               .recv = {.buf = NULL, .count = 1, .type = WAITIO_MPI_INT}},
             WAITIO_ERR_ARG, "broadcast buffer is NULL but 4 bytes");
@@ -794,12 +794,12 @@ static void wrong_arguments_are_refused_by_name(void **state)
                               .send = {.buf = a},
                               .recv = {.buf = b, .count = 1, .type = WAITIO_MPI_COMPLEX},
                               .op = WAITIO_MPI_MAX},
-            WAITIO_ERR_ARG, "operator MAX is not defined for type COMPLEX");
+            WAITIO_MPI_ERR_OP, "operator MAX is not defined for type COMPLEX");
     refused((struct wio_call){.kind = WIO_ALLREDUCE,
                               .send = {.buf = a},
                               .recv = {.buf = b, .count = -3, .type = WAITIO_MPI_INT},
                               .op = op},
-            WAITIO_ERR_ARG, "count -3 of INT is negative");
+            WAITIO_MPI_ERR_COUNT, "count -3 of INT is negative");
     refused((struct wio_call){.kind = WIO_ALLGATHER,
                               .send = {.buf = a, .count = 2, .type = WAITIO_MPI_INT},
                               .recv = {.buf = b, .count = 1, .type = WAITIO_MPI_INT}},
@@ -821,15 +821,15 @@ static void wrong_arguments_are_refused_by_name(void **state)
                                        .type = WAITIO_MPI_INT,
                                        .counts = negative,
                                        .displs = one_count}},
-            WAITIO_ERR_ARG, "count -1 of INT is negative");
+            WAITIO_MPI_ERR_COUNT, "count -1 of INT is negative");
     refused((struct wio_call){.kind = WIO_ALLREDUCE,
                               .send = {.buf = a},
                               .recv = {.buf = b, .count = 1, .type = flavours[SUMS].type},
                               .op = op},
-            WAITIO_ERR_ARG, "operator SUM is not defined for type derived type (make one");
+            WAITIO_MPI_ERR_OP, "operator SUM is not defined for type derived type (make one");
     WAITIO_MPI_Type_contiguous(2, WAITIO_MPI_INT, &raw);
     refused((struct wio_call){.kind = WIO_BCAST, .recv = {.buf = a, .count = 1, .type = raw}},
-            WAITIO_ERR_ARG, "is not committed");
+            WAITIO_MPI_ERR_TYPE, "is not committed");
     WAITIO_MPI_Type_free(&raw);
 }
 

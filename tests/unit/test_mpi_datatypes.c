@@ -614,7 +614,7 @@ static void misuse_is_refused(void **state)
                      WAITIO_ERR_ARG);
     assert_int_equal(WAITIO_MPI_Type_free(&basic_type), WAITIO_ERR_ARG);
     assert_int_equal(WAITIO_MPI_Type_contiguous(2, WAITIO_MPI_INT, &t), 0);
-    assert_int_equal(wio_type_use(1, t, &used), WAITIO_ERR_ARG); /* not committed */
+    assert_int_equal(wio_type_use(1, t, &used), WAITIO_MPI_ERR_TYPE); /* not committed */
     assert_int_equal(WAITIO_MPI_Type_commit(&t), 0);
     assert_int_equal(wio_type_use(1, t, &used), 0);
     old = t;

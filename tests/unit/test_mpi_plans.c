@@ -128,8 +128,8 @@ static void what_is_wrong_stays_wrong(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(WAITIO_MPI_Bcast(out, 1, WAITIO_MPI_INT, 7, comm), WAITIO_ERR_RANK);
-        assert_int_equal(allreduce(-1, WAITIO_MPI_INT, WAITIO_MPI_SUM), WAITIO_ERR_ARG);
+        assert_int_equal(WAITIO_MPI_Bcast(out, 1, WAITIO_MPI_INT, 7, comm), WAITIO_MPI_ERR_ROOT);
+        assert_int_equal(allreduce(-1, WAITIO_MPI_INT, WAITIO_MPI_SUM), WAITIO_MPI_ERR_COUNT);
         assert_int_not_equal(allreduce(1, WAITIO_MPI_DOUBLE, WAITIO_MPI_BAND), 0);
     }
     assert_int_equal(wio_plans_kept(), 0);

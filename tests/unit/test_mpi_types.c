@@ -22,7 +22,7 @@ static int find_kernel(WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, wio_mpi_kerne
 {
     const struct wio_mpi_type *t = wio_mpi_type(type);
     struct wio_fold fold;
-    int rc = t == NULL ? WAITIO_ERR_ARG : wio_fold_bind(t, op, &fold);
+    int rc = t == NULL ? WAITIO_MPI_ERR_TYPE : wio_fold_bind(t, op, &fold);
     if (rc == 0)
         *kernel = fold.kernel;
     return rc;
@@ -65,7 +65,7 @@ static void foreign_numbers_and_negative_counts_are_refused(void **state)
     assert_null(wio_mpi_type(WAITIO_MPI_DEFTAG));
     assert_null(wio_mpi_type(WAITIO_MPI_UB + 1));
     assert_null(wio_mpi_type(-1));
-    assert_int_equal(wio_type_use(-1, WAITIO_MPI_INT, &t), WAITIO_ERR_ARG);
+    assert_int_equal(wio_type_use(-1, WAITIO_MPI_INT, &t), WAITIO_MPI_ERR_COUNT);
     assert_null(t);
     assert_int_equal(wio_type_use(2147483647, WAITIO_MPI_DOUBLE, &t), 0);
 }
@@ -226,7 +226,7 @@ static void every_operator_on_every_type(void **state)
         for (int op = WAITIO_MPI_SUM; op <= WAITIO_MPI_MAXLOC; op++) {
             wio_mpi_kernel kernel = NULL;
             int rc = find_kernel(t->id, op, &kernel);
-            assert_int_equal(rc, defined(t->kind, op) ? 0 : WAITIO_ERR_ARG);
+            assert_int_equal(rc, defined(t->kind, op) ? 0 : WAITIO_MPI_ERR_OP);
             if (rc == 0 && op <= WAITIO_MPI_BXOR)
                 check_pair(t, op, kernel);
         }
@@ -347,7 +347,7 @@ static void operators_of_the_program(void **state)
     assert_int_equal(wio_op_named(), 0);
     assert_int_equal(wio_fold_apply(&fold, r, b, r, 1), 0); /* under way: still there */
     wio_fold_release(&fold);
-    assert_int_equal(wio_fold_bind(wio_mpi_type(holes), gone, &fold), WAITIO_ERR_ARG);
+    assert_int_equal(wio_fold_bind(wio_mpi_type(holes), gone, &fold), WAITIO_MPI_ERR_OP);
     WAITIO_MPI_Type_free(&holes);
     WAITIO_MPI_Type_free(&block);
     assert_int_equal(wio_type_named(), 0);
@@ -357,10 +357,10 @@ static void unknown_operators_are_refused(void **state)
 {
     wio_mpi_kernel f = NULL;
     (void)state;
-    assert_int_equal(find_kernel(WAITIO_MPI_INT, 0, &f), WAITIO_ERR_ARG);
-    assert_int_equal(find_kernel(WAITIO_MPI_INT, WAITIO_MPI_DEFTAG, &f), WAITIO_ERR_ARG);
-    assert_int_equal(find_kernel(WAITIO_MPI_INT, WAITIO_MPI_MAXLOC + 1, &f), WAITIO_ERR_ARG);
-    assert_int_equal(find_kernel(1, WAITIO_MPI_SUM, &f), WAITIO_ERR_ARG);
+    assert_int_equal(find_kernel(WAITIO_MPI_INT, 0, &f), WAITIO_MPI_ERR_OP);
+    assert_int_equal(find_kernel(WAITIO_MPI_INT, WAITIO_MPI_DEFTAG, &f), WAITIO_MPI_ERR_OP);
+    assert_int_equal(find_kernel(WAITIO_MPI_INT, WAITIO_MPI_MAXLOC + 1, &f), WAITIO_MPI_ERR_OP);
+    assert_int_equal(find_kernel(1, WAITIO_MPI_SUM, &f), WAITIO_MPI_ERR_TYPE);
 }
 
 int main(void)

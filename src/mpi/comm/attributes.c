@@ -21,6 +21,7 @@ struct wio_attribute {
     int keyval;
     enum wio_attribute_language language;
     intptr_t value;
+    bool going; /* its delete function runs */
 };
 
 static struct wio_names names = WIO_NAMES_INIT;
@@ -56,8 +57,8 @@ int wio_keyval_free(int *keyval)
     struct keyval *k = wio_names_drop(&names, *keyval);
 
     if (k == NULL)
-        return wio_fail(WAITIO_ERR_ARG, "%d is not an attribute key of this program, or was freed",
-                        *keyval);
+        return wio_fail(WAITIO_MPI_ERR_KEYVAL,
+                        "%d is not an attribute key of this program, or was freed", *keyval);
     release(k);
     *keyval = WAITIO_MPI_KEYVAL_INVALID;
     return 0;
@@ -70,14 +71,17 @@ static int number_of(int keyval, int *number)
     static const int fixed[][2] = {{WAITIO_MPI_TAG_UB, INT_MAX},
                                    {WAITIO_MPI_HOST, WAITIO_MPI_PROC_NULL},
                                    {WAITIO_MPI_IO, WAITIO_MPI_ANY_SOURCE},
-                                   {WAITIO_MPI_WTIME_IS_GLOBAL, 0},
-                                   {WAITIO_MPI_LASTUSEDCODE, WAITIO_ERR_LAST}};
+                                   {WAITIO_MPI_WTIME_IS_GLOBAL, 0}};
 
     for (size_t i = 0; i < WIO_ARRAY_LEN(fixed); i++)
         if (fixed[i][0] == keyval) {
             *number = fixed[i][1];
             return 0;
         }
+    if (keyval == WAITIO_MPI_LASTUSEDCODE) {
+        *number = wio_mpi_last_used_code();
+        return 0;
+    }
     return keyval == WAITIO_MPI_UNIVERSE_SIZE ? waitio_universe_size(number)
                                               : waitio_pb_rank(number);
 }
@@ -150,32 +154,41 @@ static int said(const char *what, int keyval, int code)
                                 what, keyval, code);
 }
 
-/* Unlink one, unless its function objects. */
-static int drop(WAITIO_MPI_Comm comm, struct wio_attribute **at)
+/* Unlink one, unless its function objects. The function may set and delete other attributes of the
+ * communicator, so the link is looked for after it. */
+static int drop(WAITIO_MPI_Comm comm, struct wio_comm *c, struct wio_attribute *a)
 {
-    struct wio_attribute *a = *at;
-    int rc = said("delete", a->keyval, ask_delete(comm, a));
+    struct wio_attribute **at = &c->attributes;
+    int rc;
 
-    if (rc == 0) {
-        *at = a->next;
-        release(a->key);
-        wio_os_free(a);
-    }
-    return rc;
+    if (a->going)
+        return wio_fail(WAITIO_ERR_ARG, "attribute %d is being deleted: its delete function runs",
+                        a->keyval);
+    a->going = true;
+    rc = said("delete", a->keyval, ask_delete(comm, a));
+    a->going = false;
+    if (rc != 0)
+        return rc;
+    while (*at != a)
+        at = &(*at)->next;
+    *at = a->next;
+    release(a->key);
+    wio_os_free(a);
+    return 0;
 }
 
 static int set(WAITIO_MPI_Comm comm, struct wio_comm *c, int keyval, struct keyval *k,
                enum wio_attribute_language language, intptr_t value)
 {
-    struct wio_attribute **at = place_of(c, keyval), *a;
-    int rc = *at == NULL ? 0 : drop(comm, at);
+    struct wio_attribute *a = *place_of(c, keyval);
+    int rc = a == NULL ? 0 : drop(comm, c, a);
 
     if (rc != 0)
         return rc;
     a = wio_os_alloc(sizeof *a);
     if (a == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for an attribute");
-    *a = (struct wio_attribute){c->attributes, k, keyval, language, value};
+    *a = (struct wio_attribute){c->attributes, k, keyval, language, value, false};
     __atomic_add_fetch(&k->refs, 1, __ATOMIC_RELAXED);
     c->attributes = a;
     return 0;
@@ -186,7 +199,7 @@ int wio_attribute_set(WAITIO_MPI_Comm comm, int keyval, enum wio_attribute_langu
 {
     struct keyval *k = wio_names_find(&names, keyval);
     struct wio_comm *c;
-    int rc = k == NULL ? wio_fail(WAITIO_ERR_ARG,
+    int rc = k == NULL ? wio_fail(WAITIO_MPI_ERR_KEYVAL,
                                   is_ours(keyval)
                                       ? "attribute %d is the library's and cannot be set"
                                       : "%d is not an attribute key of this program, or was freed",
@@ -211,21 +224,21 @@ int wio_attribute_get(WAITIO_MPI_Comm comm, int keyval, enum wio_attribute_langu
     if (a != NULL)
         *value = seen_by(a, language);
     else if (wio_names_find(&names, keyval) == NULL)
-        return wio_fail(WAITIO_ERR_ARG, "%d is not an attribute key", keyval);
+        return wio_fail(WAITIO_MPI_ERR_KEYVAL, "%d is not an attribute key", keyval);
     return 0;
 }
 
 int wio_attribute_delete(WAITIO_MPI_Comm comm, int keyval)
 {
-    struct wio_attribute **at = NULL;
+    struct wio_attribute *a = NULL;
     struct wio_comm *c;
     int rc = wio_comm_get(comm, &c);
 
     if (rc == 0)
-        at = place_of(c, keyval);
-    if (rc == 0 && *at == NULL)
-        rc = wio_fail(WAITIO_ERR_ARG, "the communicator has no attribute %d", keyval);
-    return rc != 0 ? rc : drop(comm, at);
+        a = *place_of(c, keyval);
+    if (rc == 0 && a == NULL)
+        rc = wio_fail(WAITIO_MPI_ERR_KEYVAL, "the communicator has no attribute %d", keyval);
+    return rc != 0 ? rc : drop(comm, c, a);
 }
 
 /* ---- duplicates and ends ---- */
@@ -260,19 +273,42 @@ static int ask_copy(WAITIO_MPI_Comm from, const struct wio_attribute *a, intptr_
     return code;
 }
 
-static int copy_all(WAITIO_MPI_Comm from, const struct wio_attribute *a, WAITIO_MPI_Comm to,
+static int copy_one(WAITIO_MPI_Comm from, const struct wio_attribute *a, WAITIO_MPI_Comm to,
                     struct wio_comm *c)
 {
+    struct keyval *k = a->key;
     intptr_t value = 0;
-    int flag = 0, rc;
+    int flag = 0, keyval = a->keyval, rc;
 
-    if (a == NULL)
-        return 0;
-    rc = copy_all(from, a->next, to, c); /* in the order in which they were set */
-    if (rc == 0)
-        rc = said("copy", a->keyval, ask_copy(from, a, &value, &flag));
+    __atomic_add_fetch(&k->refs, 1, __ATOMIC_RELAXED); /* the function may delete the attribute */
+    rc = said("copy", keyval, ask_copy(from, a, &value, &flag));
     if (rc == 0 && flag)
-        rc = set(to, c, a->keyval, a->key, a->key->language, value);
+        rc = set(to, c, keyval, k, k->language, value);
+    release(k);
+    return rc;
+}
+
+/* The keys of all values, noted first: their functions may set and delete others. In the order in
+ * which they were set. */
+static int copy_all(WAITIO_MPI_Comm from, struct wio_comm *old, WAITIO_MPI_Comm to,
+                    struct wio_comm *c)
+{
+    size_t n = 0, i = 0;
+    int *keys, rc = 0;
+
+    for (const struct wio_attribute *a = old->attributes; a != NULL; a = a->next)
+        n++;
+    keys = wio_os_alloc((n + 1) * sizeof *keys);
+    if (keys == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for %zu attributes", n);
+    for (const struct wio_attribute *a = old->attributes; a != NULL; a = a->next)
+        keys[i++] = a->keyval;
+    while (rc == 0 && i-- > 0) {
+        const struct wio_attribute *a = *place_of(old, keys[i]);
+        if (a != NULL)
+            rc = copy_one(from, a, to, c);
+    }
+    wio_os_free(keys);
     return rc;
 }
 
@@ -284,7 +320,7 @@ int wio_attributes_copy(WAITIO_MPI_Comm from, WAITIO_MPI_Comm to)
     if (rc != 0 || old->attributes == NULL)
         return rc;
     rc = wio_comm_get(to, &fresh);
-    return rc != 0 ? rc : copy_all(from, old->attributes, to, fresh);
+    return rc != 0 ? rc : copy_all(from, old, to, fresh);
 }
 
 int wio_attributes_end(WAITIO_MPI_Comm comm)
@@ -293,7 +329,7 @@ int wio_attributes_end(WAITIO_MPI_Comm comm)
     int rc = 0;
 
     while (c != NULL && rc == 0 && c->attributes != NULL)
-        rc = drop(comm, &c->attributes);
+        rc = drop(comm, c, c->attributes);
     return rc;
 }
 

@@ -237,9 +237,9 @@ void wio_mpi_end_self(void)
 
 int WAITIO_MPI_Finalize(void)
 {
-    __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE);
     wio_request_end(); /* what failed is nobody's business any more */
     wio_mpi_end_self();
+    __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE); /* not yet for what that has called */
     wio_mpi_state_reset();
     return wio_mpi_result("WAITIO_MPI_Finalize", waitio_finalize());
 }
@@ -283,22 +283,4 @@ int WAITIO_MPI_Get_processor_name(char *name, int *length)
         rc = n < 0 ? WAITIO_ERR_SYSTEM : 0;
     }
     return wio_mpi_result("WAITIO_MPI_Get_processor_name", rc);
-}
-
-int WAITIO_MPI_Error_class(int code, int *class_)
-{
-    int rc = wio_mpi_need("class", class_);
-
-    if (rc == 0)
-        *class_ = code;
-    return wio_mpi_result("WAITIO_MPI_Error_class", rc);
-}
-
-int WAITIO_MPI_Error_string(int code, char *text, int *length)
-{
-    int rc = wio_mpi_need_both("text", text, "length", length);
-
-    if (rc == 0)
-        *length = (int)wio_text(text, WAITIO_MPI_MAX_ERROR_STRING, "%s", waitio_strerror(code));
-    return wio_mpi_result("WAITIO_MPI_Error_string", rc);
 }

@@ -5,12 +5,10 @@
 #include "mpi/mpi.h"
 #include "os/os.h"
 
-enum { MOST_DIMS = 32 };
-
 struct wio_cart {
     int n;
-    int size[MOST_DIMS];
-    bool periodic[MOST_DIMS];
+    int size[WIO_MOST_DIMS];
+    bool periodic[WIO_MOST_DIMS];
 };
 
 static int grid_of(WAITIO_MPI_Comm comm, struct wio_comm **c)
@@ -18,7 +16,7 @@ static int grid_of(WAITIO_MPI_Comm comm, struct wio_comm **c)
     int rc = wio_comm_get(comm, c);
 
     if (rc == 0 && (*c)->cart == NULL)
-        rc = wio_fail(WAITIO_ERR_ARG, "the communicator has no Cartesian grid");
+        rc = wio_fail(WAITIO_MPI_ERR_TOPOLOGY, "the communicator has no Cartesian grid");
     return rc;
 }
 
@@ -76,16 +74,17 @@ static int check_dims(int n, const int dims[], int64_t room)
 {
     int64_t total = 1;
 
-    if (n < 0 || n > MOST_DIMS)
-        return wio_fail(WAITIO_ERR_ARG, "%d dimensions: 0 to %d are possible", n, MOST_DIMS);
+    if (n < 0 || n > WIO_MOST_DIMS)
+        return wio_fail(WAITIO_MPI_ERR_DIMS, "%d dimensions: 0 to %d are possible", n,
+                        WIO_MOST_DIMS);
     if (n > 0 && dims == NULL)
         return wio_mpi_need("sizes", dims);
     for (int d = 0; d < n; d++) {
         if (dims[d] < 1)
-            return wio_fail(WAITIO_ERR_ARG, "dimension %d has size %d", d, dims[d]);
+            return wio_fail(WAITIO_MPI_ERR_DIMS, "dimension %d has size %d", d, dims[d]);
         total *= dims[d];
         if (total > room)
-            return wio_fail(WAITIO_ERR_ARG, "the grid is larger than the communicator of %d",
+            return wio_fail(WAITIO_MPI_ERR_DIMS, "the grid is larger than the communicator of %d",
                             (int)room);
     }
     return 0;
@@ -136,7 +135,7 @@ int WAITIO_MPI_Cart_sub(WAITIO_MPI_Comm comm, const int remain[], WAITIO_MPI_Com
 {
     struct wio_cart grid = {0};
     struct wio_comm *c;
-    int coords[MOST_DIMS], color = 0, rc = grid_of(comm, &c);
+    int coords[WIO_MOST_DIMS], color = 0, rc = grid_of(comm, &c);
 
     if (rc == 0 && c->cart->n > 0)
         rc = wio_mpi_need("remaining dimensions", remain);
@@ -170,7 +169,7 @@ int WAITIO_MPI_Cartdim_get(WAITIO_MPI_Comm comm, int *n)
 int WAITIO_MPI_Cart_get(WAITIO_MPI_Comm comm, int n, int dims[], int periods[], int coords[])
 {
     struct wio_comm *c;
-    int all[MOST_DIMS], rc = grid_of(comm, &c);
+    int all[WIO_MOST_DIMS], rc = grid_of(comm, &c);
 
     if (rc == 0 && n > 0)
         rc = wio_mpi_need("sizes", dims);
@@ -191,7 +190,7 @@ int WAITIO_MPI_Cart_get(WAITIO_MPI_Comm comm, int n, int dims[], int periods[], 
 int WAITIO_MPI_Cart_coords(WAITIO_MPI_Comm comm, int rank, int n, int coords[])
 {
     struct wio_comm *c;
-    int all[MOST_DIMS], rc = grid_of(comm, &c);
+    int all[WIO_MOST_DIMS], rc = grid_of(comm, &c);
 
     if (rc == 0 && (rank < 0 || rank >= c->size))
         rc = wio_fail(WAITIO_ERR_RANK, "rank %d in a grid of %d", rank, c->size);
@@ -223,7 +222,7 @@ int WAITIO_MPI_Cart_rank(WAITIO_MPI_Comm comm, const int coords[], int *rank)
 /* The rank that is so many steps away in a direction, however many. */
 static int rank_away(const struct wio_cart *g, int rank, int direction, int64_t steps)
 {
-    int coords[MOST_DIMS] = {0};
+    int coords[WIO_MOST_DIMS] = {0};
     int64_t size = g->size[direction];
 
     if (g->periodic[direction])
@@ -241,7 +240,7 @@ int WAITIO_MPI_Cart_shift(WAITIO_MPI_Comm comm, int direction, int by, int *sour
     int rc = grid_of(comm, &c);
 
     if (rc == 0 && (direction < 0 || direction >= c->cart->n))
-        rc = wio_fail(WAITIO_ERR_ARG, "direction %d of a grid of %d dimensions", direction,
+        rc = wio_fail(WAITIO_MPI_ERR_DIMS, "direction %d of a grid of %d dimensions", direction,
                       c->cart->n);
     if (rc == 0)
         rc = wio_mpi_need("source", source);
@@ -264,70 +263,4 @@ int WAITIO_MPI_Topo_test(WAITIO_MPI_Comm comm, int *kind)
     if (rc == 0)
         *kind = c->cart != NULL ? WAITIO_MPI_CART : WAITIO_MPI_UNDEFINED;
     return wio_mpi_result("WAITIO_MPI_Topo_test", rc);
-}
-
-/* ---- balanced grids ---- */
-
-static int greatest_factor(int n)
-{
-    int factor = n;
-
-    for (int f = 2; f <= n / f; f++)
-        while (n % f == 0) {
-            factor = f;
-            n /= f;
-        }
-    return n > 1 ? n : factor;
-}
-
-/* Give the greatest prime factor to the smallest dimension, again and again. */
-static void balance(int n, int count, int sizes[])
-{
-    for (int d = 0; d < count; d++)
-        sizes[d] = 1;
-    while (n > 1) {
-        int f = greatest_factor(n), least = 0;
-        for (int d = 1; d < count; d++)
-            least = sizes[d] < sizes[least] ? d : least;
-        sizes[least] *= f;
-        n /= f;
-    }
-    for (int i = 1; i < count; i++) /* not increasing, as MPI wants */
-        for (int d = i; d > 0 && sizes[d] > sizes[d - 1]; d--) {
-            int greater = sizes[d];
-            sizes[d] = sizes[d - 1];
-            sizes[d - 1] = greater;
-        }
-}
-
-/* What the caller left open and how many processes that is. @return 0, or ARG */
-static int open_dims(int nodes, int n, const int dims[], int *open, int *left)
-{
-    *open = 0;
-    if (nodes < 1 || n < 0 || n > MOST_DIMS)
-        return wio_fail(WAITIO_ERR_ARG, "%d processes in %d dimensions", nodes, n);
-    if (n > 0 && dims == NULL)
-        return wio_mpi_need("sizes", dims);
-    for (int d = 0; d < n; d++) {
-        *open += dims[d] == 0;
-        if (dims[d] < 0 || (dims[d] > 0 && nodes % dims[d] != 0))
-            return wio_fail(WAITIO_ERR_ARG, "dimension %d of %d does not divide the processes", d,
-                            dims[d]);
-        nodes /= dims[d] > 0 ? dims[d] : 1;
-    }
-    *left = nodes;
-    return *open > 0 || nodes == 1 ? 0
-                                   : wio_fail(WAITIO_ERR_ARG, "%d processes are left over", nodes);
-}
-
-int WAITIO_MPI_Dims_create(int nodes, int n, int dims[])
-{
-    int sizes[MOST_DIMS], open = 0, left = 1, rc = open_dims(nodes, n, dims, &open, &left);
-
-    if (rc == 0 && open > 0) {
-        balance(left, open, sizes);
-        for (int d = 0, k = 0; d < n; d++)
-            dims[d] = dims[d] == 0 ? sizes[k++] : dims[d];
-    }
-    return wio_mpi_result("WAITIO_MPI_Dims_create", rc);
 }

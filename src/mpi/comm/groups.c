@@ -28,13 +28,15 @@ static struct wio_universe *check(const struct waitio_group *a, const struct wai
     return *rc == 0 ? u : NULL;
 }
 
-/* Turn a list of universe ranks into a group and free the list. */
+/* Turn a list of universe ranks into a group and free the list. There is one empty group. */
 static int made(struct wio_universe *u, uint32_t *members, uint32_t n, WAITIO_MPI_Group *out)
 {
     struct waitio_group *g = NULL;
-    int rc = wio_group_from_members(wio_universe_table(u), 0, members, n, &g);
+    int rc = n == 0 ? 0 : wio_group_from_members(wio_universe_table(u), 0, members, n, &g);
 
     wio_os_free(members);
+    if (n == 0)
+        return wio_mpi_constant(WIO_EMPTY, out);
     if (rc == 0) {
         wio_group_register(u, g);
         *out = g;
@@ -87,7 +89,14 @@ int WAITIO_MPI_Group_rank(WAITIO_MPI_Group group, int *rank)
 
 int WAITIO_MPI_Group_free(WAITIO_MPI_Group *group)
 {
-    return wio_mpi_result("WAITIO_MPI_Group_free", wio_mpi_comm_free(group));
+    WAITIO_MPI_Group empty = NULL;
+    int rc = wio_mpi_need("group", group);
+
+    if (rc == 0 && *group != NULL && wio_mpi_constant(WIO_EMPTY, &empty) == 0 && *group == empty)
+        *group = WAITIO_MPI_GROUP_NULL; /* calls give it out like any other, so it may be freed */
+    else if (rc == 0)
+        rc = wio_mpi_comm_free(group);
+    return wio_mpi_result("WAITIO_MPI_Group_free", rc);
 }
 
 int WAITIO_MPI_Group_translate_ranks(WAITIO_MPI_Group from, int n, const int ranks[],

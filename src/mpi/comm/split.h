@@ -8,6 +8,9 @@
 /** WAITIO_MPI_Comm_split. @return 0; ARG, NOMEM, or what the allgather said */
 int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out);
 
+/** Dimensions of a grid. */
+enum { WIO_MOST_DIMS = 32 };
+
 struct wio_cart;
 /** Give a communicator that was made a grid (copied). @return 0; NOMEM (the communicator is freed)
  */

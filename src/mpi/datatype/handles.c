@@ -32,7 +32,7 @@ const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id)
     if (WIO_UNLIKELY(type == NULL) && lent != NULL && lent->id == id)
         type = lent;
     if (WIO_UNLIKELY(type == NULL))
-        wio_fail(WAITIO_ERR_ARG,
+        wio_fail(WAITIO_MPI_ERR_TYPE,
                  "%d is not a datatype of the conversion library, or was freed (WAITIO_MPI_INT is "
                  "%d; a constant of another MPI library does not work here)",
                  id, WAITIO_MPI_INT);
@@ -45,12 +45,12 @@ int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **
     int64_t bytes;
 
     if (WIO_UNLIKELY(t == NULL))
-        return WAITIO_ERR_ARG;
+        return WAITIO_MPI_ERR_TYPE;
     if (WIO_UNLIKELY(count < 0))
-        return wio_fail(WAITIO_ERR_ARG, "count %d of %s is negative", count, t->name);
+        return wio_fail(WAITIO_MPI_ERR_COUNT, "count %d of %s is negative", count, t->name);
     if (WIO_UNLIKELY(!t->committed))
-        return wio_fail(WAITIO_ERR_ARG, "derived type %d is not committed: call Type_commit first",
-                        id);
+        return wio_fail(WAITIO_MPI_ERR_TYPE,
+                        "derived type %d is not committed: call Type_commit first", id);
     if (WIO_UNLIKELY(__builtin_mul_overflow((int64_t)count, (int64_t)t->size, &bytes)))
         return wio_fail(WAITIO_ERR_LIMIT, "%d elements of %zu bytes are more than there can be",
                         count, t->size);

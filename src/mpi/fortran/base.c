@@ -106,14 +106,15 @@ WIO_FORTRAN(waitio_create_pbgroup_, (void *comm, const fint *pbid, fint *ierr))
 WIO_FORTRAN_ALSO(waitio_create_pbgroup_f_, waitio_create_pbgroup_,
                  (void *comm, const fint *pbid, fint *ierr))
 
-/* A free of communicators and of groups. */
-static void free_handle(const char *call, void *comm, fint *ierr)
+/* A free of communicators and of groups, by C's call. */
+static void free_handle(const char *call, int (*ends)(WAITIO_MPI_Comm *comm), void *comm,
+                        fint *ierr)
 {
     WAITIO_MPI_Comm c = NULL;
     int rc = wio_fortran_comm(call, comm, &c);
 
     if (rc == 0)
-        rc = wio_mpi_result(call, wio_mpi_comm_free(&c));
+        rc = ends(&c);
     if (rc == 0)
         memset(comm, 0, sizeof(int32_t));
     wio_fortran_result(call, rc, ierr);
@@ -121,12 +122,12 @@ static void free_handle(const char *call, void *comm, fint *ierr)
 
 WIO_FORTRAN(waitio_mpi_group_free_, (void *group, fint *ierr))
 {
-    free_handle("WAITIO_MPI_GROUP_FREE", group, ierr);
+    free_handle("WAITIO_MPI_GROUP_FREE", WAITIO_MPI_Group_free, group, ierr);
 }
 
 WIO_FORTRAN(waitio_mpi_comm_free_, (void *comm, fint *ierr))
 {
-    free_handle("WAITIO_MPI_COMM_FREE", comm, ierr);
+    free_handle("WAITIO_MPI_COMM_FREE", WAITIO_MPI_Comm_free, comm, ierr);
 }
 
 /* ---- ranks and sizes ---- */
@@ -246,6 +247,16 @@ WIO_FORTRAN(waitio_mpi_comm_get_errhandler_, (const void *comm, fint *handler, f
     (void)comm;
     wio_fortran_result("WAITIO_MPI_COMM_GET_ERRHANDLER",
                        WAITIO_MPI_Comm_get_errhandler(NULL, handler), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_add_error_class_, (fint * class_, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_ADD_ERROR_CLASS", WAITIO_MPI_Add_error_class(class_), ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_add_error_code_, (const fint *class_, fint *code, fint *ierr))
+{
+    wio_fortran_result("WAITIO_MPI_ADD_ERROR_CODE", WAITIO_MPI_Add_error_code(*class_, code), ierr);
 }
 
 WIO_FORTRAN(waitio_mpi_error_class_, (const fint *code, fint *class_, fint *ierr))

@@ -75,6 +75,12 @@ WIO_FORTRAN(waitio_mpi_type_get_name_,
     wio_fortran_put_text(name, room, text);
 }
 
+WIO_FORTRAN(waitio_mpi_add_error_string_,
+            (const fint *number, const char *text, fint *ierr, size_t length))
+{
+    DO_WITH("ADD_ERROR_STRING", text, length, WAITIO_MPI_Add_error_string(*number, a));
+}
+
 WIO_FORTRAN(waitio_mpi_get_library_version_, (char *out, fint *length, fint *ierr, size_t room))
 {
     char text[WAITIO_MPI_MAX_LIBRARY_VERSION_STRING] = "";

@@ -15,7 +15,7 @@ static const char *const op_names[WIO_OP_COUNT] = {
 
 static int unknown(WAITIO_MPI_Op op)
 {
-    return wio_fail(WAITIO_ERR_ARG,
+    return wio_fail(WAITIO_MPI_ERR_OP,
                     "%d is not an operator of the conversion library, or was freed "
                     "(WAITIO_MPI_SUM is %d)",
                     op, WAITIO_MPI_SUM);
@@ -36,7 +36,7 @@ int wio_fold_bind(const struct wio_mpi_type *type, WAITIO_MPI_Op op, struct wio_
     fold->kernel = wio_op_kernel(type->kind, (enum wio_op_index)i);
     if (fold->kernel != NULL)
         return 0;
-    return wio_fail(WAITIO_ERR_ARG, "operator %s is not defined for type %s%s", op_names[i],
+    return wio_fail(WAITIO_MPI_ERR_OP, "operator %s is not defined for type %s%s", op_names[i],
                     type->name, type->kind == WIO_KIND_DERIVED ? " (make one with Op_create)" : "");
 }
 

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Attributes, groups, sizes of grids and error classes as the standard has them: a program of MPI,
+ * which says the same under an MPI (test_mpi_header.py).
+ */
+#ifdef FOR_WAITIO
+#include <waitio_mpi_rename.h>
+#else
+#include <mpi.h>
+#endif
+
+#include <stdio.h>
+#include <string.h>
+
+static int failures, me, n;
+
+static void expect(int good, const char *what)
+{
+    if (!good) {
+        fprintf(stderr, "rank %d: %s\n", me, what);
+        failures++;
+    }
+}
+
+/* ---- attributes ---- */
+
+static int other_key[2], gone[3], ended, finalized_early;
+
+static int count_gone(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm;
+    (void)keyval;
+    (void)value;
+    gone[*(int *)extra]++;
+    return MPI_SUCCESS;
+}
+
+/* Deletes those that were set before and after it. */
+static int delete_others(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+#ifdef FOR_WAITIO /* Open MPI 4.1 and MPICH 4.0 end the program here */
+    for (int i = 0; i < 2; i++) {
+        void *found;
+        int flag = 0;
+        MPI_Comm_get_attr(comm, other_key[i], &found, &flag);
+        if (flag)
+            MPI_Comm_delete_attr(comm, other_key[i]);
+    }
+#endif
+    return count_gone(comm, keyval, value, extra);
+}
+
+static int at_the_end(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    int flag = -1;
+
+    MPI_Finalized(&flag);
+    finalized_early |= flag != 0;
+    ended++;
+    return delete_others(comm, keyval, value, extra);
+}
+
+/* Copies nothing, but takes an attribute of the old communicator away. */
+static int take_away(MPI_Comm from, int keyval, void *extra, void *in, void *out, int *flag)
+{
+    (void)keyval;
+    (void)in;
+    (void)out;
+    (void)extra;
+#ifdef FOR_WAITIO
+    MPI_Comm_delete_attr(from, other_key[0]);
+#else
+    (void)from;
+    gone[0] = 1;
+#endif
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void hang_on(MPI_Comm comm, MPI_Comm_delete_attr_function *deletes)
+{
+    static int number[] = {0, 1, 2};
+    int key;
+
+    memset(gone, 0, sizeof gone);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_gone, &other_key[0], &number[0]);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deletes, &key, &number[1]);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_gone, &other_key[1], &number[2]);
+    MPI_Comm_set_attr(comm, other_key[0], &number[0]);
+    MPI_Comm_set_attr(comm, key, &number[1]);
+    MPI_Comm_set_attr(comm, other_key[1], &number[2]);
+}
+
+static void attributes(void)
+{
+    MPI_Comm comm, copy;
+    int key;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    hang_on(comm, delete_others);
+    MPI_Comm_free(&comm);
+    expect(gone[0] == 1 && gone[1] == 1 && gone[2] == 1, "delete functions that delete others");
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    hang_on(comm, count_gone);
+    MPI_Comm_create_keyval(take_away, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(comm, key, NULL);
+    MPI_Comm_dup(comm, &copy);
+    expect(gone[0] == 1 && gone[1] == 0, "a copy function that deletes another");
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&comm);
+    expect(gone[0] >= 1 && gone[1] == 1 && gone[2] == 1, "the rest is deleted at the end");
+    hang_on(MPI_COMM_SELF, at_the_end);
+}
+
+/* ---- groups ---- */
+
+static void empty_groups(void)
+{
+    MPI_Group all, none, more;
+    int first = 0, size, range[1][3] = {{0, 0, 1}};
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 0, NULL, &none);
+    expect(none == MPI_GROUP_EMPTY, "incl of none is empty");
+    MPI_Group_range_incl(all, 0, range, &none);
+    expect(none == MPI_GROUP_EMPTY, "range_incl of none is empty");
+    MPI_Group_difference(all, all, &none);
+    expect(none == MPI_GROUP_EMPTY, "a group less itself is empty");
+    MPI_Group_intersection(all, MPI_GROUP_EMPTY, &none);
+    expect(none == MPI_GROUP_EMPTY, "an empty intersection");
+    range[0][1] = n - 1;
+    MPI_Group_range_excl(all, 1, range, &none);
+    expect(none == MPI_GROUP_EMPTY, "range_excl of all is empty");
+    MPI_Group_incl(all, 1, &first, &more);
+    MPI_Group_excl(more, 1, &first, &none);
+    expect(none == MPI_GROUP_EMPTY, "excl of all is empty");
+    MPI_Group_size(none, &size);
+    expect(size == 0, "the empty group has no members");
+    MPI_Group_free(&none);
+    expect(none == MPI_GROUP_NULL, "the empty group can be freed where a call gave it");
+    MPI_Group_free(&more);
+    MPI_Group_free(&all);
+    MPI_Group_size(MPI_GROUP_EMPTY, &size);
+    expect(size == 0, "and is still there");
+}
+
+/* ---- sizes of grids ---- */
+
+static void grid_sizes(void)
+{
+    static const int wanted[][6] = {
+        /* processes, dimensions, sizes */
+        {72, 2, 9, 8}, {12, 3, 3, 2, 2},    {1, 2, 1, 1},  {64, 3, 4, 4, 4}, {60, 3, 5, 4, 3},
+        {7, 2, 7, 1},  {96, 4, 4, 4, 3, 2}, {36, 2, 6, 6}, {100, 2, 10, 10}, {1000, 3, 10, 10, 10}};
+    int fixed[] = {0, 3, 0};
+
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        int dims[4] = {0}, good = 1;
+        MPI_Dims_create(wanted[i][0], wanted[i][1], dims);
+        for (int d = 0; d < wanted[i][1]; d++)
+            good &= dims[d] == wanted[i][2 + d];
+        if (!good)
+            fprintf(stderr, "%d: %d %d %d %d\n", wanted[i][0], dims[0], dims[1], dims[2], dims[3]);
+        expect(good, "Dims_create is balanced");
+    }
+    MPI_Dims_create(216, 3, fixed);
+    expect(fixed[0] == 9 && fixed[1] == 3 && fixed[2] == 8, "Dims_create keeps what is given");
+}
+
+/* ---- errors ---- */
+
+#define NAMED(C)                                                                                   \
+    {                                                                                              \
+        MPI_ERR_##C, #C                                                                            \
+    }
+static const struct {
+    int number;
+    const char *name;
+} known[] = {NAMED(BUFFER),
+             NAMED(COUNT),
+             NAMED(TYPE),
+             NAMED(TAG),
+             NAMED(COMM),
+             NAMED(RANK),
+             NAMED(REQUEST),
+             NAMED(ROOT),
+             NAMED(GROUP),
+             NAMED(OP),
+             NAMED(TOPOLOGY),
+             NAMED(DIMS),
+             NAMED(ARG),
+             NAMED(UNKNOWN),
+             NAMED(TRUNCATE),
+             NAMED(OTHER),
+             NAMED(INTERN),
+             NAMED(PENDING),
+             NAMED(IN_STATUS),
+             NAMED(ACCESS),
+             NAMED(AMODE),
+             NAMED(ASSERT),
+             NAMED(BAD_FILE),
+             NAMED(BASE),
+             NAMED(CONVERSION),
+             NAMED(DISP),
+             NAMED(DUP_DATAREP),
+             NAMED(FILE_EXISTS),
+             NAMED(FILE_IN_USE),
+             NAMED(FILE),
+             NAMED(INFO_KEY),
+             NAMED(INFO_NOKEY),
+             NAMED(INFO_VALUE),
+             NAMED(INFO),
+             NAMED(IO),
+             NAMED(KEYVAL),
+             NAMED(LOCKTYPE),
+             NAMED(NAME),
+             NAMED(NO_MEM),
+             NAMED(NOT_SAME),
+             NAMED(NO_SPACE),
+             NAMED(NO_SUCH_FILE),
+             NAMED(PORT),
+             NAMED(QUOTA),
+             NAMED(READ_ONLY),
+             NAMED(RMA_CONFLICT),
+             NAMED(RMA_SYNC),
+             NAMED(RMA_RANGE),
+             NAMED(RMA_ATTACH),
+             NAMED(RMA_SHARED),
+             NAMED(RMA_FLAVOR),
+             NAMED(SERVICE),
+             NAMED(SIZE),
+             NAMED(SPAWN),
+             NAMED(UNSUPPORTED_DATAREP),
+             NAMED(UNSUPPORTED_OPERATION),
+             NAMED(WIN)};
+enum { KNOWN = sizeof known / sizeof known[0] };
+
+static const char *name_of(int class_)
+{
+    for (int i = 0; i < KNOWN; i++)
+        if (known[i].number == class_)
+            return known[i].name;
+    return "none";
+}
+
+static void no_two_are_equal(void)
+{
+    for (int i = 0; i < KNOWN; i++)
+        for (int j = 0; j < i; j++)
+            expect(known[i].number != known[j].number, known[i].name);
+}
+
+static void fails_with(int code, const char *wanted, const char *what)
+{
+    int class_ = MPI_SUCCESS;
+
+    MPI_Error_class(code, &class_);
+    if (strcmp(name_of(class_), wanted) != 0) {
+        fprintf(stderr, "%s: class %s (%d) in the place of %s\n", what, name_of(class_), code,
+                wanted);
+        failures++;
+    }
+}
+
+static void classes(void)
+{
+    MPI_Comm grid;
+    int dims[] = {0, 0}, x = 0, y;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    dims[0] = 5;
+    fails_with(MPI_Dims_create(n * 5 + 1, 2, dims), "DIMS", "sizes that do not divide");
+    fails_with(MPI_Cartdim_get(MPI_COMM_WORLD, &x), "TOPOLOGY", "no grid");
+    fails_with(MPI_Bcast(&x, 1, MPI_INT, n, MPI_COMM_WORLD), "ROOT", "a root too great");
+    fails_with(MPI_Bcast(&x, -1, MPI_INT, 0, MPI_COMM_WORLD), "COUNT", "a negative count");
+    fails_with(MPI_Send(&x, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD), "TYPE", "no type");
+    fails_with(MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD), "OP", "no operator");
+    fails_with(MPI_Send(&x, 1, MPI_INT, n, 0, MPI_COMM_WORLD), "RANK", "a rank too great");
+    (void)grid;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+static void added_codes(void)
+{
+    int one, code, class_, flag, length, *last, before, after;
+    char text[MPI_MAX_ERROR_STRING];
+
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
+    before = *last;
+    expect(flag && before >= MPI_ERR_LASTCODE, "LASTUSEDCODE before");
+    MPI_Add_error_class(&one);
+    MPI_Add_error_code(one, &code);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
+    after = *last;
+    expect(after >= before && one > 0 && code > 0 && one != code, "new codes");
+#ifdef FOR_WAITIO
+    expect(one > before && after >= one && after >= code, "new codes count on");
+#endif
+    MPI_Error_class(code, &class_);
+    expect(class_ == one, "class of a new code");
+    MPI_Error_class(one, &class_);
+    expect(class_ == one, "class of a new class");
+    MPI_Add_error_string(code, "the ice is thin");
+    MPI_Error_string(code, text, &length);
+    expect(strcmp(text, "the ice is thin") == 0 && length == 15, "text of a new code");
+    MPI_Error_string(one, text, &length);
+    expect(length == 0, "no text yet");
+    MPI_Add_error_code(MPI_ERR_DIMS, &code);
+    MPI_Error_class(code, &class_);
+    expect(class_ == MPI_ERR_DIMS, "a code of a class of MPI");
+}
+
+int main(void)
+{
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    attributes();
+    empty_groups();
+    grid_sizes();
+    no_two_are_equal();
+    classes();
+    added_codes();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    expect(ended == 1 && gone[0] == 1 && gone[2] == 1, "functions on COMM_SELF are called once");
+    expect(!finalized_early, "Finalized is true only after the functions on COMM_SELF");
+    if (failures == 0)
+        puts("ok");
+    return failures > 0;
+}
