@@ -3,6 +3,7 @@
 
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 _version = re.search(
@@ -14,7 +15,8 @@ author = "the WaitIO authors"
 project_copyright = "2026, the WaitIO authors"
 release = version = _version.group(1)
 
-extensions = ["myst_parser", "breathe"]
+sys.path.append(str(ROOT / "docs" / "_ext"))
+extensions = ["myst_parser", "breathe", "api_pages"]
 myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -33,4 +35,4 @@ html_theme_options = {
     "page_width": "1100px",
 }
 html_show_sourcelink = False
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_ext"]
