@@ -20,6 +20,8 @@ import sys
 import threading
 import time
 
+import waitio
+
 from waitio.exceptions import (
     BufferError as _BufferError,
     Error as _Error,

@@ -203,12 +203,7 @@ cdef _Block new_block(object spec, bint writable, int size):
         block.in_place = True
         block.at = WAITIO_MPI_IN_PLACE
         return block
-    try:
-        take_slow(memory, &block.view, flags, False)
-    except _BufferError:  # memory that cannot describe its elements, such as dates
-        if not PyObject_CheckBuffer(memory):
-            raise
-        take(memory, &block.view, writable)
+    take_slow(memory, &block.view, flags, False)
     block.held = True
     block.at = block.view.buf
     read_type(block, memory, kind)

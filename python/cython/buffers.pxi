@@ -71,6 +71,40 @@ cdef object refuse_device(object obj, bint writable, str which):
     )
 
 
+cdef bint names_references(const char *format) noexcept:
+    """Does this format of the buffer protocol have elements that are Python objects?"""
+    cdef bint name = False
+    while format[0] != 0:
+        if format[0] == b":":  # around the names of a structure's parts
+            name = not name
+        elif format[0] == b"O" and not name:
+            return True
+        format += 1
+    return False
+
+
+cdef object refuse_references(object obj, bint writable):
+    return refuse(
+        obj,
+        "its elements are references to Python objects, which mean nothing in another process; "
+        + ("receive with recv what send sends" if writable
+           else "send it with the lower-case calls, or array.astype() of a type of numbers"),
+        writable,
+    )
+
+
+cdef int get_buffer(object obj, Py_buffer *view, int flags) except -1:
+    """PyObject_GetBuffer; without a format where the object's elements have none, such as dates."""
+    try:
+        return PyObject_GetBuffer(obj, view, flags)
+    except (_builtins.BufferError, ValueError, TypeError):
+        if not flags & PyBUF_FORMAT:
+            raise
+        if getattr(getattr(obj, "dtype", None), "hasobject", False):
+            raise refuse_references(obj, (flags & PyBUF_WRITABLE) != 0) from None
+    return PyObject_GetBuffer(obj, view, flags & ~PyBUF_FORMAT)
+
+
 cdef int take_slow(object obj, Py_buffer *view, int flags, bint fill) except -1:
     cdef bint writable = (flags & PyBUF_WRITABLE) != 0
     if not PyObject_CheckBuffer(obj):
@@ -78,9 +112,14 @@ cdef int take_slow(object obj, Py_buffer *view, int flags, bint fill) except -1:
         if fill and not writable and type(obj) is _Stage:
             (<_Stage> obj).copy(True, 0, (<_Stage> obj).size)
     try:
-        PyObject_GetBuffer(obj, view, flags)
+        get_buffer(obj, view, flags)
+    except _BufferError:
+        raise
     except (_builtins.BufferError, ValueError, TypeError) as error:
         raise cannot_take(obj, writable, error) from None
+    if view.format != NULL and names_references(view.format):
+        PyBuffer_Release(view)
+        raise refuse_references(obj, writable)
     return 0
 
 
@@ -89,7 +128,10 @@ cdef inline int take(object obj, Py_buffer *view, bint writable, bint fill=True)
 
     `fill`: what an array on a device holds is to be sent now.
     """
-    return take_slow(obj, view, PyBUF_ANY_CONTIGUOUS | (PyBUF_WRITABLE if writable else 0), fill)
+    cdef int flags = PyBUF_ANY_CONTIGUOUS | (PyBUF_WRITABLE if writable else 0)
+    if type(obj) is not bytes and type(obj) is not bytearray:
+        flags |= PyBUF_FORMAT  # says whether these are Python objects
+    return take_slow(obj, view, flags, fill)
 
 
 def _new_buffer(Py_ssize_t size):

@@ -64,6 +64,8 @@ cdef extern from "waitio.h" nogil:
         WAITIO_ERR_PEER
         WAITIO_ERR_LIMIT
         WAITIO_ERR_RANK
+        WAITIO_ERR_TAG
+        WAITIO_ERR_CANCELLED
         WAITIO_ERR_REQUEST
         WAITIO_ERR_UNSUPPORTED
         WAITIO_ERR_BUSY

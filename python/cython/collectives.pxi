@@ -185,10 +185,12 @@ cdef class Collectives:
                 self.keep_unfinished(request)
         request.succeeded()
 
-    cdef Request reduction(self, what_coll what, sendbuf, recvbuf, Op op, int root, counts,
+    cdef Request reduction(self, what_coll what, sendbuf, recvbuf, Op op, root_, counts,
                            bint blocking):
         cdef coll_call call
+        cdef int root = as_rank(root_, "root")
         cdef _Block s, r
+        op = SUM if op is None else op
         self.enter()
         memset(&call, 0, sizeof(call))
         name = f"{_NAMES[<int> what]}"
@@ -213,8 +215,9 @@ cdef class Collectives:
         call.what, call.op, call.root, call.blocking = what, op.number, root, blocking
         return self.begin(&call, s, r)
 
-    cdef Request movement(self, what_coll what, bint v, sendbuf, recvbuf, int root, bint blocking):
+    cdef Request movement(self, what_coll what, bint v, sendbuf, recvbuf, root_, bint blocking):
         cdef coll_call call
+        cdef int root = as_rank(root_, "root")
         cdef _Block s, r
         cdef bint all_, sends, receives
         self.enter()
@@ -243,8 +246,9 @@ cdef class Collectives:
         call.what, call.v, call.root, call.blocking = what, v, root, blocking
         return self.begin(&call, s, r)
 
-    cdef Request broadcast(self, buf, int root, bint blocking):
+    cdef Request broadcast(self, buf, root_, bint blocking):
         cdef coll_call call
+        cdef int root = as_rank(root_, "root")
         cdef _Block r
         self.enter()
         memset(&call, 0, sizeof(call))
@@ -270,86 +274,86 @@ cdef class Collectives:
         """Start a `Barrier`."""
         return self.meeting(False)
 
-    def Bcast(self, buf, int root=0):
+    def Bcast(self, buf, root=0):
         """Send the buffer of `root` to all."""
         self.run(self.broadcast(buf, root, True))
 
-    def Ibcast(self, buf, int root=0):
+    def Ibcast(self, buf, root=0):
         """Start a `Bcast`."""
         return self.broadcast(buf, root, False)
 
-    def Reduce(self, sendbuf, recvbuf, Op op=SUM, int root=0):
+    def Reduce(self, sendbuf, recvbuf, Op op=None, root=0):
         """Combine the arrays of all members by `op` into that of `root`."""
         self.run(self.reduction(REDUCE, sendbuf, recvbuf, op, root, None, True))
 
-    def Ireduce(self, sendbuf, recvbuf, Op op=SUM, int root=0):
+    def Ireduce(self, sendbuf, recvbuf, Op op=None, root=0):
         """Start `Reduce`."""
         return self.reduction(REDUCE, sendbuf, recvbuf, op, root, None, False)
 
-    def Allreduce(self, sendbuf, recvbuf, Op op=SUM):
+    def Allreduce(self, sendbuf, recvbuf, Op op=None):
         """Combine the arrays of all members by `op` into that of each."""
         self.run(self.reduction(ALLREDUCE, sendbuf, recvbuf, op, 0, None, True))
 
-    def Iallreduce(self, sendbuf, recvbuf, Op op=SUM):
+    def Iallreduce(self, sendbuf, recvbuf, Op op=None):
         """Start `Allreduce`."""
         return self.reduction(ALLREDUCE, sendbuf, recvbuf, op, 0, None, False)
 
-    def Scan(self, sendbuf, recvbuf, Op op=SUM):
+    def Scan(self, sendbuf, recvbuf, Op op=None):
         """Combine the arrays of all members up to this one."""
         self.run(self.reduction(SCAN, sendbuf, recvbuf, op, 0, None, True))
 
-    def Iscan(self, sendbuf, recvbuf, Op op=SUM):
+    def Iscan(self, sendbuf, recvbuf, Op op=None):
         """Start `Scan`."""
         return self.reduction(SCAN, sendbuf, recvbuf, op, 0, None, False)
 
-    def Exscan(self, sendbuf, recvbuf, Op op=SUM):
+    def Exscan(self, sendbuf, recvbuf, Op op=None):
         """Combine the arrays of all members before this one."""
         self.run(self.reduction(EXSCAN, sendbuf, recvbuf, op, 0, None, True))
 
-    def Iexscan(self, sendbuf, recvbuf, Op op=SUM):
+    def Iexscan(self, sendbuf, recvbuf, Op op=None):
         """Start `Exscan`."""
         return self.reduction(EXSCAN, sendbuf, recvbuf, op, 0, None, False)
 
-    def Reduce_scatter(self, sendbuf, recvbuf, recvcounts=None, Op op=SUM):
+    def Reduce_scatter(self, sendbuf, recvbuf, recvcounts=None, Op op=None):
         """Combine the arrays of all members by `op`; each gets its part.
 
         `recvcounts`: elements of each member; None: as many for each.
         """
         self.run(self.reduction(REDUCE_SCATTER, sendbuf, recvbuf, op, 0, recvcounts, True))
 
-    def Ireduce_scatter(self, sendbuf, recvbuf, recvcounts=None, Op op=SUM):
+    def Ireduce_scatter(self, sendbuf, recvbuf, recvcounts=None, Op op=None):
         """Start `Reduce_scatter`."""
         return self.reduction(REDUCE_SCATTER, sendbuf, recvbuf, op, 0, recvcounts, False)
 
-    def Gather(self, sendbuf, recvbuf, int root=0):
+    def Gather(self, sendbuf, recvbuf, root=0):
         """Collect equal parts of all members in the array of `root`, by rank."""
         self.run(self.movement(GATHER, False, sendbuf, recvbuf, root, True))
 
-    def Igather(self, sendbuf, recvbuf, int root=0):
+    def Igather(self, sendbuf, recvbuf, root=0):
         """Start `Gather`."""
         return self.movement(GATHER, False, sendbuf, recvbuf, root, False)
 
-    def Gatherv(self, sendbuf, recvbuf, int root=0):
+    def Gatherv(self, sendbuf, recvbuf, root=0):
         """As `Gather`, with parts of any size."""
         self.run(self.movement(GATHER, True, sendbuf, recvbuf, root, True))
 
-    def Igatherv(self, sendbuf, recvbuf, int root=0):
+    def Igatherv(self, sendbuf, recvbuf, root=0):
         """Start `Gatherv`."""
         return self.movement(GATHER, True, sendbuf, recvbuf, root, False)
 
-    def Scatter(self, sendbuf, recvbuf, int root=0):
+    def Scatter(self, sendbuf, recvbuf, root=0):
         """Give each member its part of the array of `root`; parts are equal."""
         self.run(self.movement(SCATTER, False, sendbuf, recvbuf, root, True))
 
-    def Iscatter(self, sendbuf, recvbuf, int root=0):
+    def Iscatter(self, sendbuf, recvbuf, root=0):
         """Start `Scatter`."""
         return self.movement(SCATTER, False, sendbuf, recvbuf, root, False)
 
-    def Scatterv(self, sendbuf, recvbuf, int root=0):
+    def Scatterv(self, sendbuf, recvbuf, root=0):
         """As `Scatter`, with parts of any size."""
         self.run(self.movement(SCATTER, True, sendbuf, recvbuf, root, True))
 
-    def Iscatterv(self, sendbuf, recvbuf, int root=0):
+    def Iscatterv(self, sendbuf, recvbuf, root=0):
         """Start `Scatterv`."""
         return self.movement(SCATTER, True, sendbuf, recvbuf, root, False)
 
@@ -391,12 +395,13 @@ cdef class Collectives:
         """Make a group of the same members with a message space of its own; all members call."""
         return made_by_all(self, True, 0, 0)
 
-    def Split(self, color=0, int key=0):
+    def Split(self, color=0, key=0):
         """Make a group of the members that give the same `color`; all members call.
 
         Ranks in it go by `key`, then by rank here. `color` None: no group for this process.
         """
-        return made_by_all(self, False, WAITIO_MPI_UNDEFINED if color is None else color, key)
+        return made_by_all(self, False, WAITIO_MPI_UNDEFINED if color is None
+                           else as_int(color, "color"), as_int(key, "key"))
 
     # ---- objects ----
 
@@ -404,11 +409,11 @@ cdef class Collectives:
         """The same as `Barrier`."""
         self.Barrier()
 
-    def bcast(self, obj, int root=0):
+    def bcast(self, obj, root=0):
         """Return the object of `root`."""
         return _collect().bcast(self, obj, root)
 
-    def gather(self, obj, int root=0):
+    def gather(self, obj, root=0):
         """Return the list of all members' objects at `root`, None elsewhere."""
         return _collect().gather(self, obj, root)
 
@@ -416,7 +421,7 @@ cdef class Collectives:
         """Return the list of all members' objects."""
         return _collect().allgather(self, obj)
 
-    def scatter(self, objs, int root=0):
+    def scatter(self, objs, root=0):
         """Return this member's object of the sequence that `root` passes."""
         return _collect().scatter(self, objs, root)
 
@@ -424,21 +429,21 @@ cdef class Collectives:
         """Give object i to member i; return the list of those received."""
         return _collect().alltoall(self, objs)
 
-    def reduce(self, obj, op=SUM, int root=0):
+    def reduce(self, obj, op=None, root=0):
         """Combine all members' objects in rank order by `op`; the result is at `root`."""
-        return _collect().reduce(self, obj, op, root)
+        return _collect().reduce(self, obj, SUM if op is None else op, root)
 
-    def allreduce(self, obj, op=SUM):
+    def allreduce(self, obj, op=None):
         """Combine all members' objects in rank order by `op`, any function of two."""
-        return _collect().allreduce(self, obj, op)
+        return _collect().allreduce(self, obj, SUM if op is None else op)
 
-    def scan(self, obj, op=SUM):
+    def scan(self, obj, op=None):
         """Combine the objects of the members up to this one."""
-        return _collect().scan(self, obj, op)
+        return _collect().scan(self, obj, SUM if op is None else op)
 
-    def exscan(self, obj, op=SUM):
+    def exscan(self, obj, op=None):
         """Combine the objects of the members before this one; None at rank 0."""
-        return _collect().exscan(self, obj, op)
+        return _collect().exscan(self, obj, SUM if op is None else op)
 
 
 _NAMES = ("Barrier", "Bcast", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Gather",

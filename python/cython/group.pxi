@@ -34,29 +34,35 @@ cdef class Group(Collectives):
         return group
 
     @classmethod
-    def world(cls, int gid=0):
+    def world(cls, gid=0):
         """Make the group of all processes, in order of universe rank."""
         cdef waitio_group_t handle = NULL
+        cdef int space = as_int(gid, "gid")
         ready()
-        check(waitio_group_universe(gid, &handle))
-        return Group.wrap(handle, gid)
+        check(waitio_group_universe(space, &handle))
+        return Group.wrap(handle, space)
 
     @classmethod
-    def block(cls, int pb, int gid=0):
+    def block(cls, pb, gid=0):
         """Make the group of the processes of one parallel block."""
         cdef waitio_group_t handle = NULL
+        cdef int space = as_int(gid, "gid"), number = as_int(pb, "pb")
         ready()
-        check(waitio_group_pb(gid, pb, &handle))
-        return Group.wrap(handle, gid)
+        check(waitio_group_pb(space, number, &handle))
+        return Group.wrap(handle, space)
 
     @classmethod
-    def ranks(cls, members, int gid=0):
+    def ranks(cls, members, gid=0):
         """Make the group of `members`: {PB id: ranks within that block}.
 
         The blocks come in the order of the mapping, the ranks of a block in the order given.
         """
+        cdef int space = as_int(gid, "gid")
         ready()
-        members = {int(pb): [int(r) for r in ranks] for pb, ranks in dict(members).items()}
+        members = {
+            as_int(pb, "pb"): [as_rank(r, "rank") for r in ranks]
+            for pb, ranks in dict(members).items()
+        }
         members = {pb: ranks for pb, ranks in members.items() if ranks}
         sizes = _place()[3]
         for pb, ranks in members.items():
@@ -65,10 +71,10 @@ cdef class Group(Collectives):
             for r in ranks:
                 if not 0 <= r < sizes[pb]:
                     raise from_code(WAITIO_ERR_ARG, f"rank {r} of PB {pb}, which has {sizes[pb]}")
-        return Group.wrap(make_by_ranks(gid, len(sizes), members), gid)
+        return Group.wrap(make_by_ranks(space, len(sizes), members), space)
 
     @classmethod
-    def where(cls, accept, order=None, int gid=0):
+    def where(cls, accept, order=None, gid=0):
         """Make the group of the processes for which `accept(pb, rank)` is true.
 
         `order` lists the PB ids in the order of the ranks; blocks it leaves out are not in the
@@ -144,32 +150,32 @@ cdef class Group(Collectives):
         text_first.peer = self.peer_of(rank)
         return text_first
 
-    def locate(self, int rank):
+    def locate(self, rank):
         """Return (PB id, rank in that PB) of a member."""
-        cdef int pb = -1, pb_rank = -1
+        cdef int pb = -1, pb_rank = -1, member = as_rank(rank, "rank")
         self.valid()
-        check(waitio_group_locate(self.handle, rank, &pb, &pb_rank))
+        check(waitio_group_locate(self.handle, member, &pb, &pb_rank))
         return pb, pb_rank
 
-    def find(self, int pb, int pb_rank):
+    def find(self, pb, pb_rank):
         """Return the rank of a process given by PB id and rank in that PB; -1 when no member."""
-        cdef int rank = -1
+        cdef int rank = -1, block = as_int(pb, "pb"), within = as_rank(pb_rank, "pb_rank")
         self.valid()
-        check(waitio_group_find(self.handle, pb, pb_rank, &rank))
+        check(waitio_group_find(self.handle, block, within, &rank))
         return rank
 
-    def to_universe(self, int rank):
+    def to_universe(self, rank):
         """Return the universe rank of a member."""
-        cdef int universe_rank = -1
+        cdef int universe_rank = -1, member = as_rank(rank, "rank")
         self.valid()
-        check(waitio_group_to_universe(self.handle, rank, &universe_rank))
+        check(waitio_group_to_universe(self.handle, member, &universe_rank))
         return universe_rank
 
-    def from_universe(self, int universe_rank):
+    def from_universe(self, universe_rank):
         """Return the rank of a process given by universe rank; -1 when no member."""
-        cdef int rank = -1
+        cdef int rank = -1, process = as_rank(universe_rank, "universe_rank")
         self.valid()
-        check(waitio_group_from_universe(self.handle, universe_rank, &rank))
+        check(waitio_group_from_universe(self.handle, process, &rank))
         return rank
 
     def translate(self, ranks, Group other not None):
@@ -178,7 +184,7 @@ cdef class Group(Collectives):
 
     # ---- buffers ----
 
-    def Send(self, buf, int dest, int tag=0):
+    def Send(self, buf, dest, tag=0):
         """Send `buf` and wait until it may be changed again.
 
         Up to 64 KiB that is at once, for larger ones when the receiver has taken the data.
@@ -186,14 +192,14 @@ cdef class Group(Collectives):
         cdef Py_buffer view
         cdef waitio_req_t req
         cdef waitio_status_t st
-        cdef int code = 0
+        cdef int to = as_rank(dest, "dest"), label = as_tag(tag)
         self.valid()
         take(buf, &view, False)
         memset(&st, 0, sizeof(st))
-        start_send(self, &view, dest, tag, &req)
-        wait_and_release(self, &req, &view, &st, dest, False)
+        start_send(self, &view, to, label, &req)
+        wait_and_release(self, &req, &view, &st, to, False)
 
-    def Recv(self, buf, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, Status status=None):
+    def Recv(self, buf, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None):
         """Receive into `buf` and return the Status (also filled into `status`).
 
         A shorter message fills the beginning; a longer one raises `TruncateError`.
@@ -201,68 +207,73 @@ cdef class Group(Collectives):
         cdef Py_buffer view
         cdef waitio_req_t req
         cdef waitio_status_t st
+        cdef int origin = as_rank(source, "source"), label = as_tag(tag)
         self.valid()
         take(buf, &view, True)
         memset(&st, 0, sizeof(st))
-        start_recv(self, &view, source, tag, &req)
-        wait_and_release(self, &req, &view, &st, source, True)
+        start_recv(self, &view, origin, label, &req)
+        wait_and_release(self, &req, &view, &st, origin, True)
         fill_status(status, &st)
         return new_status(&st)
 
-    def Isend(self, buf, int dest, int tag=0):
+    def Isend(self, buf, dest, tag=0):
         """Start to send `buf`; it must not be changed until the Request is over."""
         cdef Request request = Request.__new__(Request)
+        cdef int to = as_rank(dest, "dest"), label = as_tag(tag)
         self.valid()
         take(buf, &request.view, False)
-        start_send(self, &request.view, dest, tag, &request.req)
+        start_send(self, &request.view, to, label, &request.req)
         request.group = self
-        request.peer = dest
+        request.peer = to
         request.active = True
         return request
 
-    def Irecv(self, buf, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG):
+    def Irecv(self, buf, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG):
         """Start to receive into `buf`; it must not be used until the Request is over."""
         cdef Request request = Request.__new__(Request)
+        cdef int origin = as_rank(source, "source"), label = as_tag(tag)
         self.valid()
         take(buf, &request.view, True)
-        start_recv(self, &request.view, source, tag, &request.req)
+        start_recv(self, &request.view, origin, label, &request.req)
         request.group = self
-        request.peer = source
+        request.peer = origin
         request.receive = True
         request.active = True
         return request
 
-    def Ssend(self, buf, int dest, int tag=0):
+    def Ssend(self, buf, dest, tag=0):
         """Send `buf` and wait until a receive has taken the message, whatever its size."""
         self.Issend(buf, dest, tag).Wait()
 
-    def Issend(self, buf, int dest, int tag=0):
+    def Issend(self, buf, dest, tag=0):
         """Start a send that is over when a receive has taken the message."""
-        return synchronous(self, buf, dest, tag, False)
+        return synchronous(self, buf, as_rank(dest, "dest"), as_tag(tag), False)
 
-    def Send_init(self, buf, int dest, int tag=0):
+    def Send_init(self, buf, dest, tag=0):
         """Make a persistent send: `Request.Start` starts a round, waiting ends it."""
         cdef Request request = Request.__new__(Request)
+        cdef int to = as_rank(dest, "dest"), label = as_tag(tag)
         self.valid()
         take(buf, &request.view, False, False)
-        return persist(self, request, dest, waitio_send_init(
-            self.handle, dest, request.view.buf, request.view.len, tag, &request.req))
+        return persist(self, request, to, waitio_send_init(
+            self.handle, to, request.view.buf, request.view.len, label, &request.req))
 
-    def Ssend_init(self, buf, int dest, int tag=0):
+    def Ssend_init(self, buf, dest, tag=0):
         """Make a persistent `Ssend`."""
-        return synchronous(self, buf, dest, tag, True)
+        return synchronous(self, buf, as_rank(dest, "dest"), as_tag(tag), True)
 
-    def Recv_init(self, buf, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG):
+    def Recv_init(self, buf, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG):
         """Make a persistent receive: `Request.Start` starts a round, waiting ends it."""
         cdef Request request = Request.__new__(Request)
+        cdef int origin = as_rank(source, "source"), label = as_tag(tag)
         self.valid()
         take(buf, &request.view, True)
         request.receive = True
-        return persist(self, request, source, waitio_recv_init(
-            self.handle, source, request.view.buf, request.view.len, tag, &request.req))
+        return persist(self, request, origin, waitio_recv_init(
+            self.handle, origin, request.view.buf, request.view.len, label, &request.req))
 
-    def Sendrecv(self, sendbuf, int dest, int sendtag=0, recvbuf=None,
-                 int source=WAITIO_ANY_SOURCE, int recvtag=WAITIO_ANY_TAG, Status status=None):
+    def Sendrecv(self, sendbuf, dest, sendtag=0, recvbuf=None,
+                 source=waitio.ANY_SOURCE, recvtag=waitio.ANY_TAG, Status status=None):
         """Send and receive at once, without deadlock; return the Status of the receive."""
         receive = self.Irecv(recvbuf, source, recvtag)
         try:
@@ -273,13 +284,13 @@ cdef class Group(Collectives):
         receive.Wait(status)
         return receive._result()
 
-    def Probe(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, Status status=None, timeout=None):
+    def Probe(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None, timeout=None):
         """Wait until a matching message can be received and return its Status.
 
         `TimeoutError` after `timeout` seconds (None: for ever).
         """
         cdef waitio_status_t st
-        cdef int flag = 0, rc
+        cdef int flag = 0, rc, origin = as_rank(source, "source"), label = as_tag(tag)
         cdef double slice, limit = -1 if timeout is None else max(0, timeout)
         cdef double until = time.monotonic() + limit
         self.valid()
@@ -288,26 +299,26 @@ cdef class Group(Collectives):
             if limit >= 0:
                 slice = max(0, min(slice, until - <double> time.monotonic()))
             with nogil:
-                rc = waitio_probe_for(self.handle, source, tag, slice, &flag, &st)
+                rc = waitio_probe_for(self.handle, origin, label, slice, &flag, &st)
             if rc:
-                raise self.failed(rc, source)
+                raise self.failed(rc, origin)
             if flag:
                 break
             look_around()
             if limit >= 0 and slice <= 0:
                 raise from_code(WAITIO_ERR_TIMEOUT, f"no matching message after {timeout} s",
-                                self.peer_of(source))
+                                self.peer_of(origin))
         fill_status(status, &st)
         return new_status(&st)
 
-    def Iprobe(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, Status status=None):
+    def Iprobe(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None):
         """Return the Status of a matching message that can be received now, or None."""
         cdef waitio_status_t st
-        cdef int flag = 0, rc
+        cdef int flag = 0, rc, origin = as_rank(source, "source"), label = as_tag(tag)
         self.valid()
-        rc = waitio_probe_for(self.handle, source, tag, 0, &flag, &st)
+        rc = waitio_probe_for(self.handle, origin, label, 0, &flag, &st)
         if rc:
-            raise self.failed(rc, source)
+            raise self.failed(rc, origin)
         if not flag:
             return None
         fill_status(status, &st)
@@ -315,34 +326,38 @@ cdef class Group(Collectives):
 
     # ---- objects ----
 
-    def send(self, obj, int dest, int tag=0):
+    def send(self, obj, dest, tag=0):
         """Send any Python object, for `recv` on the other side."""
         _objects().isend(self, obj, dest, tag).wait()
 
-    def isend(self, obj, int dest, int tag=0):
+    def isend(self, obj, dest, tag=0):
         """Start to send any Python object; large arrays in it must not be changed meanwhile."""
         return _objects().isend(self, obj, dest, tag)
 
-    def recv(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, Status status=None):
+    def recv(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None):
         """Receive a Python object and return it; fill `status`."""
         request = _objects().irecv(self, source, tag)
-        obj = request.wait()
+        try:
+            obj = request.wait()
+        except BaseException:
+            request._drop()  # not when a traceback lets go of it
+            raise
         fill_status(status, &(<Status?> request.status).st)
         return obj
 
-    def irecv(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG):
+    def irecv(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG):
         """Start to receive a Python object: the result of the request's wait."""
         return _objects().irecv(self, source, tag)
 
-    def sendrecv(self, sendobj, int dest, int sendtag=0, int source=WAITIO_ANY_SOURCE,
-                 int recvtag=WAITIO_ANY_TAG, Status status=None):
+    def sendrecv(self, sendobj, dest, sendtag=0, source=waitio.ANY_SOURCE,
+                 recvtag=waitio.ANY_TAG, Status status=None):
         """Send an object and receive one, without deadlock; return the one received."""
         request = _objects().isend(self, sendobj, dest, sendtag)
         obj = self.recv(source, recvtag, status)
         request.wait()
         return obj
 
-    def messages(self, int source=WAITIO_ANY_SOURCE, int tag=WAITIO_ANY_TAG, count=None, timeout=None):
+    def messages(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, count=None, timeout=None):
         """Return an iterator over arriving messages, for `for` and `async for`.
 
         Each is a `Message` (data: bytearray, source, tag). It ends after `count` messages or when
@@ -351,7 +366,7 @@ cdef class Group(Collectives):
         """
         from waitio import stream
 
-        return stream.Messages(self, source, tag, count, timeout)
+        return stream.Messages(self, as_rank(source, "source"), as_tag(tag), count, timeout)
 
 
 cdef Request persist(Group group, Request request, int peer, int code):

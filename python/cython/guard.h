@@ -18,6 +18,22 @@
 #include "waitio.h"
 #include "waitio_mpi.h"
 
+/* The traceback that a user reads names no files that only the build had: of all frames of this
+ * extension it shows the innermost, as of a file <waitio>. (None at all would be shorter, but
+ * Cython's code takes it that an exception that it handles has a traceback.) */
+#ifndef WIO_PY_FRAMES
+static inline int wio_py_trace(PyFrameObject *frame)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_Restore(type, value, trace);
+    return trace != NULL ? 0 : PyTraceBack_Here(frame);
+}
+#define PyTraceBack_Here(frame) wio_py_trace(frame)
+#define PyCode_NewEmpty(file, name, line) (PyCode_NewEmpty)("<waitio>", name, line)
+#endif
+
 static _Atomic int wio_py_joined; /* calls go straight to C */
 static _Atomic int wio_py_left;   /* finalize has begun */
 static _Atomic int wio_py_gone;   /* finalize is over: nothing is under way any more */

@@ -260,6 +260,10 @@ cdef class Request:
         """Move on without blocking; return whether it is over."""
         return self.look() != 0
 
+    def _is_receive(self):
+        """Return whether it receives."""
+        return self.receive != 0
+
     def _cores(self):
         """Return what has to be over before it can move on."""
         return (self,) if self.active else ()
@@ -467,6 +471,20 @@ cdef int wait_taken(list cores, waitio_req_t *reqs, double timeout) except -1:
     else:
         check(rc)
     return 1
+
+
+def _wait_for_parts(list parts, until, timeout):
+    """Wait for the parts of an object; their failures are for those who look at them.
+
+    `until`: the end of the time, as of time.monotonic(); None: there is none.
+    """
+    cdef Request part
+    cdef double left_
+    for part in list(parts):
+        left_ = -1 if until is None else max(0, <double> until - <double> time.monotonic())
+        if not part.complete(left_):
+            raise from_code(WAITIO_ERR_TIMEOUT, f"the object is not complete after {timeout} s",
+                            part.other_side())
 
 
 def waitany(requests, timeout=None):

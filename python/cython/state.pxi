@@ -36,6 +36,32 @@ cdef int check(int code) except -1:
     return 0
 
 
+cdef object whole_number(object given, str what):
+    """What Python takes as an integer: no float, were it 1.0."""
+    try:
+        return operator.index(given)
+    except TypeError:
+        raise TypeError(f"{what} must be an integer, not {given!r}") from None
+
+
+cdef int as_int(object given, str what, int code=WAITIO_ERR_ARG) except? -1:
+    """An argument of the C interface; out of an int's range it is an error of kind `code`."""
+    cdef long long value
+    number = given if type(given) is int else whole_number(given, what)
+    if not -0x80000000 <= number <= 0x7fffffff:
+        raise from_code(code, f"{what} {number} is out of range")
+    value = number
+    return <int> value
+
+
+cdef inline int as_rank(object given, str what) except? -1:
+    return as_int(given, what, WAITIO_ERR_RANK)
+
+
+cdef inline int as_tag(object given, str what="tag") except? -1:
+    return as_int(given, what, WAITIO_ERR_TAG)
+
+
 cdef int not_ready() except -1:
     """The slow half of ready()."""
     if forked:

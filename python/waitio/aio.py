@@ -146,6 +146,9 @@ async def wait(request: Awaitable) -> Any:
 
     A task that is cancelled leaves the request under way: await it again, or cancel it.
     """
-    if not request._advance():
-        await watch(request)
-    return request._result()
+    try:
+        if not request._advance():
+            await watch(request)
+        return request._result()
+    finally:
+        del request  # the traceback of a cancelled task does not keep it

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from typing import Any, NamedTuple
 
 from waitio.errortable import ERRORS
@@ -52,7 +53,7 @@ class Error(Exception):
     @property
     def remedy(self) -> str:
         """What to do about failures of this kind."""
-        return ERRORS.get(self.code, ("", "", ""))[2]
+        return python_names(ERRORS.get(self.code, ("", "", ""))[2])
 
     def __int__(self) -> int:
         return self.code
@@ -174,6 +175,32 @@ for _class in list(globals().values()):
 _CLASSES_OF_MPI = -101
 _COARSER = {-105: -4, -106: -3}
 
+_C_NAME = re.compile(
+    r"\bwaitio_([a-z_]+)\b|\bWAITIO_(?:MPI_)?(ANY_SOURCE|ANY_TAG)\b|\bWAITIO_MPI_(\w+)"
+)
+# What the functions of C are called here.
+_CALLS = {
+    **{name: f"waitio.{name}" for name in ("init", "finalize", "abort", "counter", "waitall")},
+    **{name: name.capitalize() for name in ("isend", "irecv", "send", "recv", "probe", "iprobe")},
+    **{name: f"Request.{name}" for name in ("wait", "test", "cancel")},
+    "start": "Request.Start",
+    "create_group": "Group.ranks",
+}
+
+
+def _spelled(match: re.Match[str]) -> str:
+    call, constant, mpi = match.groups()
+    if call is not None:
+        return _CALLS.get(call, match.group())
+    if constant is not None:
+        return f"waitio.{constant}"
+    return f"waitio.{mpi}" if mpi.isupper() else str(mpi)
+
+
+def python_names(text: str) -> str:
+    """Return a message of the library with the names that things have in Python."""
+    return _C_NAME.sub(_spelled, text) if "waitio_" in text or "WAITIO_" in text else text
+
 
 def from_code(code: int, text: str, peer: Peer | None = None) -> Error:
     """Return the exception for a code of the library.
@@ -182,5 +209,5 @@ def from_code(code: int, text: str, peer: Peer | None = None) -> Error:
     """
     if code <= _CLASSES_OF_MPI:
         code = _COARSER.get(code, ArgumentError.code)
-    what = text or ERRORS.get(code, ("", str(code), ""))[1]
+    what = python_names(text) or ERRORS.get(code, ("", str(code), ""))[1]
     return _CLASSES.get(code, Error)(what, code, peer)

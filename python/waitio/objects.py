@@ -10,6 +10,8 @@ order sent, and arrays are neither copied into the pickle nor out of it.
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import itertools
 import pickle
 import struct
@@ -20,22 +22,15 @@ from typing import Any
 
 from waitio import _core
 from waitio._core import Group, Request, Status
-from waitio.errortable import ERRORS
-from waitio.exceptions import (
-    Error,
-    PickleError,
-    ProtocolError,
-    TimeoutError,
-    TruncateError,
-    from_code,
-)
+from waitio.exceptions import Error, PickleError, ProtocolError, TruncateError, from_code
 
 MAGIC = b"WIO\x05"
 HEADER = struct.Struct("<4sIiIQ")  # magic, buffers, tag of the parts, 0, bytes of table and pickle
 INLINE = 4096
 OUT_OF_BAND = 4096  # smaller buffers are cheaper inside the pickle
 PARTS_MAX = 1 << 24
-TIMEOUT = next(code for code, words in ERRORS.items() if words[0] == "TIMEOUT")
+
+_Steps = Generator[list[Request], None, Any]
 
 _tags = itertools.count()
 _tags_lock = threading.Lock()  # for interpreters without a lock of their own
@@ -51,22 +46,35 @@ def check_allowed() -> None:
         )
 
 
+class _Progress:
+    """What the steps of an exchange and those who wait for it tell each other."""
+
+    status: Status | None = None  # of the first message, once it has come
+    wanted = True  # somebody waits for the object
+
+
 class ObjectRequest:
     """The exchange of an object under way; `wait` returns the object that was received.
 
-    Has the calls of `Request`.
+    Has the calls of `Request`. One that is dropped goes on: a send is delivered, a receive is
+    withdrawn unless a message has matched it. Then the object is received, and forgotten.
     """
 
-    def __init__(self, group: Group, steps: Generator[list[Request], None, Any]) -> None:
-        self._group = group
+    def __init__(self, steps: _Steps, progress: _Progress) -> None:
+        # The steps must not know this object: it would then wait for the garbage collector, and
+        # its receive for the next message.
         self._steps = steps
+        self._progress = progress
         self._waits: list[Request] = []
         self._over = False
         self._value: Any = None
         self._failure: BaseException | None = None
-        self.status: Status | None = None
-        """Of the object's first message, once it is over."""
         self._step()
+
+    @property
+    def status(self) -> Status | None:
+        """Of the object's first message, once it has come."""
+        return self._progress.status
 
     def _step(self) -> None:
         try:
@@ -105,12 +113,13 @@ class ObjectRequest:
     def wait(self, timeout: float | None = None) -> Any:
         """Wait and return the object (None for a send); `TimeoutError` after `timeout` seconds."""
         until = None if timeout is None else time.monotonic() + timeout
-        while not self._over:
-            for request in self._waits:
-                left = None if until is None else max(0.0, until - time.monotonic())
-                _finish(request, left, timeout)
-            self._step()
-        return self._result()
+        try:
+            while not self._over:
+                _core._wait_for_parts(self._waits, until, timeout)
+                self._step()
+            return self._result()
+        finally:
+            del self  # a traceback holds the variables of its functions, and is kept by some
 
     def test(self) -> tuple[bool, Any]:
         """Return (True, object) when it is over, else (False, None)."""
@@ -126,10 +135,32 @@ class ObjectRequest:
 
     def cancel(self) -> None:
         """Withdraw a receive that no message has matched yet; wait then raises CancelledError."""
-        for request in self._waits:
-            request.cancel()
+        if self.status is None:  # what has begun to arrive is received to its end
+            for request in self._waits:
+                request.cancel()
 
     Cancel = cancel
+
+    def _drop(self) -> None:
+        """Nobody waits any more."""
+        if self._over:
+            return
+        waits = self._waits
+        self._end(from_code(-20, "the exchange of an object was given up"))
+        if waits and waits[0]._is_receive() and _core.initialized():
+            self._progress.wanted = False
+            if self.status is None:
+                with contextlib.suppress(Error):  # another thread leaves the universe
+                    waits[0].cancel()
+            rest = _Rest(self._steps, waits)
+            if not rest.over():
+                # Not by threading, whose locks the thread that drops this may hold.
+                with contextlib.suppress(RuntimeError):  # the interpreter ends
+                    _thread.start_new_thread(rest.finish, ())
+
+    def __del__(self) -> None:
+        if not getattr(self, "_over", True):
+            self._drop()
 
     def __await__(self) -> Generator[Any, None, Any]:
         from waitio import aio
@@ -141,21 +172,36 @@ class ObjectRequest:
         return f"<ObjectRequest: {state}>"
 
 
-def _finish(request: Request, left: float | None, timeout: float | None) -> None:
-    """Wait for one part; its failure is for the step that looks at it."""
-    try:
-        request.wait(left)
-    except TimeoutError:
-        raise from_code(TIMEOUT, f"the object is not complete after {timeout} s") from None
-    except Error:
-        if not request.done:
-            raise
+class _Rest:
+    """A receive that nobody waits for: withdrawn, or received to its end for the sender's sake."""
+
+    def __init__(self, steps: _Steps, waits: list[Request]) -> None:
+        self._steps = steps
+        self._waits = waits
+
+    def over(self) -> bool:
+        """Move on without blocking."""
+        try:
+            while all(r._advance() for r in self._waits):
+                self._waits = next(self._steps)
+        except (StopIteration, Exception):  # withdrawn, complete, failed: nobody asks
+            return True
+        return False
+
+    def finish(self) -> None:
+        """Move on to the end; finalize ends it, too."""
+        with contextlib.suppress(Exception):
+            while not self.over():
+                _core._wait_for_parts(self._waits, None, None)
 
 
 def isend(group: Group, obj: Any, dest: int, tag: int) -> ObjectRequest:
     """Start to send an object."""
     check_allowed()
-    return ObjectRequest(group, _send_steps(group, obj, dest, tag))
+    request = ObjectRequest(_send_steps(group, obj, dest, tag), _Progress())
+    if request.done:  # it did not even begin
+        request._result()
+    return request
 
 
 def _send_steps(
@@ -196,47 +242,42 @@ def irecv(group: Group, source: int, tag: int) -> ObjectRequest:
     check_allowed()
     room = _core._new_buffer(INLINE)
     first = group.Irecv(room, source, tag)
-    return _Receive(group, room, first)
+    progress = _Progress()
+    return ObjectRequest(_recv_steps(group, room, first, progress), progress)
 
 
-class _Receive(ObjectRequest):
-    def __init__(self, group: Group, room: bytearray, first: Request) -> None:
-        self._first = first
-        super().__init__(group, self._recv_steps(group, room, first))
-
-    def _recv_steps(
-        self, group: Group, room: bytearray, first: Request
-    ) -> Generator[list[Request], None, Any]:
-        yield [first]
-        try:
-            self.status = status = first._result()
-        except TruncateError as error:
-            raise _no_object(error) from None
-        if status.cancelled:
-            raise from_code(-20, "the receive was withdrawn before an object came")
-        if status.count < HEADER.size:
-            raise _no_object(f"{status.count} bytes from rank {status.source}, tag {status.tag}")
-        magic, buffers, part_tag, _, size = HEADER.unpack_from(room)
-        within = HEADER.size + size == status.count
-        if magic != MAGIC or not (within or status.count == HEADER.size) or size < 8 * buffers:
-            raise _no_object(f"{status.count} bytes from rank {status.source}, tag {status.tag}")
-        if within:
-            text = memoryview(room)[HEADER.size : status.count]
-        else:
-            text = memoryview(_core._new_buffer(size))
-            side, there = _core._side_group(), group.to_universe(status.source)
-            more = [side.Irecv(text, there, part_tag)]
-            yield more
-            _expect(more[0], size)
-        sizes = struct.unpack_from(f"<{buffers}Q", text)
-        parts = [_core._new_buffer(n) for n in sizes]
-        if parts:
-            side, there = _core._side_group(), group.to_universe(status.source)
-            requests = [side.Irecv(part, there, part_tag) for part in parts]
-            yield requests
-            for request, part in zip(requests, parts):
-                _expect(request, len(part))
-        return pickle.loads(text[8 * buffers :], buffers=parts)
+def _recv_steps(group: Group, room: bytearray, first: Request, progress: _Progress) -> _Steps:
+    yield [first]
+    try:
+        status = first._result()
+    except TruncateError as error:
+        raise _no_object(error) from None
+    if status.cancelled:
+        raise from_code(-20, "the receive was withdrawn before an object came")
+    progress.status = status
+    if status.count < HEADER.size:
+        raise _no_object(f"{status.count} bytes from rank {status.source}, tag {status.tag}")
+    magic, buffers, part_tag, _, size = HEADER.unpack_from(room)
+    within = HEADER.size + size == status.count
+    if magic != MAGIC or not (within or status.count == HEADER.size) or size < 8 * buffers:
+        raise _no_object(f"{status.count} bytes from rank {status.source}, tag {status.tag}")
+    if within:
+        text = memoryview(room)[HEADER.size : status.count]
+    else:
+        text = memoryview(_core._new_buffer(size))
+        side, there = _core._side_group(), group.to_universe(status.source)
+        more = [side.Irecv(text, there, part_tag)]
+        yield more
+        _expect(more[0], size)
+    sizes = struct.unpack_from(f"<{buffers}Q", text)
+    parts = [_core._new_buffer(n) for n in sizes]
+    if parts:
+        side, there = _core._side_group(), group.to_universe(status.source)
+        requests = [side.Irecv(part, there, part_tag) for part in parts]
+        yield requests
+        for request, part in zip(requests, parts):
+            _expect(request, len(part))
+    return pickle.loads(text[8 * buffers :], buffers=parts) if progress.wanted else None
 
 
 def _expect(request: Request, size: int) -> None:
