@@ -105,13 +105,13 @@ int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
  */
 int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
-/** As wio_isend, but a message that has left or was copied when this returns needs no wait: *h is
- *  null then. */
+/** As wio_isend, but *h is null when the message was written or copied at once: it needs no wait.
+ */
 int wio_post(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
              size_t bytes, int32_t tag, struct wio_handle *h);
 /**
  * Messages that are started together and waited for together, such as a round of a collective.
- * Short ones that meet nothing on their way need no request, which halves what they cost.
+ * Short ones need no request as long as nothing unusual happens, which halves their cost.
  */
 struct wio_leg {
     void *buf;     /**< a send only reads it */
@@ -128,9 +128,9 @@ struct wio_leg {
     struct waitio_group *group;
     struct wio_peer *from;
 };
-/** Start @p n legs in their order, and wait for them in their order; what is out or the engine's
- *  need not be set. @return 0; the error of leg *which. Others are cancelled then, or landed: none
- *  is under way any more. @blocking */
+/** Start @p n legs in their order, and wait for them in their order. The caller sets the fields
+ *  that are neither out nor the engine's. @return 0; the error of leg *which. The others are
+ *  complete or cancelled then: none is under way any more. @blocking */
 int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg *leg, int n,
                  int *which);
 /** A send that is complete when a receive has taken the message (MPI's synchronous mode). */
@@ -157,28 +157,28 @@ int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *re
 /** The same for so long. *done false: nothing changed. */
 int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_ns, bool *done,
                  struct wio_result *res);
-/** The same for those of an array from *next on, handles lying @p stride bytes apart; results are
- * not kept. Ends behind the first that fails: @return its code, *next the one behind it. */
+/** The same for the handles of an array from *next on, @p stride bytes apart; results are not kept.
+ * Stops after the first that fails. @return its code; *next is the index after it. */
 int wio_wait_all(struct wio_universe *u, void *handles, size_t stride, int n, int *next);
 /** *done false: nothing changed. */
 int wio_test(struct wio_universe *u, struct wio_handle *h, bool *done, struct wio_result *res);
-/** Look without consuming: *done. Makes progress once when @p poll. */
+/** Is it done? The handle stays. Makes progress once when @p poll. */
 int wio_peek(struct wio_universe *u, const struct wio_handle *h, bool poll, bool *done);
-/** The same with progress, and what there is to learn when it is done. */
+/** The same with progress; fills @p res when it is done. */
 int wio_look(struct wio_universe *u, const struct wio_handle *h, bool *done,
              struct wio_result *res);
 /** Make a task with its request. The caller works on it until it calls wio_task_rest. @return 0;
  * NOMEM */
 int wio_task_begin(struct wio_universe *u, struct wio_task *t, wio_task_fn go,
                    struct wio_handle *h);
-/** By who works on it: it awaits this message. */
+/** Called by the thread that works on the task: the task awaits this message, too. */
 void wio_task_await(struct wio_universe *u, struct wio_task *t, const struct wio_handle *message);
-/** By who began it: hand it over to whoever waits. */
+/** Called by the thread that began it: from now on any thread that waits may move it on. */
 void wio_task_rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next next);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
-/** Sleep until at least one of the n handles is done (all active; null and inactive ones are
- * skipped). @param[out] which index, or -1 when none is active. Consumes nothing. */
+/** Sleep until at least one of the n handles is done (null and inactive ones are skipped).
+ * @param[out] which index, or -1 when none is active. Consumes nothing. */
 int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
                  int *which);
 /** The same for so long (INT64_MAX = for ever). */

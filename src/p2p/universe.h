@@ -138,7 +138,7 @@ struct wio_peer {
     bool unsaid;       /* no memory for a control message: without it the two wait for ever */
     uint32_t moving;   /* receives with data on its way from this peer */
     char *why;         /* dead: reason, owned */
-    int64_t looked_ns; /* first fruitless probe without a link; 0 = none */
+    int64_t looked_ns; /* first probe in vain without a link; 0 = none */
     int64_t linked_ns; /* when the link was begun */
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
@@ -163,7 +163,7 @@ struct wio_spin {
     uint32_t contended; /* 0..16: how often yielding gave the processor to somebody else */
     uint32_t hogged;    /* waits left for which yielding is avoided: it cost a whole time slice */
     int64_t switches;   /* involuntary switches of the thread that yielded last */
-    bool crowded;       /* more processes of ours on this host than processors */
+    bool crowded;       /* more processes of the universe on this host than processors */
 };
 
 struct wio_universe {
@@ -210,12 +210,12 @@ struct wio_universe {
     int64_t last_send_ns;
     bool batched;  /* something may be kept back by a transport */
     bool touched;  /* a transport may have work that must go on without us: ask it when leaving */
-    bool stop_now; /* the request the poller waits for is done: leave large strangers unread */
-    const struct wio_leg *brief; /* the leg a brief wait is for */
-    bool at_one; /* one link is looked at, for what is expected of it: to stop there is enough */
+    bool stop_now; /* the poller's request is done: leave large unexpected messages unread */
+    const struct wio_leg *brief; /* the leg that wio_wait_brief() waits for */
+    bool at_one;                 /* only one link is polled, for the message expected from it */
     struct wio_spin spin;
-    uint32_t polls; /* of single links */
-    uint32_t warm; /* rounds of progress left in which memory alone is looked at most of the time */
+    uint32_t polls;  /* of single links */
+    uint32_t warm;   /* rounds of progress left in which mostly shared memory is polled */
     uint32_t sparse; /* such rounds so far */
 
     pthread_t service;
@@ -232,7 +232,7 @@ struct wio_universe {
     int64_t stuck_ns;                /* last wio_stuck_check */
     uint64_t stuck_said[8];          /* the last reports of long waits, hashed */
     uint32_t stuck_next;
-    int64_t looked_ns;  /* first fruitless probe of any source; 0 = none */
+    int64_t looked_ns;  /* first probe of any source in vain; 0 = none */
     uint32_t dial_next; /* any-source: member to dial next */
 
     int *sizes;  /* processes per PB, made on demand */
@@ -282,12 +282,13 @@ int wio_peer_error(const struct wio_universe *u,
                    const struct wio_peer *p); /* sets detail, returns PEER */
 /** Have its queues looked at by the next round of progress. */
 void wio_peer_activate(struct wio_universe *u, struct wio_peer *p);
-/** A dial failed where the peer cannot be failed (upcalls, scans): the next round of progress does
- * it. */
+/** A dial failed where the peer cannot be marked as failed (upcalls, scans): the next round of
+ * progress does so. */
 void wio_peer_doom(struct wio_universe *u, struct wio_peer *p);
-/** A control message could not be kept: the next round of progress ends the link and the peer. */
+/** No memory to keep a control message: the next round of progress ends the link and fails the
+ * peer. */
 void wio_peer_unsaid(struct wio_universe *u, struct wio_peer *p);
-/** That round: not from upcalls. */
+/** Called by that round, never from upcalls. */
 void wio_peer_end_unsaid(struct wio_universe *u, struct wio_peer *p);
 /** Close the link that was given up: not from upcalls. */
 void wio_peer_close_given_up(struct wio_peer *p);
@@ -317,14 +318,14 @@ void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote);
 void wio_send_acked(struct wio_request *r, bool refused); /* DONE came */
 /** Control message (CTS, DONE, CREDIT); msg->credit is filled in here. */
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags);
-void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p); /* the peer is gone */
+void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p); /* after a peer failure */
 
 /* ---- receiving (recv.c, arrive.c) ---- */
 int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t peer, const uint8_t *msg,
                        uint32_t bytes, struct wio_sink *sink);
 int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t peer, struct wio_sink *sink);
 void wio_arrive_abandon(void *user, uint32_t peer, struct wio_sink *sink);
-/** A receive met its message's envelope. */
+/** The envelope of a receive's message has arrived. */
 void wio_recv_matched(struct wio_request *r, struct wio_peer *p, size_t total, int32_t tag);
 void wio_recv_complete(struct wio_request *r);
 /** A large operation is under way from now on (WAITIO_PROGRESS=thread moves it). */
@@ -336,17 +337,17 @@ void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_p
                      const struct wio_msg *msg);
 void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_unexpected *m);
 void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m);
-/** We are leaving: tell the senders of held messages that wait for an answer that none will come.
- */
+/** At finalize: tell the senders of unexpected messages, where they wait for an answer, that no
+ * receive will take them. */
 void wio_recv_refuse_held(struct wio_universe *u);
-/** The same for one message that nobody waits for; @p m is freed. @return false: no answer is
- * wanted, it is still held */
+/** The same for one unexpected message; @p m is freed. @return false: its sender wants no answer,
+ * the message is still held */
 bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);
-/** Does nobody other than us live in the group who could still send? */
+/** Has every member of the group but this process failed or left? */
 bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g);
 /** Cancel every receive that has not matched. */
 void wio_recv_cancel_all(struct wio_universe *u);
-/** Fail what can never be received from this peer any more. */
+/** After a peer failure: fail the receives that only this peer could have matched. */
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
 
 /* ---- rounds of messages (exchange.c) ---- */
@@ -355,15 +356,15 @@ enum wio_leg_state {
     WIO_LEG_EXPECTED, /* its peer's `expect` */
     WIO_LEG_REQUEST   /* an operation like any other, named by its handle */
 };
-/** What @p p has just sent, all of which can be had at once, is it expected, with room for it?
- *  @return the leg, which is nobody's any more: fill it, and say wio_leg_landed() */
+/** A message of @p p has arrived as a whole. Does a leg expect it, with room for it?
+ *  @return that leg, no longer expected: copy the data into it, then call wio_leg_landed() */
 struct wio_leg *wio_leg_meet(struct wio_peer *p, const struct wio_msg *msg);
 void wio_leg_landed(struct wio_universe *u, struct wio_leg *leg, size_t bytes);
 /** The request of the leg that waits for this message, if one does, as if it had been posted and
  * matched now. NULL: none, or no memory */
 struct wio_request *wio_leg_request(struct wio_universe *u, struct wio_peer *p, uint64_t space,
                                     int32_t tag);
-/** Wait for an expected leg, for as long as nothing but looking at its link need be done. */
+/** Wait for an expected leg, for as long as only its link has to be polled. */
 void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg);
 
 /* ---- operations, inside the lock (p2p.c) ---- */
@@ -373,7 +374,8 @@ struct wio_request *wio_op_send(struct wio_universe *u, struct waitio_group *g, 
 struct wio_request *wio_op_recv(struct wio_universe *u, struct waitio_group *g, int64_t src,
                                 void *buf, size_t bytes, int64_t tag, uint8_t kind);
 void wio_op_name(const struct wio_request *r, struct wio_handle *h);
-/** A send that was started needs no handle if it has left, or was copied. *behind: to be paced */
+/** A started send needs no handle once its data was written or copied.
+ *  @param[out] behind its peer, if that has to catch up (wio_pace) */
 bool wio_op_gone(struct wio_request *r, struct wio_peer **behind);
 /** Cancel a receive that has not matched. @return false: it will complete, as sends do */
 bool wio_op_withdraw(struct wio_request *r);
@@ -386,15 +388,15 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p); /* a link beca
 void wio_credit_close(struct wio_universe *u,
                       struct wio_peer *p); /* a link ended: take the window back */
 void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit);
-/** We are out of credit: say so, once until the next grant. */
+/** No credit is left for this peer: tell it, once until the next grant. */
 void wio_credit_press(struct wio_universe *u, struct wio_peer *p);
-/** A word about credit has come (a and b of a CREDIT message). */
+/** A CREDIT message has come; @p what and @p known are its words a and b. */
 void wio_credit_said(struct wio_universe *u, struct wio_peer *p, uint64_t what, uint64_t known);
 /** The cost of a message comes back: its receive has taken it, or it is dropped. */
 void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch);
 
 /* ---- event loops (watch.c) ---- */
-/** Something completed or arrived: tell those who asked. Lock held. */
+/** Something completed or arrived: wake the event loops that asked. Lock held. */
 void wio_watch_tell(struct wio_universe *u);
 
 /* ---- tasks (task.c) ---- */
@@ -414,8 +416,8 @@ void wio_flush(struct wio_universe *u);
 bool wio_needs_service(const struct wio_universe *u);
 /** Free links whose CLOSED upcall has run. */
 void wio_bury(struct wio_universe *u);
-/** A locally completed send to @p p is about to be forgotten: let the receiver catch up if it is
- * far behind, for at most 2 ms. @blocking */
+/** Before a locally completed send to @p p is forgotten: wait until the receiver has caught up, if
+ * it is far behind, for at most 2 ms. @blocking */
 void wio_pace(struct wio_universe *u, struct wio_peer *p);
 typedef bool (*wio_done_fn)(void *arg);
 /** Drive until done(arg). hint: request whose peer to look at first, may change over time (NULL fn
