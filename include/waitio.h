@@ -256,10 +256,10 @@ int waitio_request_free(waitio_req_t *req);
 /**
  * Make a descriptor for poll, epoll or the event loop of a framework: it tells a program that
  * sleeps there when to look. While it is armed and no thread waits in this library, the library's
- * service thread moves everything. A loop does, each time before it sleeps: waitio_event_arm(),
- * then waitio_test() or waitio_iprobe() for what it is interested in, then sleep until the
- * descriptor is readable, a second at most (the tests of every second notice a peer that was never
- * heard of).
+ * service thread makes progress with all operations. A loop does, each time before it sleeps:
+ * waitio_event_arm(), then waitio_test() or waitio_iprobe() for what it is interested in, then
+ * sleep until the descriptor is readable, a second at most (a test in every second notices the
+ * failure of a peer that this process never had a connection to).
  * @param[out] fd belongs to the caller; one for each thread that sleeps
  * @return 0; UNSUPPORTED under WAITIO_PROGRESS=poll, SYSTEM, NOMEM
  */

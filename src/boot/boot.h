@@ -149,7 +149,7 @@ struct wio_service_params {
     uint32_t relay_fan, relay_above;
     double delivery_s; /* how long clients have to take their table; 0 = 30 */
 };
-/** wio_service_run with params.stay: the universe had formed and nobody is left of it. */
+/** wio_service_run with params.stay: the universe had formed and its last process has left. */
 #define WIO_SERVICE_ENDED 2
 /** Bind and listen; serves nobody until wio_service_run. Without a secret only loopback is bound,
  * unless WAITIO_SECRET_NONE_REMOTE. @return 0; JOIN: the port is taken; LIMIT, SYSTEM, CONFIG

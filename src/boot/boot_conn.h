@@ -63,8 +63,8 @@ struct wio_bc {
 int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_socket,
                  bool connecting, const struct wio_secret *secret, const struct wio_bc_upcalls *up,
                  void *owner);
-/** Do what epoll says is possible; upcalls run inside. @return false when the connection has ended
- * (error, text) */
+/** Read and write what epoll reports as possible; upcalls run inside. @return false when the
+ * connection has ended (error, text) */
 bool wio_bc_event(struct wio_bc *c, uint32_t events);
 /** Register or update with epoll what this connection waits for. @return 0 or -errno */
 int wio_bc_arm(struct wio_bc *c, int epfd);

@@ -77,13 +77,13 @@ int wio_unpack(const void *packed, size_t n, const struct wio_image_head *h, voi
 
 /**
  * Validate a native image completely - every count, offset and index - and make the view of process
- * (@p pbid, @p rank) on it. Every process does so before use, whoever gave it the image.
+ * (@p pbid, @p rank) on it. Every process does so before use, also with its own leader's image.
  * @param base  becomes the table's on success (unmapped by wio_table_free)
  * @return 0; PROTOCOL, NOMEM
  */
 int wio_table_open(void *base, size_t bytes, bool shared, uint32_t pbid, uint32_t rank,
                    struct wio_table **out);
-/** A table of one process that talks to nobody else. @return 0; NOMEM, SYSTEM */
+/** The table of a universe of one process. @return 0; NOMEM, SYSTEM */
 int wio_table_alone(const struct wio_boot_offer *offer, struct wio_table **out);
 
 #endif

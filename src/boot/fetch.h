@@ -2,7 +2,7 @@
 /**
  * @file fetch.h
  * The lower end of a branch of the relay tree: get the packed table from the leader that the
- * service named. Bounded in time; whoever fails asks the service.
+ * service named. Bounded in time; a leader that fails asks the service.
  */
 #ifndef WIO_BOOT_FETCH_H
 #define WIO_BOOT_FETCH_H

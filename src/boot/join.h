@@ -19,7 +19,7 @@ struct wio_joiner {
     const struct wio_join_params *p;
     struct wio_log *log;
     int64_t start_ns, deadline_ns;
-    int64_t say_ns;           /* when to say next whom we wait for */
+    int64_t say_ns;           /* when to log next which processes are missing */
     struct wio_boot_reg reg;  /* my registration */
     struct wio_tab_host host; /* my addresses */
     char name[WIO_BOOT_NAME]; /* of this host */
@@ -65,17 +65,17 @@ int wio_join_sleep(const int64_t *times, int n);
 
 /** Rank 0 of PB 0 whose master host is here: start the service unless it runs. A port taken by a
  * WaitIO service is fine, this process is its client then. Cheap to call again and again. @return
- * 0; JOIN: taken by a stranger; others */
+ * 0; JOIN: another program has it; others */
 int wio_join_embed(struct wio_joiner *j);
-/** Wait for the service to have delivered every table (@p code 0), or tell everybody why not; then
+/** Wait until the service has delivered every table (@p code 0), or send the error to all; then
  * it ends. */
 void wio_join_unembed(struct wio_joiner *j, int code, const char *text);
 
-/** Talk to the service for everybody on this host. @param listener  bound abstract socket, -1 =
- * only for myself.
+/** Lead: talk to the service for all processes of this host. @param listener  bound abstract
+ * socket, -1 = only for myself.
  *  @return 0 with map set, or the error */
 int wio_join_lead(struct wio_joiner *j, int listener);
-/** Let the leader behind @p fd talk for me. @return 0 with map set; 1: the leader is gone, elect
+/** Follow the leader at the other end of @p fd. @return 0 with map set; 1: the leader died, elect
  * anew; the error */
 int wio_join_follow(struct wio_joiner *j, int fd);
 

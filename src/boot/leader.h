@@ -59,12 +59,12 @@ struct leader {
     int64_t final_ns; /* after the deadline: last wait for the list of who is missing */
     void *packed;     /* table as it comes; kept while others may ask for it */
     size_t packed_bytes;
-    void *spare; /* of a second one, which nobody needs */
+    void *spare; /* of a second one, which is not needed */
     int memfd;   /* of the map; -1: it is our own memory */
     void *map;
     size_t map_bytes;
     bool have_table;
-    bool released; /* the service has heard that we have it, and nobody needs us for theirs */
+    bool released; /* the service knows that we have it, and no child still waits for it */
     bool refused;  /* the leader's own registration was refused */
     int result;    /* < 0: error, with text */
     char text[WIO_BOOT_TEXT];
@@ -93,9 +93,9 @@ void wio_ld_up_ack(struct leader *l);
 int wio_ld_take_table(struct leader *l, size_t n);
 
 /* tree.c */
-/** The service says that we are to have children. */
+/** RELAY has come: this leader gets children. */
 int wio_ld_on_relay(struct leader *l, const uint8_t *p, size_t n);
-/** The service says whom to ask for the table. */
+/** PARENT has come: the leader to ask for the table. */
 int wio_ld_on_parent(struct leader *l, const uint8_t *p, size_t n);
 /** The connection to the parent has news, or time has passed. */
 void wio_ld_parent_event(struct leader *l, uint32_t events);
@@ -113,7 +113,7 @@ void wio_ld_down_progress(struct leader *l);
 void wio_ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_boot_refuse *m);
 /** Hand out the table. Who loses it on the way may come again until we go. */
 void wio_ld_down_table(struct leader *l);
-/** Drop followers that take too long to say who they are, and free the dropped. */
+/** Drop followers that take too long to register, and free the dropped. */
 void wio_ld_down_sweep(struct leader *l, int64_t now);
 void wio_ld_down_close(struct leader *l);
 

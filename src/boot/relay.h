@@ -44,7 +44,7 @@ void wio_relay_event(void *ptr, uint32_t events);
 /** The table is there: send it to those who have asked and will ask. NULL = it is not any more:
  * connections that were given it end. */
 void wio_relay_table(struct wio_relay *r, const void *packed, size_t n);
-/** Drop who takes too long to prove itself; free the dropped. To be called after each round. */
+/** Drop connections that take too long to authenticate; free the dropped. Call after each round. */
 void wio_relay_sweep(struct wio_relay *r, int64_t now);
 void wio_relay_close(struct wio_relay *r);
 

@@ -89,16 +89,16 @@ int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_
 /** One process left (its leader saw it go). */
 void wio_roster_leave(struct wio_roster *r, uint32_t client, const struct wio_boot_leave *m,
                       int64_t now_ns);
-/** The connection ended: everybody it answers for is gone, unless the table was acknowledged. */
+/** The connection ended: all processes it registered are lost, unless it acknowledged the table. */
 void wio_roster_client_gone(struct wio_roster *r, uint32_t client, int64_t now_ns);
-/** The table has reached everybody behind this connection. */
+/** All processes that this connection registered have the table. */
 void wio_roster_acked(struct wio_roster *r, uint32_t client);
 /** Everybody is here (stays true once the image is made). */
 bool wio_roster_full(const struct wio_roster *r);
 /** Is every client's table delivered, or the client given up? */
 bool wio_roster_delivered(const struct wio_roster *r);
 /**
- * Somebody has been gone for longer than @p grace_ns without coming back?
+ * Has a lost process not registered again for longer than @p grace_ns?
  * @param[out] text  who (before completion). After completion such processes are only forgotten.
  * @return true when the join can no longer succeed
  */

@@ -7,12 +7,12 @@
 #include "boot/boot_conn.h"
 #include "boot/roster.h"
 
-/** A member that is gone may come back through another leader for this long before the join fails.
+/** A lost member may register again through another leader for this long before the join fails.
  */
 #define WIO_BOOT_GRACE_NS INT64_C(1500000000)
-/** A stranger has to prove itself within this time. */
+/** A connection has to authenticate itself within this time. */
 #define WIO_BOOT_STRANGER_NS INT64_C(10000000000)
-/** A stranger that talks is not dropped for room before this time. */
+/** An unauthenticated connection that sends is not dropped for room before this time. */
 #define WIO_BOOT_TALK_NS INT64_C(1000000000)
 /** After the universe is complete clients have this long to take and acknowledge their table. */
 #define WIO_BOOT_DELIVERY_NS INT64_C(30000000000)
@@ -22,7 +22,7 @@
 /** With more hosts than this the table travels down a tree; the defaults. */
 #define WIO_BOOT_DIRECT 32
 #define WIO_BOOT_FAN 16
-/** A leader that is to have children says within this time where they may ask it. */
+/** A leader that gets children has to send PORT within this time. */
 #define WIO_BOOT_PORT_NS INT64_C(1000000000)
 
 /** Where a connection stands. Silent strangers make room for new ones first; those that talk are
@@ -84,7 +84,7 @@ struct wio_service {
     struct wio_list list[SVC_LISTS], dead; /* svc_conn.bc.node, in order of arrival there */
     uint32_t count[SVC_LISTS];
     uint32_t max_strangers;            /* silent and talking ones together */
-    uint64_t dropped;                  /* strangers dropped for room */
+    uint64_t dropped;                  /* unauthenticated ones dropped for room */
     struct wio_boot_progress progress; /* of progress_version */
     uint64_t progress_version;
     struct wio_service_stats stats;
@@ -111,9 +111,9 @@ int wio_svc_on_fetch(struct svc_conn *c, const uint8_t *p, size_t n);
 int wio_svc_on_ack(struct svc_conn *c);
 /** The client may go, or with stay remain as the sign of life of its host. */
 void wio_svc_release(struct svc_conn *c);
-/** The connection ends: nobody may wait for it. */
+/** The connection ends: let no one wait for it any longer. */
 void wio_svc_relay_gone(struct svc_conn *c);
-/** Serve the children of those that did not say in time where they listen. */
+/** Serve the children of leaders whose PORT did not come in time. */
 void wio_svc_relay_tick(struct wio_service *s, int64_t now);
 
 #endif

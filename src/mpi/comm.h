@@ -63,7 +63,7 @@ int wio_count_next(uint64_t key, uint32_t *number);
 
 /**
  * A communicator of given members (universe ranks; this process is one of them) with a message
- * space that nobody else has. @return 0; ARG, NOMEM
+ * space that no other communicator has. @return 0; ARG, NOMEM
  */
 int wio_comm_make(const uint32_t *members, uint32_t n, uint64_t space, WAITIO_MPI_Comm *out);
 /** Do messages between this process and member @p peer need the common form, and is it not mine?

@@ -5,7 +5,7 @@
  * types with holes (packed before, unpacked after) and non-blocking collectives. The program holds
  * them in the same WAITIO_MPI_Request as plain messages; a mark in it tells which is which.
  *
- * Whoever waits for anything here also moves the non-blocking collectives that are under way, as
+ * A thread that waits here also makes progress with the non-blocking collectives under way, as
  * MPI requires: a process may wait for something that depends on them.
  */
 #ifndef WIO_MPI_REQUEST_H
@@ -40,7 +40,7 @@ extern int wio_freed_receives;
 /** Unpack what came for such receives. Done at the end of each call: a program learns from what
  *  calls return that the data must be there. */
 void wio_request_deliver(void);
-/** The universe is about to end: copies leave, freed receives that nobody answered are withdrawn.
+/** Before finalize: buffered sends leave, freed receives without a message are withdrawn.
  */
 void wio_request_end(void);
 

@@ -61,7 +61,7 @@ struct wio_running {
 
 /* ---- for the two ways to run (run.c, rounds.c) ---- */
 
-/** Keep what is known of the failure, for whoever waits for this run, and withdraw what can be.
+/** Keep the error for the thread that waits for this run, and withdraw what can be withdrawn.
  * What cannot be has to land: no buffer may stay in use. @return true: nothing is under way */
 bool wio_run_fail(struct wio_universe *u, struct wio_running *run, int code);
 /** A message is over: did it bring what was expected? @return 0 or an error that names its member

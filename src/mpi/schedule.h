@@ -85,7 +85,7 @@ void wio_schedule_init(struct wio_schedule *s, int rank, int size, const struct 
                        const struct wio_fold *fold);
 void wio_schedule_free(struct wio_schedule *s);
 
-/* Writing. Out of memory is remembered in s->error and reported by whoever runs the schedule. */
+/* Writing. Out of memory is kept in s->error and reported by the run of the schedule. */
 void wio_schedule_send(struct wio_schedule *s, int peer, const void *data, size_t bytes);
 void wio_schedule_recv(struct wio_schedule *s, int peer, void *data, size_t bytes);
 /** to = left op right, element by element; @p to may be one of them. */

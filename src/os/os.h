@@ -68,7 +68,7 @@ int wio_os_peer_uid(int sock, uid_t *uid);                           /* SO_PEERC
 /** Process on the other end of a Unix socket, as our process namespace numbers it (connected: who
  * listened, accepted: who dialled). @return 0, -ENOTCONN (also of a process outside it) */
 int wio_os_peer_pid(int sock, pid_t *pid);
-/** Does the system let processes of one user read each other's memory, as far as it tells? */
+/** May processes of one user read each other's memory here, as far as the system shows it? */
 bool wio_os_may_read_processes(void);
 /** Read @p n pieces of another process's memory (process_vm_readv). @return bytes, fewer where its
  * memory ends, or -errno (-EPERM: the system does not allow it, -EFAULT: nothing there) */
@@ -133,7 +133,7 @@ int wio_os_memfd(const char *name, size_t bytes,
 /** Whether the control groups that we are in have so much memory left, as far as they tell; beyond,
  * the system ends processes. @param root  "" but in tests: where /proc and /sys lie */
 bool wio_os_memory_fits(const char *root, size_t bytes);
-/** Is it a memfd of at least so many bytes that nobody can make smaller? */
+/** Is it a memfd of at least so many bytes, sealed against shrinking? */
 bool wio_os_memfd_holds(int fd, size_t bytes);
 void *wio_os_map(int fd, size_t bytes, bool writable); /* NULL on failure */
 void wio_os_unmap(void *p, size_t bytes);

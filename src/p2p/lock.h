@@ -64,7 +64,7 @@ void wio_unlock_slow(struct wio_lock *l);
  * goes to who comes first, and a thread that has to wake is never first beside one that only looks
  * away. */
 void wio_lock_give_way(struct wio_lock *l, _Atomic int *want);
-/** The service thread: never takes the bias away. @return false: somebody is inside */
+/** For the service thread: never revokes the bias. @return false: another thread is inside */
 bool wio_lock_try(struct wio_lock *l);
 /** The same, waiting. */
 void wio_lock_service(struct wio_lock *l);

@@ -47,7 +47,7 @@ struct wio_post *wio_match_arrive(struct wio_match *m, uint64_t space, int64_t s
 /** The same without taking it out. */
 struct wio_post *wio_match_find(const struct wio_match *m, uint64_t space, int64_t src,
                                 int64_t tag);
-/** Hold a message that nobody waits for yet. */
+/** Put a message into the unexpected message queue. */
 void wio_match_hold(struct wio_match *m, struct wio_held *h, uint64_t space, int64_t src,
                     int64_t tag);
 /** Oldest held message that fits (it stays), or NULL. */

@@ -72,7 +72,7 @@ size_t *wio_even_edges(struct wio_schedule *s, const struct wio_positions *p, si
  *  complete. @p in and @p sum hold all parts and may be the same. */
 void wio_halve(struct wio_schedule *s, const struct wio_positions *p, const size_t *edge,
                const char *in, char *sum);
-/** The reverse for data: everybody gets all parts, those who wait included. */
+/** The reverse for data: all members get all parts, those that only wait included. */
 void wio_spread(struct wio_schedule *s, const struct wio_positions *p, const size_t *edge,
                 char *sum);
 

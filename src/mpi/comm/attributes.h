@@ -32,7 +32,7 @@ int wio_attribute_delete(WAITIO_MPI_Comm comm, int keyval);
 int wio_attributes_copy(WAITIO_MPI_Comm from, WAITIO_MPI_Comm to);
 /** Before a communicator is freed: ask every key's delete function, the latest value first. */
 int wio_attributes_end(WAITIO_MPI_Comm comm);
-/** Free what is still attached, asking nobody. */
+/** Free what is still attached, without delete callbacks. */
 void wio_attributes_free(struct wio_attribute *first);
 
 #endif /* WIO_MPI_ATTRIBUTES_H */

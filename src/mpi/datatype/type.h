@@ -99,7 +99,7 @@ static inline int64_t wio_type_extent(const struct wio_mpi_type *t)
 /** No data lies below this address: 4096, or 2^31 once an address was cut to a Fortran integer. */
 extern int64_t wio_type_first_address;
 /** Does the data lie at absolute addresses, so that its buffer is BOTTOM, which is NULL? With other
- * types a NULL buffer is a mistake: nobody means the first page of memory. */
+ * types a NULL buffer is refused: it is a mistake of the program. */
 static inline bool wio_type_absolute(const struct wio_mpi_type *t)
 {
     int64_t first = __atomic_load_n(&wio_type_first_address, __ATOMIC_RELAXED);

@@ -3,7 +3,7 @@
  * @file shm.h
  * Private to src/transport/shm: messages between processes of one host and one user, whatever
  * their job. Everything here runs under the universe's engine lock; nothing sleeps.
- * docs/design/shm.md tells the story.
+ * See docs/design/shm.md.
  *
  * Objects: shm_iface (one per universe: inbox, listener, event sets) -> shm_link (one per peer; is
  * the wio_ep) and shm_conn (a Unix socket in its handshake). A link keeps its socket: it carries
@@ -59,7 +59,7 @@ enum shm_rec_type {
     SHM_R_RING_NO,
     SHM_R_RING_END, /* the ring you left is unmapped here */
     SHM_R_BELL,
-    SHM_R_LEAVING, /* my goodbye follows in memory: look, whoever drives you */
+    SHM_R_LEAVING, /* my goodbye follows in memory: have a look */
     SHM_R_PING,
     SHM_R_PONG
 };
@@ -155,7 +155,7 @@ struct shm_iface {
     bool in_connect; /* connect() is running: bad news about the peer waits for progress() */
     bool stop;
     bool warned_memory;
-    struct wio_log_gate refused; /* lines about strangers */
+    struct wio_log_gate refused; /* lines about refused connections */
     uint32_t ticks;
     int64_t timer_at, resume_at;
     struct shm_inbox inbox; /* head == NULL until the first contact */
@@ -285,10 +285,10 @@ int wio_shm_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes);
 int wio_shm_rx_inbox(struct shm_iface *f);
 /** Read a link's ring. */
 int wio_shm_rx_ring(struct shm_link *l);
-/** The writer shall know what is free: nobody may look for a while. */
+/** Tell the writer what is free: this side may not read again for a while. */
 void wio_shm_rx_tell(struct shm_link *l);
 bool wio_shm_rx_inbox_ready(const struct shm_iface *f);
-/** Now and then: put the inbox's hint right if somebody has spoilt it. */
+/** Now and then: repair the inbox's hint, which a broken peer may have spoilt. */
 void wio_shm_rx_mend(struct shm_iface *f);
 bool wio_shm_rx_ring_ready(struct shm_link *l);
 

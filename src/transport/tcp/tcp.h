@@ -2,7 +2,7 @@
 /**
  * @file tcp.h
  * Private to src/transport/tcp. Everything here runs under the universe's engine lock; nothing
- * sleeps. docs/design/connection.md tells the story (a test compares its table with ours).
+ * sleeps. See docs/design/connection.md (a test compares its table with ours).
  *
  * Objects: tcp_iface (one per universe) -> tcp_link (one per peer; is the wio_ep) and tcp_conn (a
  * socket in its handshake, either direction; gone once the socket belongs to a link).
@@ -192,10 +192,10 @@ struct tcp_iface {
     uint16_t port;
     bool listening; /* listeners are in the event sets */
     bool paused;    /* ... but silenced: out of descriptors, or */
-    bool crowded;   /* ... all slots for strangers are taken */
+    bool crowded;   /* ... all slots for unauthenticated connections are taken */
     bool stop;
     bool warned_fds, warned_cc;
-    struct wio_log_gate refused; /* lines about strangers */
+    struct wio_log_gate refused; /* lines about refused connections */
     bool crc;
     char system_cc[16]; /* the system's congestion control; "" = unknown */
     bool in_connect;    /* connect() is running: the end of a dial waits for progress() */
@@ -316,8 +316,8 @@ void wio_tcp_conn_close(struct tcp_conn *c);
 /** Close it for want of room, and say so. */
 void wio_tcp_conn_turn_away(struct tcp_conn *c);
 void wio_tcp_bury(struct tcp_iface *f);
-/** Room for one more inbound connection: drop a stranger when all slots are taken. @return false:
- * none */
+/** Room for one more inbound connection: drop an unauthenticated one when all slots are taken.
+ * @return false: none */
 bool wio_tcp_shed_stranger(struct tcp_iface *f);
 
 /* ---- tx.c ---- */
@@ -386,8 +386,8 @@ void wio_tcp_place_pass(struct tcp_conn *c, struct tcp_link *l);
 void wio_tcp_place_give(struct tcp_link *l);
 /** The same for a place without a link. */
 void wio_tcp_place_free(struct tcp_iface *f);
-/** Serve those who wait, make room for them, trim to the cap. From progress() only, outside of
- *  upcalls. @return how many were served */
+/** Serve peers that wait for a connection, make room for them, trim to the cap. From progress()
+ * only, outside of upcalls. @return how many were served */
 int wio_tcp_cap_run(struct tcp_iface *f);
 /** Descriptors are short: close the least recently used idle link. */
 void wio_tcp_evict(struct tcp_iface *f);
