@@ -52,7 +52,8 @@ docs: ## the site, into build/docs/html
 
 install: ## install under PREFIX (default /usr/local)
 	@scripts/setup.sh build
-	@scripts/build.sh $(PRESET) $(JOBS)
+	@echo "building what is installed: the library, its programs and manual pages"
+	@WAITIO_PROGRESS=1 scripts/build.sh $(PRESET) $(JOBS) installed
 	@$(CMAKE) --install $(BUILD) --prefix "$(abspath $(PREFIX))" >/dev/null
 	@echo "installed under $(abspath $(PREFIX))"
 

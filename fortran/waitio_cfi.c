@@ -18,21 +18,26 @@ struct buffer {
     WAITIO_MPI_Datatype type; /* 0: none that the conversion library knows */
 };
 
+/* This thread's call was refused here, with a message; waitio_cfi_finish follows. */
+static _Thread_local int refused;
+
 void waitio_cfi_finish(const char *call, int code, int *ierr)
 {
     const char *why;
 
     if (ierr != NULL) {
+        refused = 0;
         *ierr = code;
         return;
     }
     if (code >= 0)
         return;
     why = waitio_last_error();
+    if (!refused && !waitio_last_error_shown())
+        fprintf(stderr, "waitio: %s failed (%d): %s\n", call, code,
+                why != NULL && why[0] != '\0' ? why : waitio_strerror(code));
     fprintf(stderr,
-            "waitio: %s failed (%d): %s\nwaitio: ending the program; pass ierr to handle "
-            "errors\n",
-            call, code, why != NULL && why[0] != '\0' ? why : waitio_strerror(code));
+            "waitio: ending the program after the error of %s; pass ierr to handle errors\n", call);
     fflush(NULL);
     waitio_abort(1);
 }
@@ -40,6 +45,7 @@ void waitio_cfi_finish(const char *call, int code, int *ierr)
 int waitio_cfi_refuse(const char *call, const char *why)
 {
     fprintf(stderr, "waitio: %s: %s\n", call, why);
+    refused = 1;
     return WAITIO_ERR_ARG;
 }
 

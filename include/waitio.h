@@ -276,6 +276,10 @@ int waitio_event_close(int fd);
 const char *waitio_strerror(int code);
 /** What went wrong last in this thread: what, with whom, what to do. Valid until the next call. */
 const char *waitio_last_error(void);
+
+/** Has the library written this thread's last error on standard error? For bindings and programs
+ * that print errors themselves, so that nobody reads one twice. @return 1 or 0. Any thread. */
+int waitio_last_error_shown(void);
 /** Version of the library that is running. Any pointer may be NULL. */
 int waitio_get_version(int *major, int *minor, int *patch);
 /** Read one counter by name (docs/reference/counters). @return 0; ARG when there is no such counter

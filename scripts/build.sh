@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Configures (once) and builds one preset: scripts/build.sh PRESET [JOBS] [TARGET...]
+# WAITIO_PROGRESS=1 shows each step.
 set -eu
 cd "$(dirname "$0")/.."
 preset=${1:-release} jobs=${2:-2}
@@ -24,6 +25,10 @@ if [ ! -e "$build/CMakeCache.txt" ] || [ CMakePresets.json -nt "$build/CMakeCach
     touch "$build/CMakeCache.txt"
 fi
 if [ $# -gt 0 ]; then set -- --target "$@"; fi
+if [ -n "${WAITIO_PROGRESS:-}" ]; then # for people who wait: what is built, as it is built
+    cmake --build "$build" --parallel "$jobs" "$@"
+    exit
+fi
 if ! cmake --build "$build" --parallel "$jobs" "$@" >"$build/build.log" 2>&1; then
     tail -n 60 "$build/build.log" >&2
     echo "build: failed; the whole log is $build/build.log" >&2

@@ -128,13 +128,16 @@ static void print_devices(void)
 
 static void print_variables(const struct wio_config *cfg, bool docs)
 {
-    printf("\nVariables%s\n", docs ? "" : " (--doc explains them)");
+    printf("\nVariables (*: set in the environment%s)\n", docs ? "" : "; --doc explains them");
     for (int i = 0; i < WIO_CFG_VARS; i++) {
         const struct wio_config_row *row = wio_config_row(i);
         char value[640];
         wio_config_value(cfg, i, value, sizeof value);
-        printf("  %-28s %-16s%s\n", row->name, value[0] != '\0' ? value : "(unset)",
-               cfg->source[i] == WIO_SRC_DEFAULT ? "" : " from the environment");
+        bool set = cfg->source[i] != WIO_SRC_DEFAULT;
+        printf("%c %-28s %-16s", set ? '*' : ' ', row->name, value[0] != '\0' ? value : "(unset)");
+        if (set)
+            printf(" (default: %s)", row->def[0] != '\0' ? row->def : "unset");
+        printf("\n");
         if (docs)
             printf("      %s [%s, default \"%s\"%s%s]\n", row->doc, row->type, row->def,
                    row->range[0] != '\0' ? ", " : "", row->range);

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 
 from waitio.errors import UsageError, WaitioError, nearest
+from waitio.options import Choice
 from waitio.tools import find_tool
 
 HELP = """usage: waitio completion bash|zsh|fish
@@ -73,6 +74,30 @@ def _help_text(command: str, tools: dict[str, str]) -> str:
         return ""
 
 
+def _values(command: str, option: str) -> list[str]:
+    """Return the words that an option of a command of the package takes, if they are a few."""
+    module = importlib.import_module(TEXTS[command]) if command in TEXTS else None
+    for table in ("BLOCK_OPTIONS", "RUN_OPTIONS", "OPTIONS"):
+        for row in getattr(module, table, ()):
+            if option in row.names and isinstance(row.convert, Choice):
+                return list(row.convert.known)
+    return []
+
+
+def _option_values(command: str, before: str, current: str) -> list[str]:
+    """Return what may stand for `current`, behind the word `before` or as --option=value."""
+    name, equals, begun = current.partition("=")
+    if equals and name.startswith("-"):
+        return [f"{name}={value}" for value in _values(command, name) if value.startswith(begun)]
+    return [value for value in _values(command, before) if value.startswith(current)]
+
+
+def _options(text: str, current: str) -> list[str]:
+    """Return the options that a help text names and that begin as `current` does."""
+    found = re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", text)
+    return sorted({w for w in (*found, "--help") if w.startswith(current)})
+
+
 def candidates(
     position: int, words: Sequence[str], commands: Sequence[str], tools: dict[str, str]
 ) -> list[str]:
@@ -83,10 +108,8 @@ def candidates(
         return [c for c in commands if c.startswith(current)]
     if position == 2 and words[0] == "completion" and not options:
         return [s for s in SCRIPTS if s.startswith(current)]
-    if not options:
-        return []
-    found = re.findall(r"(?<![\w-])(--?[a-zA-Z][\w-]*)", _help_text(words[0], tools))
-    return sorted({w for w in (*found, "--help") if w.startswith(current)})
+    values = _option_values(words[0], words[position - 2], current)
+    return values if values or not options else _options(_help_text(words[0], tools), current)
 
 
 def main(words: list[str], commands: Sequence[str], tools: dict[str, str]) -> int:

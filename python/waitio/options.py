@@ -60,15 +60,23 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     return convert
 
 
-def choice(*known: str) -> Callable[[str], str]:
-    """Return a converter that accepts only the given words."""
+class Choice:
+    """A converter that accepts only the given words."""
 
-    def convert(text: str) -> str:
-        if text not in known:
-            raise ValueError(f"known are {', '.join(known)}{nearest(text, known)}")
+    def __init__(self, *known: str) -> None:
+        """Remember the words."""
+        self.known = known
+
+    def __call__(self, text: str) -> str:
+        """Return the word, or raise ValueError that names the known ones."""
+        if text not in self.known:
+            raise ValueError(f"known are {', '.join(self.known)}{nearest(text, self.known)}")
         return text
 
-    return convert
+
+def choice(*known: str) -> Callable[[str], str]:
+    """Return a converter that accepts only the given words."""
+    return Choice(*known)
 
 
 def assignment(text: str) -> tuple[str, str]:

@@ -123,6 +123,7 @@ static void print_error(const char *call, int code)
     }
     fprintf(stderr, "waitio%s: %s: %s: %s%s\n", me, call, wio_error_name(code), wio_last_error(),
             n == LINES_MAX ? " (further errors are not printed)" : "");
+    wio_error_shown();
 }
 
 int wio_api_result(const char *call, int code)

@@ -277,6 +277,11 @@ const char *waitio_strerror(int code)
     return wio_error_message(code);
 }
 
+int waitio_last_error_shown(void)
+{
+    return wio_error_is_shown();
+}
+
 const char *waitio_last_error(void)
 {
     return wio_last_error();

@@ -36,6 +36,9 @@ const char *wio_last_error(
 const char *wio_last_detail(
     void); /* the same without the remedy, to be carried into another text */
 int wio_last_code(void);
+/** This thread's last error has been written for the user to read; has it? */
+void wio_error_shown(void);
+bool wio_error_is_shown(void);
 void wio_clear_error(void);
 const char *wio_error_message(int code); /* static, "success" for 0, "unknown error" else */
 const char *wio_error_name(int code);    /* "WAITIO_ERR_PEER" */

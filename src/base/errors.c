@@ -19,6 +19,7 @@ struct last_error {
     char whole[WHOLE]; /* detail and remedy, put together when somebody asks */
 };
 static _Thread_local int last_code;
+static _Thread_local bool shown;              /* the last error is on standard error already */
 static _Thread_local struct last_error *last; /* NULL: no failure yet, or no memory for its text */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -57,6 +58,7 @@ static void store(int code, const char *fmt, va_list ap, const char *reason)
     if (n < 0)
         text[0] = '\0';
     last_code = code;
+    shown = false;
     struct last_error *to = texts();
     if (to != NULL)
         wio_text(to->detail, sizeof to->detail, "%s%s%s", text, reason != NULL ? ": " : "",
@@ -102,6 +104,16 @@ const char *wio_last_error(void)
 const char *wio_last_detail(void)
 {
     return last_code == 0 || last == NULL ? "" : last->detail;
+}
+
+void wio_error_shown(void)
+{
+    shown = true;
+}
+
+bool wio_error_is_shown(void)
+{
+    return last_code != 0 && shown;
 }
 
 int wio_last_code(void)

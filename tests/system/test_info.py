@@ -78,3 +78,11 @@ def test_every_limit_can_be_set(info):
 def test_malformed_variable_is_an_error(info):
     p = info("--protocols", WAITIO_EAGER_MAX_FAR="much")
     assert p.returncode == 1 and "WAITIO_EAGER_MAX_FAR" in p.stderr
+
+
+def test_what_was_set_is_marked(info):
+    lines = info(WAITIO_CHUNK="128K", COUPLER_JOB_ID="j7").stdout.splitlines()
+    marked = {line.split()[1]: line for line in lines if line.startswith("* ")}
+    assert set(marked) == {"WAITIO_CHUNK", "WAITIO_JOB_ID"}
+    assert "(default: " in marked["WAITIO_CHUNK"] and "j7" in marked["WAITIO_JOB_ID"]
+    assert any("*: set in the environment" in line for line in lines)

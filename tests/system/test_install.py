@@ -198,3 +198,24 @@ def test_commands_run_from_the_moved_tree(moved, tmp_path):
     link = pathlib.Path(tmp_path / "linked")
     link.symlink_to(moved / "bin" / "waitio")
     assert "usage" in run([link, "--help"], env=env, cwd=tmp_path).lower()
+
+
+def test_make_install_builds_what_it_installs_and_no_more(build_dir, source_dir):
+    """The target `installed` makes every built file that is installed, and no test or benchmark."""
+    if not (build_dir / "build.ninja").exists() or shutil.which("ninja") is None:
+        pytest.skip("not built by ninja")
+    said = run(["ninja", "-C", build_dir, "-t", "inputs", "installed"]).split("\n")
+    inputs = {os.path.normpath(build_dir / line) for line in said if line}
+    scripts = [build_dir / "cmake_install.cmake", *build_dir.glob("[ft]*/**/cmake_install.cmake")]
+    text = "".join(path.read_text() for path in scripts)
+    named = set(re.findall(rf'"({re.escape(str(build_dir))}/[^"$]+)"', text))
+    files = {path for path in named if os.path.isfile(path)}
+    assert any(path.endswith("libwaitio.a") for path in files)
+    assert any(path.endswith("bin/waitio-serv") for path in files)
+    late = {path for path in files if os.path.realpath(path) not in inputs}
+    made = [path for path in late if not re.search(r"/(package|CMakeFiles)/|cmake_install", path)]
+    assert not [path for path in made if not path.endswith(("bin/waitio", ".mod"))], made
+    stray = [path for path in inputs if re.search(r"/(tests|bench|apps)/", path)]
+    assert not stray, stray[:5]
+    rule = run(["make", "-n", "install"], cwd=source_dir)
+    assert re.search(r"WAITIO_PROGRESS=1 scripts/build\.sh \S+ \d+ installed", rule), rule
