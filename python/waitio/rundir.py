@@ -53,7 +53,8 @@ class RunDir:
                 self._shared = tempfile.mkdtemp(prefix="run-", dir=_home_folder())
         except OSError as error:
             raise WaitioError(f"cannot make a private folder: {error}") from None
-        self.secret = os.path.join(self._shared or self.local, "secret")
+        self.shared = self._shared or self.local  # reached by the processes of every block
+        self.secret = os.path.join(self.shared, "secret")
         self.socket = os.path.join(self.local, "s")
         try:
             write_secret(self.secret)

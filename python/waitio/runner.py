@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Callable
 
-from waitio import mpicheck, procs, rendezvous, summary
+from waitio import mpicheck, procs, rendezvous, stats, summary
 from waitio.blocks import Block, Settings
 from waitio.errors import WaitioError
 from waitio.intake import Intake, Owner
@@ -112,6 +112,7 @@ class Runner:
         self.signalled: list[int] = []
         self.keep: list[int] = []
         self.keyboard_end = -1
+        self.counters: list[str] = []
 
     # ---- the whole ----
 
@@ -138,10 +139,16 @@ class Runner:
                 self._end_all("nobody reads the output")
             finally:
                 self._clean_up()
+                self.counters = stats.table(self.folder.shared, self.blocks)
                 self.folder.remove()
                 if guard:
                     guard.release()
         self._report()
+        if self.counters:
+            say("counters by block (per process: WAITIO_STATS_FILE=stats.%r); *_max: the largest")
+            for line in self.counters:
+                with contextlib.suppress(OSError):
+                    sys.stderr.write(f"  {line}\n")
         return self.status
 
     @contextlib.contextmanager
@@ -187,6 +194,7 @@ class Runner:
     def _start(self) -> None:
         self.begin = time.monotonic()
         common = rendezvous.common_env(self.meeting, self.folder.secret)
+        common.update(stats.file_variables(self.blocks, os.environ, self.folder.shared))
         npb = len(self.blocks)
         self.runs = [
             BlockRun(block, plan(block, common, npb, self.settings.tagging))

@@ -74,6 +74,9 @@ int wio_log_init(struct wio_log *lg, const char *spec, const char *file);
  * the process id, %% a %. wio_log_init leaves a name with %r to a later call of this one, when the
  * rank is known. @return 0; CONFIG when it cannot be opened (the log stays where it was), NOMEM */
 int wio_log_open(struct wio_log *lg, const char *file, int universe_rank);
+struct wio_strbuf;
+/** The name @p file with %r, %p and %% filled in. @return 0 or NOMEM */
+int wio_log_file_name(struct wio_strbuf *out, const char *file, int universe_rank);
 void wio_log_close(struct wio_log *lg); /* back to stderr */
 void wio_log_emit(struct wio_log *lg, enum wio_log_comp c, enum wio_log_level l, const char *fmt,
                   ...) WIO_PRINTF(4, 5);

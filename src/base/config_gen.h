@@ -75,6 +75,7 @@ enum wio_cfg_var {
     WIO_VAR_LOG,
     WIO_VAR_LOG_FILE,
     WIO_VAR_STATS,
+    WIO_VAR_STATS_FILE,
     WIO_VAR_TRACE,
     WIO_VAR_CRC,
     WIO_VAR_WRAP,
@@ -418,8 +419,16 @@ struct wio_config {
      * %p by the process id
      */
     char log_file[WIO_CFG_TEXT];
-    /** WAITIO_STATS: print a short table of counters at finalize */
+    /**
+     * WAITIO_STATS: print the counters that are not zero at finalize (under waitio run: their sums
+     * per block, at the end)
+     */
     bool stats;
+    /**
+     * WAITIO_STATS_FILE: with WAITIO_STATS=1: file for the counters in place of standard error; %r
+     * is the universe rank, %p the process id
+     */
+    char stats_file[WIO_CFG_TEXT];
     /** WAITIO_TRACE: directory for per-process traces (reserved for the timeline tool) */
     char trace[WIO_CFG_TEXT];
     /** WAITIO_CRC: protect payloads with CRC32C */

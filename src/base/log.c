@@ -90,7 +90,7 @@ static bool wants_rank(const char *file)
     return false;
 }
 
-static int expand_name(struct wio_strbuf *out, const char *file, int rank)
+int wio_log_file_name(struct wio_strbuf *out, const char *file, int rank)
 {
     for (const char *p = file; *p != '\0'; p++) {
         if (p[0] != '%' || p[1] == '\0')
@@ -110,7 +110,7 @@ int wio_log_open(struct wio_log *lg, const char *file, int universe_rank)
     if (file == NULL || file[0] == '\0')
         return 0;
     struct wio_strbuf name = {0};
-    if (expand_name(&name, file, universe_rank) != 0) {
+    if (wio_log_file_name(&name, file, universe_rank) != 0) {
         wio_strbuf_free(&name);
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for the name of the log file");
     }

@@ -98,6 +98,25 @@ static void drive(struct leaving *l, wio_done_fn done, const char *what)
     }
 }
 
+/* @return false: no file is wanted, or it cannot be written */
+static bool stats_to_file(struct wio_universe *u, const struct wio_strbuf *table)
+{
+    struct wio_strbuf name = {0};
+    if (u->cfg.stats_file[0] == '\0' ||
+        wio_log_file_name(&name, u->cfg.stats_file, (int)u->table->me) != 0) {
+        wio_strbuf_free(&name);
+        return false;
+    }
+    int fd = wio_os_open_append(name.text);
+    bool done = fd >= 0 && wio_os_write(fd, table->text, table->len) == (ssize_t)table->len;
+    if (!done)
+        wio_warn(&u->log, WIO_C_P2P, "WAITIO_STATS_FILE: cannot write '%s'%s%s", name.text,
+                 fd < 0 ? ": " : "", fd < 0 ? strerror(-fd) : "");
+    wio_os_close(fd);
+    wio_strbuf_free(&name);
+    return done;
+}
+
 static void print_stats(struct wio_universe *u)
 {
     char name[64];
@@ -105,10 +124,13 @@ static void print_stats(struct wio_universe *u)
     wio_strbuf_add(&sb, "WaitIO statistics of %s\n",
                    wio_peer_name(u, u->table->me, name, sizeof name));
     const struct wio_counter_row *row;
-    for (int i = 0; (row = wio_counter_row(i)) != NULL; i++)
-        wio_strbuf_add(&sb, "  %-18s %16llu %s\n", row->name,
-                       (unsigned long long)wio_counter_value(&u->ctr, i), row->unit);
-    if (!sb.failed)
+    for (int i = 0; (row = wio_counter_row(i)) != NULL; i++) {
+        uint64_t value = wio_counter_value(&u->ctr, i);
+        if (value != 0)
+            wio_strbuf_add(&sb, "  %-18s %16llu %s\n", row->name, (unsigned long long)value,
+                           row->unit);
+    }
+    if (!sb.failed && !stats_to_file(u, &sb))
         fputs(sb.text, stderr);
     wio_strbuf_free(&sb);
 }

@@ -164,3 +164,20 @@ def test_python_is_asked_what_mpi4py_is_made_for(waitio, need, how):
     status, out, _ = waitio("run", "--dry-run", "--mpi", "auto", *words, env=env)
     assert status == 0 and b"(openmpi, " in out
     assert b"warning" not in waitio(*command, sys.executable, "other.py", env=env)[1]
+
+
+def test_counters_of_a_run_are_summed_up_by_block(waitio, build_dir, serv):
+    """WAITIO_STATS=1 under `waitio run`: no table per process, one of the run, without zeros."""
+    ring = build_dir / "tests" / "system" / "ring"
+    words = ["run", "--name", "a", "-n", 2, ring, 10, ":", "--name", "b", ring, 10]
+    status, _, err = waitio(*words, env={**serv, "WAITIO_STATS": "1"}, timeout=60)
+    text = err.decode()
+    assert status == 0 and "statistics of" not in text, text
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()[1:]}
+    assert rows["a"] == ["b", "all"] and rows["processes"] == ["2", "1", "3"]
+    assert rows["send_msgs"] == ["msgs", "20", "10", "30"], text
+    assert all(any(int(n) for n in row[1:]) for row in list(rows.values())[1:]), text
+    own = {**serv, "WAITIO_STATS": "1", "WAITIO_STATS_FILE": "mine.%r"}
+    assert waitio(*words, env=own, timeout=60)[2] == b""
+    assert "WaitIO statistics of PB 1 rank 0" in (waitio.cwd / "mine.2").read_text()
+    assert waitio(*words, env=serv, timeout=60)[2] == b""

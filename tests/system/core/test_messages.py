@@ -213,6 +213,7 @@ def test_statistics_at_finalize(universe):
     rows = {line.split()[0]: line.split()[1] for line in a.err().splitlines() if line[:2] == "  "}
     assert rows["send_msgs"] == "3" and rows["send_bytes"] == "3000", a.err()
     assert "PB 0 rank 0" in a.err()
+    assert all(int(value) > 0 for value in rows.values()), "zeros are left out"
 
 
 def test_dump_tells_what_is_pending(universe):
