@@ -36,5 +36,7 @@ int waitio_cfi_text_in(const char *call, const char *from, size_t length, char *
 void waitio_cfi_text_out(char *to, size_t length, const char *text);
 /** Indices of C count from 1 in Fortran. */
 void waitio_cfi_index(int *index, int n);
+/** Weights of edges: those of module `waitio` that mean something are C's. */
+int *waitio_cfi_weights(const int *weights);
 
 #endif /* WAITIO_CFI_H */

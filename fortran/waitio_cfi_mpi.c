@@ -12,6 +12,15 @@
 /* Places that module `waitio` gives a meaning; module `waitio_mpif90` has common blocks of
  * libwaitio instead, which the external procedures know. */
 extern int waitio_cfi_in_place, waitio_cfi_bottom;
+extern int waitio_cfi_unweighted[], waitio_cfi_weights_empty[];
+
+int *waitio_cfi_weights(const int *weights)
+{
+    if (weights == waitio_cfi_unweighted)
+        return WAITIO_MPI_UNWEIGHTED;
+    return weights == waitio_cfi_weights_empty ? WAITIO_MPI_WEIGHTS_EMPTY
+                                               : (int *)(uintptr_t)weights;
+}
 
 static void *address_of(const CFI_cdesc_t *d)
 {

@@ -22,6 +22,8 @@ module waitio_mpi_rename
         MPI_PROC_NULL => WAITIO_MPI_PROC_NULL, &
         MPI_IN_PLACE => WAITIO_MPI_IN_PLACE, &
         MPI_BOTTOM => WAITIO_MPI_BOTTOM, &
+        MPI_UNWEIGHTED => WAITIO_MPI_UNWEIGHTED, &
+        MPI_WEIGHTS_EMPTY => WAITIO_MPI_WEIGHTS_EMPTY, &
         MPI_STATUS_IGNORE => WAITIO_MPI_STATUS_IGNORE, &
         MPI_STATUSES_IGNORE => WAITIO_MPI_STATUSES_IGNORE, &
         MPI_IDENT => WAITIO_MPI_IDENT, &
@@ -33,6 +35,8 @@ module waitio_mpi_rename
         MPI_COMM_TYPE_SHARED => WAITIO_MPI_COMM_TYPE_SHARED, &
         MPI_COMM_TYPE_PB => WAITIO_MPI_COMM_TYPE_PB, &
         MPI_CART => WAITIO_MPI_CART, &
+        MPI_GRAPH => WAITIO_MPI_GRAPH, &
+        MPI_DIST_GRAPH => WAITIO_MPI_DIST_GRAPH, &
         MPI_THREAD_SINGLE => WAITIO_MPI_THREAD_SINGLE, &
         MPI_THREAD_FUNNELED => WAITIO_MPI_THREAD_FUNNELED, &
         MPI_THREAD_SERIALIZED => WAITIO_MPI_THREAD_SERIALIZED, &
@@ -102,12 +106,12 @@ module waitio_mpi_rename
         MPI_ERR_DISP => WAITIO_MPI_ERR_DISP, &
         MPI_ERR_DUP_DATAREP => WAITIO_MPI_ERR_DUP_DATAREP, &
         MPI_ERR_FILE => WAITIO_MPI_ERR_FILE, &
-        MPI_ERR_FILE_EXISTS => WAITIO_MPI_ERR_FILE_EXISTS, &
+        MPI_ERR_FILE_EXISTS => WAITIO_MPI_ERR_FILE_EXISTS
+    use waitio_mpi, only: &
         MPI_ERR_FILE_IN_USE => WAITIO_MPI_ERR_FILE_IN_USE, &
         MPI_ERR_INFO => WAITIO_MPI_ERR_INFO, &
         MPI_ERR_INFO_KEY => WAITIO_MPI_ERR_INFO_KEY, &
-        MPI_ERR_INFO_NOKEY => WAITIO_MPI_ERR_INFO_NOKEY
-    use waitio_mpi, only: &
+        MPI_ERR_INFO_NOKEY => WAITIO_MPI_ERR_INFO_NOKEY, &
         MPI_ERR_INFO_VALUE => WAITIO_MPI_ERR_INFO_VALUE, &
         MPI_ERR_IO => WAITIO_MPI_ERR_IO, &
         MPI_ERR_LOCKTYPE => WAITIO_MPI_ERR_LOCKTYPE, &
@@ -203,12 +207,12 @@ module waitio_mpi_rename
         MPI_SUM => WAITIO_MPI_SUM, &
         MPI_MAX => WAITIO_MPI_MAX, &
         MPI_MIN => WAITIO_MPI_MIN, &
-        MPI_PROD => WAITIO_MPI_PROD, &
+        MPI_PROD => WAITIO_MPI_PROD
+    use waitio_mpi, only: &
         MPI_LAND => WAITIO_MPI_LAND, &
         MPI_BAND => WAITIO_MPI_BAND, &
         MPI_LOR => WAITIO_MPI_LOR, &
-        MPI_BOR => WAITIO_MPI_BOR
-    use waitio_mpi, only: &
+        MPI_BOR => WAITIO_MPI_BOR, &
         MPI_LXOR => WAITIO_MPI_LXOR, &
         MPI_BXOR => WAITIO_MPI_BXOR, &
         MPI_MINLOC => WAITIO_MPI_MINLOC, &
@@ -288,13 +292,24 @@ module waitio_mpi_rename
         MPI_Cart_rank => WAITIO_MPI_Cart_rank, &
         MPI_Cart_shift => WAITIO_MPI_Cart_shift, &
         MPI_Topo_test => WAITIO_MPI_Topo_test, &
+        MPI_Graph_create => WAITIO_MPI_Graph_create, &
+        MPI_Graph_map => WAITIO_MPI_Graph_map, &
+        MPI_Graphdims_get => WAITIO_MPI_Graphdims_get, &
+        MPI_Graph_get => WAITIO_MPI_Graph_get, &
+        MPI_Graph_neighbors_count => WAITIO_MPI_Graph_neighbors_count, &
+        MPI_Graph_neighbors => WAITIO_MPI_Graph_neighbors, &
+        MPI_Dist_graph_create_adjacent => WAITIO_MPI_Dist_graph_create_adjacent, &
+        MPI_Dist_graph_create => WAITIO_MPI_Dist_graph_create, &
+        MPI_Dist_graph_neighbors_count => WAITIO_MPI_Dist_graph_neighbors_count, &
+        MPI_Dist_graph_neighbors => WAITIO_MPI_Dist_graph_neighbors, &
         MPI_Dims_create => WAITIO_MPI_Dims_create, &
         MPI_Comm_group => WAITIO_MPI_Comm_group, &
         MPI_Group_size => WAITIO_MPI_Group_size, &
         MPI_Group_rank => WAITIO_MPI_Group_rank, &
         MPI_Group_translate_ranks => WAITIO_MPI_Group_translate_ranks, &
         MPI_Group_compare => WAITIO_MPI_Group_compare, &
-        MPI_Group_union => WAITIO_MPI_Group_union, &
+        MPI_Group_union => WAITIO_MPI_Group_union
+    use waitio_mpi, only: &
         MPI_Group_intersection => WAITIO_MPI_Group_intersection, &
         MPI_Group_difference => WAITIO_MPI_Group_difference, &
         MPI_Group_incl => WAITIO_MPI_Group_incl, &
@@ -308,8 +323,7 @@ module waitio_mpi_rename
         MPI_Type_contiguous => WAITIO_MPI_Type_contiguous, &
         MPI_Type_vector => WAITIO_MPI_Type_vector, &
         MPI_Type_create_hvector => WAITIO_MPI_Type_create_hvector, &
-        MPI_Type_indexed => WAITIO_MPI_Type_indexed
-    use waitio_mpi, only: &
+        MPI_Type_indexed => WAITIO_MPI_Type_indexed, &
         MPI_Type_create_hindexed => WAITIO_MPI_Type_create_hindexed, &
         MPI_Type_create_indexed_block => WAITIO_MPI_Type_create_indexed_block, &
         MPI_Type_create_hindexed_block => WAITIO_MPI_Type_create_hindexed_block, &
@@ -382,6 +396,11 @@ module waitio_mpi_rename
         MPI_Alltoall => WAITIO_MPI_Alltoall, &
         MPI_Alltoallv => WAITIO_MPI_Alltoallv, &
         MPI_Alltoallw => WAITIO_MPI_Alltoallw, &
+        MPI_Neighbor_allgather => WAITIO_MPI_Neighbor_allgather, &
+        MPI_Neighbor_allgatherv => WAITIO_MPI_Neighbor_allgatherv, &
+        MPI_Neighbor_alltoall => WAITIO_MPI_Neighbor_alltoall, &
+        MPI_Neighbor_alltoallv => WAITIO_MPI_Neighbor_alltoallv, &
+        MPI_Neighbor_alltoallw => WAITIO_MPI_Neighbor_alltoallw, &
         MPI_Wtime => WAITIO_MPI_Wtime, &
         MPI_Wtick => WAITIO_MPI_Wtick
     use waitio_mpi, only: MPI_STATUS_SIZE => WAITIO_STATUS_SIZE
@@ -394,6 +413,13 @@ module waitio_mpi_rename
             integer :: request
             integer, optional :: ierr
         end subroutine MPI_Comm_idup
+        subroutine MPI_Comm_idup_with_info(comm, info, out, request, ierr)
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: out
+            integer :: request
+            integer, optional :: ierr
+        end subroutine MPI_Comm_idup_with_info
         subroutine MPI_Issend(buf, count, datatype, dest, tag, comm, request, ierr)
             type(*), dimension(*) :: buf
             integer, intent(in) :: count
@@ -884,6 +910,462 @@ module waitio_mpi_rename
 !DIR$ IGNORE_TKR sendbuf, recvbuf
 !NVF$ IGNORE_TKR sendbuf, recvbuf
         end subroutine MPI_Ialltoallw
+        subroutine MPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+            recvtype, comm, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Ineighbor_allgather
+        subroutine MPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+            displs, recvtype, comm, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: displs(*)
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Ineighbor_allgatherv
+        subroutine MPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+            recvtype, comm, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Ineighbor_alltoall
+        subroutine MPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+            recvcounts, rdispls, recvtype, comm, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcounts(*)
+            integer, intent(in) :: sdispls(*)
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: rdispls(*)
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Ineighbor_alltoallv
+        subroutine MPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+            recvcounts, rdispls, recvtypes, comm, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcounts(*)
+            integer(8), intent(in) :: sdispls(*)
+            integer, intent(in) :: sendtypes(*)
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer(8), intent(in) :: rdispls(*)
+            integer, intent(in) :: recvtypes(*)
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Ineighbor_alltoallw
+        subroutine MPI_Barrier_init(comm, info, request, ierr)
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+        end subroutine MPI_Barrier_init
+        subroutine MPI_Bcast_init(buf, count, datatype, root, comm, info, request, ierr)
+            type(*), dimension(*) :: buf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: root
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DIR$ IGNORE_TKR buf
+!NVF$ IGNORE_TKR buf
+        end subroutine MPI_Bcast_init
+        subroutine MPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, &
+            request, ierr)
+            type(*), dimension(*) :: sendbuf
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: op
+            integer, intent(in) :: root
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Reduce_init
+        subroutine MPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, &
+            request, ierr)
+            type(*), dimension(*) :: sendbuf
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: op
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Allreduce_init
+        subroutine MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, &
+            info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: datatype
+            integer, intent(in) :: op
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Reduce_scatter_init
+        subroutine MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, &
+            comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: datatype
+            integer, intent(in) :: op
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Reduce_scatter_block_init
+        subroutine MPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+            ierr)
+            type(*), dimension(*) :: sendbuf
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: op
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Scan_init
+        subroutine MPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, &
+            ierr)
+            type(*), dimension(*) :: sendbuf
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: op
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Exscan_init
+        subroutine MPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+            root, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: root
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Gather_init
+        subroutine MPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, &
+            recvtype, root, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: displs(*)
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: root
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Gatherv_init
+        subroutine MPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+            root, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: root
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Scatter_init
+        subroutine MPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &
+            recvtype, root, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcounts(*)
+            integer, intent(in) :: displs(*)
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: root
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Scatterv_init
+        subroutine MPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+            recvtype, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Allgather_init
+        subroutine MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, &
+            displs, recvtype, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: displs(*)
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Allgatherv_init
+        subroutine MPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &
+            comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Alltoall_init
+        subroutine MPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+            recvcounts, rdispls, recvtype, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcounts(*)
+            integer, intent(in) :: sdispls(*)
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: rdispls(*)
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Alltoallv_init
+        subroutine MPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+            recvcounts, rdispls, recvtypes, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcounts(*)
+            integer, intent(in) :: sdispls(*)
+            integer, intent(in) :: sendtypes(*)
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: rdispls(*)
+            integer, intent(in) :: recvtypes(*)
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Alltoallw_init
+        subroutine MPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+            recvtype, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Neighbor_allgather_init
+        subroutine MPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcounts, displs, recvtype, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: displs(*)
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Neighbor_allgatherv_init
+        subroutine MPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, &
+            recvtype, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Neighbor_alltoall_init
+        subroutine MPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+            recvcounts, rdispls, recvtype, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcounts(*)
+            integer, intent(in) :: sdispls(*)
+            integer, intent(in) :: sendtype
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer, intent(in) :: rdispls(*)
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Neighbor_alltoallv_init
+        subroutine MPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+            recvcounts, rdispls, recvtypes, comm, info, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcounts(*)
+            integer(8), intent(in) :: sdispls(*)
+            integer, intent(in) :: sendtypes(*)
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcounts(*)
+            integer(8), intent(in) :: rdispls(*)
+            integer, intent(in) :: recvtypes(*)
+            integer, intent(in) :: comm
+            integer, intent(in) :: info
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Neighbor_alltoallw_init
     end interface
 end module waitio_mpi_rename
 

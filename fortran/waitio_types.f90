@@ -59,6 +59,10 @@ module waitio_types
     !> Their places mean something: the other buffer of the call, and address 0. Do not set them.
     integer(c_int), bind(c, name='waitio_cfi_in_place'), public :: WAITIO_MPI_IN_PLACE
     integer(c_int), bind(c, name='waitio_cfi_bottom'), public :: WAITIO_MPI_BOTTOM
+    !> In the place of weights of graphs: none, and those of no edges.
+    integer(c_int), bind(c, name='waitio_cfi_unweighted'), public :: WAITIO_MPI_UNWEIGHTED(1)
+    integer(c_int), bind(c, name='waitio_cfi_weights_empty'), public :: &
+        WAITIO_MPI_WEIGHTS_EMPTY(1)
 
     !> The same communicator, group, type ... (of requests: the same operation, or both null).
     interface operator(==)

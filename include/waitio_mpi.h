@@ -197,6 +197,11 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_COMM_TYPE_SHARED 1
 #define WAITIO_MPI_COMM_TYPE_PB 2
 #define WAITIO_MPI_CART 1
+#define WAITIO_MPI_GRAPH 2
+#define WAITIO_MPI_DIST_GRAPH 3
+/** Graphs without weights, and the weights of no edges. */
+#define WAITIO_MPI_UNWEIGHTED ((int *)(intptr_t)-2)
+#define WAITIO_MPI_WEIGHTS_EMPTY ((int *)(intptr_t)-3)
 /** How arrays are spread over processes (WAITIO_MPI_Type_create_darray). */
 #define WAITIO_MPI_DISTRIBUTE_BLOCK 1
 #define WAITIO_MPI_DISTRIBUTE_CYCLIC 2
@@ -442,6 +447,8 @@ int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm);
 int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out);
 /** Complete at once. */
 int WAITIO_MPI_Comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Comm_idup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Comm *out,
+                                   WAITIO_MPI_Request *req);
 int WAITIO_MPI_Comm_dup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Comm *out);
 int WAITIO_MPI_Comm_set_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info);
 /** A new, empty one. */
@@ -514,6 +521,33 @@ int WAITIO_MPI_Cart_rank(WAITIO_MPI_Comm comm, const int coords[], int *rank);
 int WAITIO_MPI_Cart_shift(WAITIO_MPI_Comm comm, int direction, int by, int *source, int *dest);
 /** @param[out] kind WAITIO_MPI_CART or WAITIO_MPI_UNDEFINED */
 int WAITIO_MPI_Topo_test(WAITIO_MPI_Comm comm, int *kind);
+/** Graphs: nothing is reordered. All give the same edges: those of node i are edges[index[i - 1]]
+ * to edges[index[i] - 1]. Processes beyond the graph get COMM_NULL. */
+int WAITIO_MPI_Graph_create(WAITIO_MPI_Comm comm, int nodes, const int index_[], const int edges[],
+                            int reorder, WAITIO_MPI_Comm *out);
+int WAITIO_MPI_Graph_map(WAITIO_MPI_Comm comm, int nodes, const int index_[], const int edges[],
+                         int *rank);
+int WAITIO_MPI_Graphdims_get(WAITIO_MPI_Comm comm, int *nodes, int *edges);
+int WAITIO_MPI_Graph_get(WAITIO_MPI_Comm comm, int most_nodes, int most_edges, int index_[],
+                         int edges[]);
+int WAITIO_MPI_Graph_neighbors_count(WAITIO_MPI_Comm comm, int rank, int *n);
+int WAITIO_MPI_Graph_neighbors(WAITIO_MPI_Comm comm, int rank, int most, int neighbors[]);
+/** Each process gives its own edges. @param sourceweights,destweights WAITIO_MPI_UNWEIGHTED, or a
+ * number >= 0 per edge (WAITIO_MPI_WEIGHTS_EMPTY where there are none) */
+int WAITIO_MPI_Dist_graph_create_adjacent(WAITIO_MPI_Comm comm, int indegree, const int sources[],
+                                          const int sourceweights[], int outdegree,
+                                          const int destinations[], const int destweights[],
+                                          WAITIO_MPI_Info info, int reorder, WAITIO_MPI_Comm *out);
+/** Each process gives any edges: degrees[i] from sources[i]. Neighbours come in the order of the
+ * processes that named them. */
+int WAITIO_MPI_Dist_graph_create(WAITIO_MPI_Comm comm, int n, const int sources[],
+                                 const int degrees[], const int destinations[], const int weights[],
+                                 WAITIO_MPI_Info info, int reorder, WAITIO_MPI_Comm *out);
+int WAITIO_MPI_Dist_graph_neighbors_count(WAITIO_MPI_Comm comm, int *indegree, int *outdegree,
+                                          int *weighted);
+int WAITIO_MPI_Dist_graph_neighbors(WAITIO_MPI_Comm comm, int most_in, int sources[],
+                                    int sourceweights[], int most_out, int destinations[],
+                                    int destweights[]);
 /** Fill the dimensions that are 0 so that the grid is as even as can be. */
 int WAITIO_MPI_Dims_create(int nodes, int n, int dims[]);
 int WAITIO_MPI_Comm_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *out);
@@ -827,6 +861,126 @@ int WAITIO_MPI_Ialltoallw(const void *sbuf, const int scounts[], const int sdisp
                           const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[],
                           const int rdispls[], const WAITIO_MPI_Datatype rtypes[],
                           WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+
+/* Collectives of neighbourhoods, on grids and graphs: a block per neighbour, in the order of the
+ * topology (grids: of each dimension first the lower, then the upper one). */
+int WAITIO_MPI_Neighbor_allgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                  void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+                                  WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Neighbor_allgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                   void *rbuf, const int rcounts[], const int displs[],
+                                   WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Neighbor_alltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                 void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+                                 WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Neighbor_alltoallv(const void *sbuf, const int scounts[], const int sdispls[],
+                                  WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+                                  const int rdispls[], WAITIO_MPI_Datatype rtype,
+                                  WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Neighbor_alltoallw(const void *sbuf, const int scounts[],
+                                  const WAITIO_MPI_Aint sdispls[],
+                                  const WAITIO_MPI_Datatype stypes[], void *rbuf,
+                                  const int rcounts[], const WAITIO_MPI_Aint rdispls[],
+                                  const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm);
+int WAITIO_MPI_Ineighbor_allgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                   void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+                                   WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ineighbor_allgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                    void *rbuf, const int rcounts[], const int displs[],
+                                    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+                                    WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ineighbor_alltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                  void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+                                  WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ineighbor_alltoallv(const void *sbuf, const int scounts[], const int sdispls[],
+                                   WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+                                   const int rdispls[], WAITIO_MPI_Datatype rtype,
+                                   WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Ineighbor_alltoallw(const void *sbuf, const int scounts[],
+                                   const WAITIO_MPI_Aint sdispls[],
+                                   const WAITIO_MPI_Datatype stypes[], void *rbuf,
+                                   const int rcounts[], const WAITIO_MPI_Aint rdispls[],
+                                   const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm,
+                                   WAITIO_MPI_Request *req);
+
+/* Persistent collectives: WAITIO_MPI_Start() runs the call once more, with the buffers as they are
+ * then. All members make them in the same order; they may start different ones in any order. */
+int WAITIO_MPI_Barrier_init(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Bcast_init(void *buf, int count, WAITIO_MPI_Datatype type, int root,
+                          WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Reduce_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                           WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                           WAITIO_MPI_Request *req);
+int WAITIO_MPI_Allreduce_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                              WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                              WAITIO_MPI_Request *req);
+int WAITIO_MPI_Reduce_scatter_init(const void *sbuf, void *rbuf, const int rcounts[],
+                                   WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm,
+                                   WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Reduce_scatter_block_init(const void *sbuf, void *rbuf, int rcount,
+                                         WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+                                         WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                                         WAITIO_MPI_Request *req);
+int WAITIO_MPI_Scan_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                         WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                         WAITIO_MPI_Request *req);
+int WAITIO_MPI_Exscan_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+                           WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                           WAITIO_MPI_Request *req);
+int WAITIO_MPI_Gather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                           int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+                           WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Gatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                            const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+                            int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                            WAITIO_MPI_Request *req);
+int WAITIO_MPI_Scatter_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                            int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+                            WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Scatterv_init(const void *sbuf, const int scounts[], const int displs[],
+                             WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
+                             WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+                             WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Allgather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                              int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+                              WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Allgatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                               const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+                               WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Alltoall_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+                             int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+                             WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Alltoallv_init(const void *sbuf, const int scounts[], const int sdispls[],
+                              WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+                              const int rdispls[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+                              WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Alltoallw_init(const void *sbuf, const int scounts[], const int sdispls[],
+                              const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[],
+                              const int rdispls[], const WAITIO_MPI_Datatype rtypes[],
+                              WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Neighbor_allgather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                       void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+                                       WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                                       WAITIO_MPI_Request *req);
+int WAITIO_MPI_Neighbor_allgatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                        void *rbuf, const int rcounts[], const int displs[],
+                                        WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+                                        WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Neighbor_alltoall_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+                                      void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+                                      WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                                      WAITIO_MPI_Request *req);
+int WAITIO_MPI_Neighbor_alltoallv_init(const void *sbuf, const int scounts[], const int sdispls[],
+                                       WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+                                       const int rdispls[], WAITIO_MPI_Datatype rtype,
+                                       WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+                                       WAITIO_MPI_Request *req);
+int WAITIO_MPI_Neighbor_alltoallw_init(const void *sbuf, const int scounts[],
+                                       const WAITIO_MPI_Aint sdispls[],
+                                       const WAITIO_MPI_Datatype stypes[], void *rbuf,
+                                       const int rcounts[], const WAITIO_MPI_Aint rdispls[],
+                                       const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm,
+                                       WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

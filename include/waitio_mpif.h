@@ -37,10 +37,14 @@
 ! These are places in memory: pass them as arguments, do not set them.
       integer :: WAITIO_MPI_IN_PLACE
       integer :: WAITIO_MPI_BOTTOM
+      integer :: WAITIO_MPI_UNWEIGHTED(1)
+      integer :: WAITIO_MPI_WEIGHTS_EMPTY(1)
       integer :: WAITIO_MPI_STATUS_IGNORE(WAITIO_STATUS_SIZE)
       integer :: WAITIO_MPI_STATUSES_IGNORE(WAITIO_STATUS_SIZE,1)
       common /waitio_mpi_in_place/ WAITIO_MPI_IN_PLACE
       common /waitio_mpi_bottom/ WAITIO_MPI_BOTTOM
+      common /waitio_mpi_unweighted/ WAITIO_MPI_UNWEIGHTED
+      common /waitio_mpi_weights_empty/ WAITIO_MPI_WEIGHTS_EMPTY
       common /waitio_mpi_status_ignore/ WAITIO_MPI_STATUS_IGNORE
       common /waitio_mpi_statuses_ignore/ WAITIO_MPI_STATUSES_IGNORE
 
@@ -54,6 +58,8 @@
       integer, parameter :: WAITIO_MPI_COMM_TYPE_SHARED=1
       integer, parameter :: WAITIO_MPI_COMM_TYPE_PB=2
       integer, parameter :: WAITIO_MPI_CART=1
+      integer, parameter :: WAITIO_MPI_GRAPH=2
+      integer, parameter :: WAITIO_MPI_DIST_GRAPH=3
       integer, parameter :: WAITIO_MPI_THREAD_SINGLE=0
       integer, parameter :: WAITIO_MPI_THREAD_FUNNELED=1
       integer, parameter :: WAITIO_MPI_THREAD_SERIALIZED=2

@@ -576,3 +576,574 @@ FACE(waitio_cfi_mpi_ialltoallw, (const CFI_cdesc_t *sendbuf, const int *sendcoun
             recvcounts, rdispls, recvtypes, *comm, request);
     waitio_cfi_finish("waitio_mpi_ialltoallw", rc, ierr);
 }
+
+FACE(waitio_cfi_mpi_neighbor_allgather, (const CFI_cdesc_t *sendbuf, const int *sendcount, const
+    int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype, const
+    waitio_group_t *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_allgather", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_allgather", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_allgather(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            *recvcount, *recvtype, *comm);
+    waitio_cfi_finish("waitio_mpi_neighbor_allgather", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_allgatherv, (const CFI_cdesc_t *sendbuf, const int *sendcount,
+    const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts, const int *displs, const
+    int *recvtype, const waitio_group_t *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_allgatherv", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_allgatherv", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_allgatherv(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            recvcounts, displs, *recvtype, *comm);
+    waitio_cfi_finish("waitio_mpi_neighbor_allgatherv", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_alltoall, (const CFI_cdesc_t *sendbuf, const int *sendcount, const
+    int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype, const
+    waitio_group_t *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoall", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoall", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_alltoall(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            *recvcount, *recvtype, *comm);
+    waitio_cfi_finish("waitio_mpi_neighbor_alltoall", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_alltoallv, (const CFI_cdesc_t *sendbuf, const int *sendcounts,
+    const int *sdispls, const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts,
+    const int *rdispls, const int *recvtype, const waitio_group_t *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoallv", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoallv", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_alltoallv(sendbuf_at, sendcounts, sdispls, *sendtype,
+            recvbuf_at, recvcounts, rdispls, *recvtype, *comm);
+    waitio_cfi_finish("waitio_mpi_neighbor_alltoallv", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_alltoallw, (const CFI_cdesc_t *sendbuf, const int *sendcounts,
+    const WAITIO_MPI_Aint *sdispls, const int *sendtypes, const CFI_cdesc_t *recvbuf, const int
+    *recvcounts, const WAITIO_MPI_Aint *rdispls, const int *recvtypes, const waitio_group_t *comm,
+    int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoallw", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoallw", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_alltoallw(sendbuf_at, sendcounts, sdispls, sendtypes,
+            recvbuf_at, recvcounts, rdispls, recvtypes, *comm);
+    waitio_cfi_finish("waitio_mpi_neighbor_alltoallw", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_ineighbor_allgather, (const CFI_cdesc_t *sendbuf, const int *sendcount,
+    const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype,
+    const waitio_group_t *comm, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_allgather", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_allgather", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Ineighbor_allgather(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            *recvcount, *recvtype, *comm, request);
+    waitio_cfi_finish("waitio_mpi_ineighbor_allgather", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_ineighbor_allgatherv, (const CFI_cdesc_t *sendbuf, const int *sendcount,
+    const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts, const int *displs, const
+    int *recvtype, const waitio_group_t *comm, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_allgatherv", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_allgatherv", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Ineighbor_allgatherv(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            recvcounts, displs, *recvtype, *comm, request);
+    waitio_cfi_finish("waitio_mpi_ineighbor_allgatherv", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_ineighbor_alltoall, (const CFI_cdesc_t *sendbuf, const int *sendcount, const
+    int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype, const
+    waitio_group_t *comm, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_alltoall", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_alltoall", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Ineighbor_alltoall(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            *recvcount, *recvtype, *comm, request);
+    waitio_cfi_finish("waitio_mpi_ineighbor_alltoall", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_ineighbor_alltoallv, (const CFI_cdesc_t *sendbuf, const int *sendcounts,
+    const int *sdispls, const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts,
+    const int *rdispls, const int *recvtype, const waitio_group_t *comm, waitio_req_t *request, int
+    *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_alltoallv", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_alltoallv", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Ineighbor_alltoallv(sendbuf_at, sendcounts, sdispls, *sendtype,
+            recvbuf_at, recvcounts, rdispls, *recvtype, *comm, request);
+    waitio_cfi_finish("waitio_mpi_ineighbor_alltoallv", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_ineighbor_alltoallw, (const CFI_cdesc_t *sendbuf, const int *sendcounts,
+    const WAITIO_MPI_Aint *sdispls, const int *sendtypes, const CFI_cdesc_t *recvbuf, const int
+    *recvcounts, const WAITIO_MPI_Aint *rdispls, const int *recvtypes, const waitio_group_t *comm,
+    waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_alltoallw", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_ineighbor_alltoallw", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Ineighbor_alltoallw(sendbuf_at, sendcounts, sdispls, sendtypes,
+            recvbuf_at, recvcounts, rdispls, recvtypes, *comm, request);
+    waitio_cfi_finish("waitio_mpi_ineighbor_alltoallw", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_barrier_init, (const waitio_group_t *comm, const int *info, waitio_req_t
+    *request, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_barrier_init", WAITIO_MPI_Barrier_init(*comm, *info, request),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_bcast_init, (const CFI_cdesc_t *buf, const int *count, const int *datatype,
+    const int *root, const waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("waitio_mpi_bcast_init", buf, *count, *datatype, &section[0]);
+    if (rc == 0)
+        rc = WAITIO_MPI_Bcast_init(section[0].at, section[0].count, section[0].type, *root,
+            *comm, *info, request);
+    waitio_cfi_section_end(&section[0]);
+    waitio_cfi_finish("waitio_mpi_bcast_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_reduce_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, const
+    int *count, const int *datatype, const int *op, const int *root, const waitio_group_t *comm,
+    const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_reduce_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_reduce_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Reduce_init(sendbuf_at, recvbuf_at, *count, *datatype, *op, *root,
+            *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_reduce_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_allreduce_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf,
+    const int *count, const int *datatype, const int *op, const waitio_group_t *comm, const int
+    *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_allreduce_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_allreduce_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Allreduce_init(sendbuf_at, recvbuf_at, *count, *datatype, *op, *comm,
+            *info, request);
+    waitio_cfi_finish("waitio_mpi_allreduce_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_reduce_scatter_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t
+    *recvbuf, const int *recvcounts, const int *datatype, const int *op, const waitio_group_t *comm,
+    const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_reduce_scatter_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_reduce_scatter_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Reduce_scatter_init(sendbuf_at, recvbuf_at, recvcounts, *datatype, *op,
+            *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_reduce_scatter_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_reduce_scatter_block_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t
+    *recvbuf, const int *recvcount, const int *datatype, const int *op, const waitio_group_t *comm,
+    const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_reduce_scatter_block_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_reduce_scatter_block_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Reduce_scatter_block_init(sendbuf_at, recvbuf_at, *recvcount, *datatype,
+            *op, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_reduce_scatter_block_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_scan_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, const
+    int *count, const int *datatype, const int *op, const waitio_group_t *comm, const int *info,
+    waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_scan_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_scan_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Scan_init(sendbuf_at, recvbuf_at, *count, *datatype, *op, *comm, *info,
+            request);
+    waitio_cfi_finish("waitio_mpi_scan_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_exscan_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, const
+    int *count, const int *datatype, const int *op, const waitio_group_t *comm, const int *info,
+    waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_exscan_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_exscan_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Exscan_init(sendbuf_at, recvbuf_at, *count, *datatype, *op, *comm,
+            *info, request);
+    waitio_cfi_finish("waitio_mpi_exscan_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_gather_init, (const CFI_cdesc_t *sendbuf, const int *sendcount, const int
+    *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype, const int
+    *root, const waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_gather_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_gather_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Gather_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at, *recvcount,
+            *recvtype, *root, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_gather_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_gatherv_init, (const CFI_cdesc_t *sendbuf, const int *sendcount, const int
+    *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts, const int *displs, const int
+    *recvtype, const int *root, const waitio_group_t *comm, const int *info, waitio_req_t *request,
+    int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_gatherv_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_gatherv_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Gatherv_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at, recvcounts,
+            displs, *recvtype, *root, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_gatherv_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_scatter_init, (const CFI_cdesc_t *sendbuf, const int *sendcount, const int
+    *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype, const int
+    *root, const waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_scatter_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_scatter_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Scatter_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at, *recvcount,
+            *recvtype, *root, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_scatter_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_scatterv_init, (const CFI_cdesc_t *sendbuf, const int *sendcounts, const int
+    *displs, const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int
+    *recvtype, const int *root, const waitio_group_t *comm, const int *info, waitio_req_t *request,
+    int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_scatterv_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_scatterv_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Scatterv_init(sendbuf_at, sendcounts, displs, *sendtype, recvbuf_at,
+            *recvcount, *recvtype, *root, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_scatterv_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_allgather_init, (const CFI_cdesc_t *sendbuf, const int *sendcount, const int
+    *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype, const
+    waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_allgather_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_allgather_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Allgather_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            *recvcount, *recvtype, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_allgather_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_allgatherv_init, (const CFI_cdesc_t *sendbuf, const int *sendcount, const
+    int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts, const int *displs, const int
+    *recvtype, const waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_allgatherv_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_allgatherv_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Allgatherv_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            recvcounts, displs, *recvtype, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_allgatherv_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_alltoall_init, (const CFI_cdesc_t *sendbuf, const int *sendcount, const int
+    *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype, const
+    waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_alltoall_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_alltoall_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Alltoall_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at, *recvcount,
+            *recvtype, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_alltoall_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_alltoallv_init, (const CFI_cdesc_t *sendbuf, const int *sendcounts, const
+    int *sdispls, const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts, const int
+    *rdispls, const int *recvtype, const waitio_group_t *comm, const int *info, waitio_req_t
+    *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_alltoallv_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_alltoallv_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Alltoallv_init(sendbuf_at, sendcounts, sdispls, *sendtype, recvbuf_at,
+            recvcounts, rdispls, *recvtype, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_alltoallv_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_alltoallw_init, (const CFI_cdesc_t *sendbuf, const int *sendcounts, const
+    int *sdispls, const int *sendtypes, const CFI_cdesc_t *recvbuf, const int *recvcounts, const int
+    *rdispls, const int *recvtypes, const waitio_group_t *comm, const int *info, waitio_req_t
+    *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_alltoallw_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_alltoallw_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Alltoallw_init(sendbuf_at, sendcounts, sdispls, sendtypes, recvbuf_at,
+            recvcounts, rdispls, recvtypes, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_alltoallw_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_allgather_init, (const CFI_cdesc_t *sendbuf, const int *sendcount,
+    const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype,
+    const waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_allgather_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_allgather_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_allgather_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            *recvcount, *recvtype, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_neighbor_allgather_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_allgatherv_init, (const CFI_cdesc_t *sendbuf, const int *sendcount,
+    const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts, const int *displs, const
+    int *recvtype, const waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_allgatherv_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_allgatherv_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_allgatherv_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            recvcounts, displs, *recvtype, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_neighbor_allgatherv_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_alltoall_init, (const CFI_cdesc_t *sendbuf, const int *sendcount,
+    const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcount, const int *recvtype,
+    const waitio_group_t *comm, const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoall_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoall_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_alltoall_init(sendbuf_at, *sendcount, *sendtype, recvbuf_at,
+            *recvcount, *recvtype, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_neighbor_alltoall_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_alltoallv_init, (const CFI_cdesc_t *sendbuf, const int *sendcounts,
+    const int *sdispls, const int *sendtype, const CFI_cdesc_t *recvbuf, const int *recvcounts,
+    const int *rdispls, const int *recvtype, const waitio_group_t *comm, const int *info,
+    waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoallv_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoallv_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_alltoallv_init(sendbuf_at, sendcounts, sdispls, *sendtype,
+            recvbuf_at, recvcounts, rdispls, *recvtype, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_neighbor_alltoallv_init", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_neighbor_alltoallw_init, (const CFI_cdesc_t *sendbuf, const int *sendcounts,
+    const WAITIO_MPI_Aint *sdispls, const int *sendtypes, const CFI_cdesc_t *recvbuf, const int
+    *recvcounts, const WAITIO_MPI_Aint *rdispls, const int *recvtypes, const waitio_group_t *comm,
+    const int *info, waitio_req_t *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoallw_init", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_neighbor_alltoallw_init", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        rc = WAITIO_MPI_Neighbor_alltoallw_init(sendbuf_at, sendcounts, sdispls, sendtypes,
+            recvbuf_at, recvcounts, rdispls, recvtypes, *comm, *info, request);
+    waitio_cfi_finish("waitio_mpi_neighbor_alltoallw_init", rc, ierr);
+}

@@ -209,6 +209,13 @@ FACE(waitio_cfi_mpi_comm_idup, (const waitio_group_t *comm, waitio_group_t *newc
         ierr);
 }
 
+FACE(waitio_cfi_mpi_comm_idup_with_info, (const waitio_group_t *comm, const int *info,
+    waitio_group_t *newcomm, waitio_req_t *request, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_idup_with_info", WAITIO_MPI_Comm_idup_with_info(*comm,
+        *info, newcomm, request), ierr);
+}
+
 FACE(waitio_cfi_mpi_comm_dup_with_info, (const waitio_group_t *comm, const int *info,
     waitio_group_t *newcomm, int *ierr))
 {
@@ -487,6 +494,87 @@ FACE(waitio_cfi_mpi_cart_shift, (const waitio_group_t *comm, const int *directio
 FACE(waitio_cfi_mpi_topo_test, (const waitio_group_t *comm, int *kind, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_topo_test", WAITIO_MPI_Topo_test(*comm, kind), ierr);
+}
+
+FACE(waitio_cfi_mpi_graph_create_, (const waitio_group_t *comm, const int *nodes, const int
+    *index, const int *edges, const int *reorder, waitio_group_t *newcomm, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_graph_create", WAITIO_MPI_Graph_create(*comm, *nodes, index,
+        edges, *reorder, newcomm), ierr);
+}
+
+FACE(waitio_cfi_mpi_graph_map, (const waitio_group_t *comm, const int *nodes, const int *index,
+    const int *edges, int *rank, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_graph_map", WAITIO_MPI_Graph_map(*comm, *nodes, index, edges,
+        rank), ierr);
+}
+
+FACE(waitio_cfi_mpi_graphdims_get, (const waitio_group_t *comm, int *nodes, int *edges, int
+    *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_graphdims_get", WAITIO_MPI_Graphdims_get(*comm, nodes, edges),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_graph_get, (const waitio_group_t *comm, const int *most_nodes, const int
+    *most_edges, int *index, int *edges, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_graph_get", WAITIO_MPI_Graph_get(*comm, *most_nodes,
+        *most_edges, index, edges), ierr);
+}
+
+FACE(waitio_cfi_mpi_graph_neighbors_count, (const waitio_group_t *comm, const int *rank, int *n,
+    int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_graph_neighbors_count",
+        WAITIO_MPI_Graph_neighbors_count(*comm, *rank, n), ierr);
+}
+
+FACE(waitio_cfi_mpi_graph_neighbors, (const waitio_group_t *comm, const int *rank, const int
+    *most, int *neighbors, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_graph_neighbors", WAITIO_MPI_Graph_neighbors(*comm, *rank,
+        *most, neighbors), ierr);
+}
+
+FACE(waitio_cfi_mpi_dist_graph_create_adjacent_, (const waitio_group_t *comm, const int
+    *indegree, const int *sources, const int *sourceweights, const int *outdegree, const int
+    *destinations, const int *destweights, const int *info, const int *reorder, waitio_group_t
+    *newcomm, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_dist_graph_create_adjacent",
+        WAITIO_MPI_Dist_graph_create_adjacent(*comm, *indegree, sources,
+        waitio_cfi_weights(sourceweights), *outdegree, destinations,
+        waitio_cfi_weights(destweights), *info, *reorder, newcomm), ierr);
+}
+
+FACE(waitio_cfi_mpi_dist_graph_create_, (const waitio_group_t *comm, const int *n, const int
+    *sources, const int *degrees, const int *destinations, const int *weights, const int *info,
+    const int *reorder, waitio_group_t *newcomm, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_dist_graph_create", WAITIO_MPI_Dist_graph_create(*comm, *n,
+        sources, degrees, destinations, waitio_cfi_weights(weights), *info, *reorder, newcomm),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_dist_graph_neighbors_count_, (const waitio_group_t *comm, int *indegree, int
+    *outdegree, int *weighted, int *ierr))
+{
+    int rc = 0;
+
+    rc = WAITIO_MPI_Dist_graph_neighbors_count(*comm, indegree, outdegree, weighted);
+    *weighted = *weighted != 0;
+    waitio_cfi_finish("waitio_mpi_dist_graph_neighbors_count", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_dist_graph_neighbors, (const waitio_group_t *comm, const int *most_in, int
+    *sources, int *sourceweights, const int *most_out, int *destinations, int *destweights, int
+    *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_dist_graph_neighbors", WAITIO_MPI_Dist_graph_neighbors(*comm,
+        *most_in, sources, waitio_cfi_weights(sourceweights), *most_out, destinations,
+        waitio_cfi_weights(destweights)), ierr);
 }
 
 FACE(waitio_cfi_mpi_dims_create, (const int *nodes, const int *n, int *dims, int *ierr))

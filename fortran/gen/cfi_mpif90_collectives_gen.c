@@ -673,3 +673,682 @@ FACE(waitio_cfi_f_ialltoallw, (const CFI_cdesc_t *sendbuf, const void *sendcount
     else
         waitio_cfi_finish("WAITIO_MPI_IALLTOALLW", rc, ierr);
 }
+
+void waitio_mpi_neighbor_allgather_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcount, const void *recvtype, const void *comm, int
+    *ierr);
+FACE(waitio_cfi_f_neighbor_allgather, (const CFI_cdesc_t *sendbuf, const void *sendcount, const
+    void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype, const
+    void *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLGATHER", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLGATHER", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_allgather_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcount,
+            recvtype, comm, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLGATHER", rc, ierr);
+}
+
+void waitio_mpi_neighbor_allgatherv_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcounts, const void *displs, const void *recvtype,
+    const void *comm, int *ierr);
+FACE(waitio_cfi_f_neighbor_allgatherv, (const CFI_cdesc_t *sendbuf, const void *sendcount, const
+    void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts, const void *displs, const
+    void *recvtype, const void *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLGATHERV", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLGATHERV", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_allgatherv_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcounts,
+            displs, recvtype, comm, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLGATHERV", rc, ierr);
+}
+
+void waitio_mpi_neighbor_alltoall_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcount, const void *recvtype, const void *comm, int
+    *ierr);
+FACE(waitio_cfi_f_neighbor_alltoall, (const CFI_cdesc_t *sendbuf, const void *sendcount, const
+    void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype, const
+    void *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALL", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALL", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_alltoall_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcount,
+            recvtype, comm, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLTOALL", rc, ierr);
+}
+
+void waitio_mpi_neighbor_alltoallv_(const void *sendbuf, const void *sendcounts, const void
+    *sdispls, const void *sendtype, void *recvbuf, const void *recvcounts, const void *rdispls,
+    const void *recvtype, const void *comm, int *ierr);
+FACE(waitio_cfi_f_neighbor_alltoallv, (const CFI_cdesc_t *sendbuf, const void *sendcounts, const
+    void *sdispls, const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts, const
+    void *rdispls, const void *recvtype, const void *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALLV", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALLV", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_alltoallv_(sendbuf_at, sendcounts, sdispls, sendtype, recvbuf_at,
+            recvcounts, rdispls, recvtype, comm, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLTOALLV", rc, ierr);
+}
+
+void waitio_mpi_neighbor_alltoallw_(const void *sendbuf, const void *sendcounts, const void
+    *sdispls, const void *sendtypes, void *recvbuf, const void *recvcounts, const void *rdispls,
+    const void *recvtypes, const void *comm, int *ierr);
+FACE(waitio_cfi_f_neighbor_alltoallw, (const CFI_cdesc_t *sendbuf, const void *sendcounts, const
+    void *sdispls, const void *sendtypes, const CFI_cdesc_t *recvbuf, const void *recvcounts, const
+    void *rdispls, const void *recvtypes, const void *comm, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALLW", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALLW", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_alltoallw_(sendbuf_at, sendcounts, sdispls, sendtypes, recvbuf_at,
+            recvcounts, rdispls, recvtypes, comm, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLTOALLW", rc, ierr);
+}
+
+void waitio_mpi_ineighbor_allgather_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcount, const void *recvtype, const void *comm, void
+    *request, int *ierr);
+FACE(waitio_cfi_f_ineighbor_allgather, (const CFI_cdesc_t *sendbuf, const void *sendcount, const
+    void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype, const
+    void *comm, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLGATHER", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLGATHER", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_ineighbor_allgather_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcount,
+            recvtype, comm, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_INEIGHBOR_ALLGATHER", rc, ierr);
+}
+
+void waitio_mpi_ineighbor_allgatherv_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcounts, const void *displs, const void *recvtype,
+    const void *comm, void *request, int *ierr);
+FACE(waitio_cfi_f_ineighbor_allgatherv, (const CFI_cdesc_t *sendbuf, const void *sendcount,
+    const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts, const void *displs,
+    const void *recvtype, const void *comm, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLGATHERV", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLGATHERV", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_ineighbor_allgatherv_(sendbuf_at, sendcount, sendtype, recvbuf_at,
+            recvcounts, displs, recvtype, comm, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_INEIGHBOR_ALLGATHERV", rc, ierr);
+}
+
+void waitio_mpi_ineighbor_alltoall_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcount, const void *recvtype, const void *comm, void
+    *request, int *ierr);
+FACE(waitio_cfi_f_ineighbor_alltoall, (const CFI_cdesc_t *sendbuf, const void *sendcount, const
+    void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype, const
+    void *comm, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLTOALL", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLTOALL", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_ineighbor_alltoall_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcount,
+            recvtype, comm, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_INEIGHBOR_ALLTOALL", rc, ierr);
+}
+
+void waitio_mpi_ineighbor_alltoallv_(const void *sendbuf, const void *sendcounts, const void
+    *sdispls, const void *sendtype, void *recvbuf, const void *recvcounts, const void *rdispls,
+    const void *recvtype, const void *comm, void *request, int *ierr);
+FACE(waitio_cfi_f_ineighbor_alltoallv, (const CFI_cdesc_t *sendbuf, const void *sendcounts,
+    const void *sdispls, const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts,
+    const void *rdispls, const void *recvtype, const void *comm, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLTOALLV", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLTOALLV", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_ineighbor_alltoallv_(sendbuf_at, sendcounts, sdispls, sendtype, recvbuf_at,
+            recvcounts, rdispls, recvtype, comm, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_INEIGHBOR_ALLTOALLV", rc, ierr);
+}
+
+void waitio_mpi_ineighbor_alltoallw_(const void *sendbuf, const void *sendcounts, const void
+    *sdispls, const void *sendtypes, void *recvbuf, const void *recvcounts, const void *rdispls,
+    const void *recvtypes, const void *comm, void *request, int *ierr);
+FACE(waitio_cfi_f_ineighbor_alltoallw, (const CFI_cdesc_t *sendbuf, const void *sendcounts,
+    const void *sdispls, const void *sendtypes, const CFI_cdesc_t *recvbuf, const void *recvcounts,
+    const void *rdispls, const void *recvtypes, const void *comm, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLTOALLW", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_INEIGHBOR_ALLTOALLW", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_ineighbor_alltoallw_(sendbuf_at, sendcounts, sdispls, sendtypes, recvbuf_at,
+            recvcounts, rdispls, recvtypes, comm, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_INEIGHBOR_ALLTOALLW", rc, ierr);
+}
+
+void waitio_mpi_bcast_init_(void *buf, const void *count, const void *datatype, const void
+    *root, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_bcast_init, (const CFI_cdesc_t *buf, const int *count, const int *datatype,
+    const void *root, const void *comm, const void *info, void *request, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("WAITIO_MPI_BCAST_INIT", buf, *count, *datatype, &section[0]);
+    if (rc == 0)
+        waitio_mpi_bcast_init_(section[0].at, &section[0].count, &section[0].type, root, comm,
+            info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_BCAST_INIT", rc, ierr);
+    waitio_cfi_section_end(&section[0]);
+}
+
+void waitio_mpi_reduce_init_(const void *sendbuf, void *recvbuf, const void *count, const void
+    *datatype, const void *op, const void *root, const void *comm, const void *info, void *request,
+    int *ierr);
+FACE(waitio_cfi_f_reduce_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, const
+    void *count, const void *datatype, const void *op, const void *root, const void *comm, const
+    void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_REDUCE_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_REDUCE_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_reduce_init_(sendbuf_at, recvbuf_at, count, datatype, op, root, comm, info,
+            request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_REDUCE_INIT", rc, ierr);
+}
+
+void waitio_mpi_allreduce_init_(const void *sendbuf, void *recvbuf, const void *count, const
+    void *datatype, const void *op, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_allreduce_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, const
+    void *count, const void *datatype, const void *op, const void *comm, const void *info, void
+    *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLREDUCE_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLREDUCE_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_allreduce_init_(sendbuf_at, recvbuf_at, count, datatype, op, comm, info,
+            request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_ALLREDUCE_INIT", rc, ierr);
+}
+
+void waitio_mpi_reduce_scatter_init_(const void *sendbuf, void *recvbuf, const void *recvcounts,
+    const void *datatype, const void *op, const void *comm, const void *info, void *request, int
+    *ierr);
+FACE(waitio_cfi_f_reduce_scatter_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf,
+    const void *recvcounts, const void *datatype, const void *op, const void *comm, const void
+    *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_REDUCE_SCATTER_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_REDUCE_SCATTER_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_reduce_scatter_init_(sendbuf_at, recvbuf_at, recvcounts, datatype, op, comm,
+            info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_REDUCE_SCATTER_INIT", rc, ierr);
+}
+
+void waitio_mpi_reduce_scatter_block_init_(const void *sendbuf, void *recvbuf, const void
+    *recvcount, const void *datatype, const void *op, const void *comm, const void *info, void
+    *request, int *ierr);
+FACE(waitio_cfi_f_reduce_scatter_block_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t
+    *recvbuf, const void *recvcount, const void *datatype, const void *op, const void *comm, const
+    void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_REDUCE_SCATTER_BLOCK_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_REDUCE_SCATTER_BLOCK_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_reduce_scatter_block_init_(sendbuf_at, recvbuf_at, recvcount, datatype, op,
+            comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_REDUCE_SCATTER_BLOCK_INIT", rc, ierr);
+}
+
+void waitio_mpi_scan_init_(const void *sendbuf, void *recvbuf, const void *count, const void
+    *datatype, const void *op, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_scan_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, const void
+    *count, const void *datatype, const void *op, const void *comm, const void *info, void *request,
+    int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_SCAN_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_SCAN_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_scan_init_(sendbuf_at, recvbuf_at, count, datatype, op, comm, info, request,
+            ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_SCAN_INIT", rc, ierr);
+}
+
+void waitio_mpi_exscan_init_(const void *sendbuf, void *recvbuf, const void *count, const void
+    *datatype, const void *op, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_exscan_init, (const CFI_cdesc_t *sendbuf, const CFI_cdesc_t *recvbuf, const
+    void *count, const void *datatype, const void *op, const void *comm, const void *info, void
+    *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_EXSCAN_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_EXSCAN_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_exscan_init_(sendbuf_at, recvbuf_at, count, datatype, op, comm, info,
+            request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_EXSCAN_INIT", rc, ierr);
+}
+
+void waitio_mpi_gather_init_(const void *sendbuf, const void *sendcount, const void *sendtype,
+    void *recvbuf, const void *recvcount, const void *recvtype, const void *root, const void *comm,
+    const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_gather_init, (const CFI_cdesc_t *sendbuf, const void *sendcount, const void
+    *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype, const void
+    *root, const void *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_GATHER_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_GATHER_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_gather_init_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcount,
+            recvtype, root, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_GATHER_INIT", rc, ierr);
+}
+
+void waitio_mpi_gatherv_init_(const void *sendbuf, const void *sendcount, const void *sendtype,
+    void *recvbuf, const void *recvcounts, const void *displs, const void *recvtype, const void
+    *root, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_gatherv_init, (const CFI_cdesc_t *sendbuf, const void *sendcount, const void
+    *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts, const void *displs, const void
+    *recvtype, const void *root, const void *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_GATHERV_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_GATHERV_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_gatherv_init_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcounts,
+            displs, recvtype, root, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_GATHERV_INIT", rc, ierr);
+}
+
+void waitio_mpi_scatter_init_(const void *sendbuf, const void *sendcount, const void *sendtype,
+    void *recvbuf, const void *recvcount, const void *recvtype, const void *root, const void *comm,
+    const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_scatter_init, (const CFI_cdesc_t *sendbuf, const void *sendcount, const void
+    *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype, const void
+    *root, const void *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_SCATTER_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_SCATTER_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_scatter_init_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcount,
+            recvtype, root, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_SCATTER_INIT", rc, ierr);
+}
+
+void waitio_mpi_scatterv_init_(const void *sendbuf, const void *sendcounts, const void *displs,
+    const void *sendtype, void *recvbuf, const void *recvcount, const void *recvtype, const void
+    *root, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_scatterv_init, (const CFI_cdesc_t *sendbuf, const void *sendcounts, const void
+    *displs, const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void
+    *recvtype, const void *root, const void *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_SCATTERV_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_SCATTERV_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_scatterv_init_(sendbuf_at, sendcounts, displs, sendtype, recvbuf_at,
+            recvcount, recvtype, root, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_SCATTERV_INIT", rc, ierr);
+}
+
+void waitio_mpi_allgather_init_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcount, const void *recvtype, const void *comm, const
+    void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_allgather_init, (const CFI_cdesc_t *sendbuf, const void *sendcount, const void
+    *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype, const void
+    *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLGATHER_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLGATHER_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_allgather_init_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcount,
+            recvtype, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_ALLGATHER_INIT", rc, ierr);
+}
+
+void waitio_mpi_allgatherv_init_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcounts, const void *displs, const void *recvtype,
+    const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_allgatherv_init, (const CFI_cdesc_t *sendbuf, const void *sendcount, const
+    void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts, const void *displs, const
+    void *recvtype, const void *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLGATHERV_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLGATHERV_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_allgatherv_init_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcounts,
+            displs, recvtype, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_ALLGATHERV_INIT", rc, ierr);
+}
+
+void waitio_mpi_alltoall_init_(const void *sendbuf, const void *sendcount, const void *sendtype,
+    void *recvbuf, const void *recvcount, const void *recvtype, const void *comm, const void *info,
+    void *request, int *ierr);
+FACE(waitio_cfi_f_alltoall_init, (const CFI_cdesc_t *sendbuf, const void *sendcount, const void
+    *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype, const void
+    *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLTOALL_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLTOALL_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_alltoall_init_(sendbuf_at, sendcount, sendtype, recvbuf_at, recvcount,
+            recvtype, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_ALLTOALL_INIT", rc, ierr);
+}
+
+void waitio_mpi_alltoallv_init_(const void *sendbuf, const void *sendcounts, const void
+    *sdispls, const void *sendtype, void *recvbuf, const void *recvcounts, const void *rdispls,
+    const void *recvtype, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_alltoallv_init, (const CFI_cdesc_t *sendbuf, const void *sendcounts, const
+    void *sdispls, const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts, const
+    void *rdispls, const void *recvtype, const void *comm, const void *info, void *request, int
+    *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLTOALLV_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLTOALLV_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_alltoallv_init_(sendbuf_at, sendcounts, sdispls, sendtype, recvbuf_at,
+            recvcounts, rdispls, recvtype, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_ALLTOALLV_INIT", rc, ierr);
+}
+
+void waitio_mpi_alltoallw_init_(const void *sendbuf, const void *sendcounts, const void
+    *sdispls, const void *sendtypes, void *recvbuf, const void *recvcounts, const void *rdispls,
+    const void *recvtypes, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_alltoallw_init, (const CFI_cdesc_t *sendbuf, const void *sendcounts, const
+    void *sdispls, const void *sendtypes, const CFI_cdesc_t *recvbuf, const void *recvcounts, const
+    void *rdispls, const void *recvtypes, const void *comm, const void *info, void *request, int
+    *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLTOALLW_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_ALLTOALLW_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_alltoallw_init_(sendbuf_at, sendcounts, sdispls, sendtypes, recvbuf_at,
+            recvcounts, rdispls, recvtypes, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_ALLTOALLW_INIT", rc, ierr);
+}
+
+void waitio_mpi_neighbor_allgather_init_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcount, const void *recvtype, const void *comm, const
+    void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_neighbor_allgather_init, (const CFI_cdesc_t *sendbuf, const void *sendcount,
+    const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype,
+    const void *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLGATHER_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLGATHER_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_allgather_init_(sendbuf_at, sendcount, sendtype, recvbuf_at,
+            recvcount, recvtype, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLGATHER_INIT", rc, ierr);
+}
+
+void waitio_mpi_neighbor_allgatherv_init_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcounts, const void *displs, const void *recvtype,
+    const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_neighbor_allgatherv_init, (const CFI_cdesc_t *sendbuf, const void *sendcount,
+    const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts, const void *displs,
+    const void *recvtype, const void *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLGATHERV_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLGATHERV_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_allgatherv_init_(sendbuf_at, sendcount, sendtype, recvbuf_at,
+            recvcounts, displs, recvtype, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLGATHERV_INIT", rc, ierr);
+}
+
+void waitio_mpi_neighbor_alltoall_init_(const void *sendbuf, const void *sendcount, const void
+    *sendtype, void *recvbuf, const void *recvcount, const void *recvtype, const void *comm, const
+    void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_neighbor_alltoall_init, (const CFI_cdesc_t *sendbuf, const void *sendcount,
+    const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcount, const void *recvtype,
+    const void *comm, const void *info, void *request, int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALL_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALL_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_alltoall_init_(sendbuf_at, sendcount, sendtype, recvbuf_at,
+            recvcount, recvtype, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLTOALL_INIT", rc, ierr);
+}
+
+void waitio_mpi_neighbor_alltoallv_init_(const void *sendbuf, const void *sendcounts, const void
+    *sdispls, const void *sendtype, void *recvbuf, const void *recvcounts, const void *rdispls,
+    const void *recvtype, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_neighbor_alltoallv_init, (const CFI_cdesc_t *sendbuf, const void *sendcounts,
+    const void *sdispls, const void *sendtype, const CFI_cdesc_t *recvbuf, const void *recvcounts,
+    const void *rdispls, const void *recvtype, const void *comm, const void *info, void *request,
+    int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALLV_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALLV_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_alltoallv_init_(sendbuf_at, sendcounts, sdispls, sendtype,
+            recvbuf_at, recvcounts, rdispls, recvtype, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLTOALLV_INIT", rc, ierr);
+}
+
+void waitio_mpi_neighbor_alltoallw_init_(const void *sendbuf, const void *sendcounts, const void
+    *sdispls, const void *sendtypes, void *recvbuf, const void *recvcounts, const void *rdispls,
+    const void *recvtypes, const void *comm, const void *info, void *request, int *ierr);
+FACE(waitio_cfi_f_neighbor_alltoallw_init, (const CFI_cdesc_t *sendbuf, const void *sendcounts,
+    const void *sdispls, const void *sendtypes, const CFI_cdesc_t *recvbuf, const void *recvcounts,
+    const void *rdispls, const void *recvtypes, const void *comm, const void *info, void *request,
+    int *ierr))
+{
+    void *sendbuf_at = NULL;
+    void *recvbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALLW_INIT", sendbuf, &sendbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_NEIGHBOR_ALLTOALLW_INIT", recvbuf, &recvbuf_at);
+    if (rc == 0)
+        waitio_mpi_neighbor_alltoallw_init_(sendbuf_at, sendcounts, sdispls, sendtypes,
+            recvbuf_at, recvcounts, rdispls, recvtypes, comm, info, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_NEIGHBOR_ALLTOALLW_INIT", rc, ierr);
+}

@@ -379,6 +379,407 @@ module waitio_mpi_collectives
             type(waitio_request), intent(inout) :: request
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_ialltoallw
+        subroutine waitio_mpi_neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, ierr) bind(c, name='waitio_cfi_mpi_neighbor_allgather')
+            import
+            type(*), dimension(..), intent(in) :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..) :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_allgather
+        subroutine waitio_mpi_neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcounts, displs, recvtype, comm, ierr) bind(c, &
+            name='waitio_cfi_mpi_neighbor_allgatherv')
+            import
+            type(*), dimension(..), intent(in) :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcounts(*), displs(*)
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..) :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_allgatherv
+        subroutine waitio_mpi_neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, ierr) bind(c, name='waitio_cfi_mpi_neighbor_alltoall')
+            import
+            type(*), dimension(..), intent(in) :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..) :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_alltoall
+        subroutine waitio_mpi_neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, &
+            recvbuf, recvcounts, rdispls, recvtype, comm, ierr) bind(c, &
+            name='waitio_cfi_mpi_neighbor_alltoallv')
+            import
+            type(*), dimension(..), intent(in) :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), sdispls(*), recvcounts(*), &
+                rdispls(*)
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..) :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_alltoallv
+        subroutine waitio_mpi_neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, &
+            recvbuf, recvcounts, rdispls, recvtypes, comm, ierr) bind(c, &
+            name='waitio_cfi_mpi_neighbor_alltoallw')
+            import
+            type(*), dimension(..), intent(in) :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), recvcounts(*)
+            integer(c_intptr_t), intent(in) :: sdispls(*), rdispls(*)
+            type(waitio_datatype), intent(in) :: sendtypes(*), recvtypes(*)
+            type(*), dimension(..) :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_alltoallw
+        subroutine waitio_mpi_ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_ineighbor_allgather')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_ineighbor_allgather
+        subroutine waitio_mpi_ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcounts, displs, recvtype, comm, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_ineighbor_allgatherv')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcounts(*), displs(*)
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_ineighbor_allgatherv
+        subroutine waitio_mpi_ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_ineighbor_alltoall')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_ineighbor_alltoall
+        subroutine waitio_mpi_ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, &
+            recvbuf, recvcounts, rdispls, recvtype, comm, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_ineighbor_alltoallv')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), sdispls(*), recvcounts(*), &
+                rdispls(*)
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_ineighbor_alltoallv
+        subroutine waitio_mpi_ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, &
+            recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_ineighbor_alltoallw')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), recvcounts(*)
+            integer(c_intptr_t), intent(in) :: sdispls(*), rdispls(*)
+            type(waitio_datatype), intent(in) :: sendtypes(*), recvtypes(*)
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_ineighbor_alltoallw
+        subroutine waitio_mpi_barrier_init(comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_barrier_init')
+            import
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_barrier_init
+        subroutine waitio_mpi_bcast_init(buf, count, datatype, root, comm, info, request, &
+            ierr) bind(c, name='waitio_cfi_mpi_bcast_init')
+            import
+            type(*), dimension(..), asynchronous :: buf
+            integer(c_int), intent(in) :: count, root
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_bcast_init
+        subroutine waitio_mpi_reduce_init(sendbuf, recvbuf, count, datatype, op, root, &
+            comm, info, request, ierr) bind(c, name='waitio_cfi_mpi_reduce_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            type(*), dimension(..), asynchronous :: recvbuf
+            integer(c_int), intent(in) :: count, root
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_op), intent(in) :: op
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_reduce_init
+        subroutine waitio_mpi_allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, &
+            info, request, ierr) bind(c, name='waitio_cfi_mpi_allreduce_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            type(*), dimension(..), asynchronous :: recvbuf
+            integer(c_int), intent(in) :: count
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_op), intent(in) :: op
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_allreduce_init
+        subroutine waitio_mpi_reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, &
+            op, comm, info, request, ierr) bind(c, name='waitio_cfi_mpi_reduce_scatter_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            type(*), dimension(..), asynchronous :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_op), intent(in) :: op
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_reduce_scatter_init
+        subroutine waitio_mpi_reduce_scatter_block_init(sendbuf, recvbuf, recvcount, &
+            datatype, op, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_reduce_scatter_block_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            type(*), dimension(..), asynchronous :: recvbuf
+            integer(c_int), intent(in) :: recvcount
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_op), intent(in) :: op
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_reduce_scatter_block_init
+        subroutine waitio_mpi_scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, &
+            request, ierr) bind(c, name='waitio_cfi_mpi_scan_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            type(*), dimension(..), asynchronous :: recvbuf
+            integer(c_int), intent(in) :: count
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_op), intent(in) :: op
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_scan_init
+        subroutine waitio_mpi_exscan_init(sendbuf, recvbuf, count, datatype, op, comm, &
+            info, request, ierr) bind(c, name='waitio_cfi_mpi_exscan_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            type(*), dimension(..), asynchronous :: recvbuf
+            integer(c_int), intent(in) :: count
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_op), intent(in) :: op
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_exscan_init
+        subroutine waitio_mpi_gather_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, root, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_gather_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount, root
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_gather_init
+        subroutine waitio_mpi_gatherv_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcounts, displs, recvtype, root, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_gatherv_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcounts(*), displs(*), root
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_gatherv_init
+        subroutine waitio_mpi_scatter_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, root, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_scatter_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount, root
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_scatter_init
+        subroutine waitio_mpi_scatterv_init(sendbuf, sendcounts, displs, sendtype, &
+            recvbuf, recvcount, recvtype, root, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_scatterv_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), displs(*), recvcount, root
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_scatterv_init
+        subroutine waitio_mpi_allgather_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_allgather_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_allgather_init
+        subroutine waitio_mpi_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcounts, displs, recvtype, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_allgatherv_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcounts(*), displs(*)
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_allgatherv_init
+        subroutine waitio_mpi_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_alltoall_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_alltoall_init
+        subroutine waitio_mpi_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, &
+            recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_alltoallv_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), sdispls(*), recvcounts(*), &
+                rdispls(*)
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_alltoallv_init
+        subroutine waitio_mpi_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, &
+            recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_alltoallw_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), sdispls(*), recvcounts(*), &
+                rdispls(*)
+            type(waitio_datatype), intent(in) :: sendtypes(*), recvtypes(*)
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_alltoallw_init
+        subroutine waitio_mpi_neighbor_allgather_init(sendbuf, sendcount, sendtype, &
+            recvbuf, recvcount, recvtype, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_neighbor_allgather_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_allgather_init
+        subroutine waitio_mpi_neighbor_allgatherv_init(sendbuf, sendcount, sendtype, &
+            recvbuf, recvcounts, displs, recvtype, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_neighbor_allgatherv_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcounts(*), displs(*)
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_allgatherv_init
+        subroutine waitio_mpi_neighbor_alltoall_init(sendbuf, sendcount, sendtype, &
+            recvbuf, recvcount, recvtype, comm, info, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_neighbor_alltoall_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, recvcount
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_alltoall_init
+        subroutine waitio_mpi_neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, &
+            sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierr) &
+            bind(c, name='waitio_cfi_mpi_neighbor_alltoallv_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), sdispls(*), recvcounts(*), &
+                rdispls(*)
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_alltoallv_init
+        subroutine waitio_mpi_neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, &
+            sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierr) &
+            bind(c, name='waitio_cfi_mpi_neighbor_alltoallw_init')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*), recvcounts(*)
+            integer(c_intptr_t), intent(in) :: sdispls(*), rdispls(*)
+            type(waitio_datatype), intent(in) :: sendtypes(*), recvtypes(*)
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_neighbor_alltoallw_init
     end interface
 
 end module waitio_mpi_collectives

@@ -138,6 +138,15 @@ module waitio_mpi_comms
             type(waitio_request), intent(inout) :: request
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_comm_idup
+        subroutine waitio_mpi_comm_idup_with_info(comm, info, newcomm, request, ierr) &
+            bind(c, name='waitio_cfi_mpi_comm_idup_with_info')
+            import
+            type(waitio_group), intent(in) :: comm
+            type(waitio_info), intent(in) :: info
+            type(waitio_group), intent(out) :: newcomm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_comm_idup_with_info
         subroutine waitio_mpi_comm_dup_with_info(comm, info, newcomm, ierr) bind(c, &
             name='waitio_cfi_mpi_comm_dup_with_info')
             import
@@ -297,6 +306,55 @@ module waitio_mpi_comms
             integer(c_int), intent(out) :: kind
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_topo_test
+        subroutine waitio_mpi_graph_map(comm, nodes, index, edges, rank, ierr) bind(c, &
+            name='waitio_cfi_mpi_graph_map')
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(in) :: nodes, index(*), edges(*)
+            integer(c_int), intent(out) :: rank
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_graph_map
+        subroutine waitio_mpi_graphdims_get(comm, nodes, edges, ierr) bind(c, &
+            name='waitio_cfi_mpi_graphdims_get')
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(out) :: nodes, edges
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_graphdims_get
+        subroutine waitio_mpi_graph_get(comm, most_nodes, most_edges, index, edges, ierr) &
+            bind(c, name='waitio_cfi_mpi_graph_get')
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(in) :: most_nodes, most_edges
+            integer(c_int), intent(out) :: index(*), edges(*)
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_graph_get
+        subroutine waitio_mpi_graph_neighbors_count(comm, rank, n, ierr) bind(c, &
+            name='waitio_cfi_mpi_graph_neighbors_count')
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(in) :: rank
+            integer(c_int), intent(out) :: n
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_graph_neighbors_count
+        subroutine waitio_mpi_graph_neighbors(comm, rank, most, neighbors, ierr) bind(c, &
+            name='waitio_cfi_mpi_graph_neighbors')
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(in) :: rank, most
+            integer(c_int), intent(out) :: neighbors(*)
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_graph_neighbors
+        subroutine waitio_mpi_dist_graph_neighbors(comm, most_in, sources, sourceweights, &
+            most_out, destinations, destweights, ierr) bind(c, &
+            name='waitio_cfi_mpi_dist_graph_neighbors')
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(in) :: most_in, most_out
+            integer(c_int), intent(out) :: sources(*), sourceweights(*), destinations(*), &
+                destweights(*)
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_dist_graph_neighbors
         subroutine waitio_mpi_dims_create(nodes, n, dims, ierr) bind(c, &
             name='waitio_cfi_mpi_dims_create')
             import
@@ -661,5 +719,60 @@ module waitio_mpi_comms
         end subroutine waitio_cfi_mpi_cart_get
     end interface waitio_mpi_cart_get
     private :: waitio_cfi_mpi_cart_get
+
+    interface waitio_mpi_graph_create
+        subroutine waitio_cfi_mpi_graph_create(comm, nodes, index, edges, reorder, &
+            newcomm, ierr)
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(in) :: nodes, index(*), edges(*)
+            logical, intent(in) :: reorder
+            type(waitio_group), intent(out) :: newcomm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_graph_create
+    end interface waitio_mpi_graph_create
+    private :: waitio_cfi_mpi_graph_create
+
+    interface waitio_mpi_dist_graph_create_adjacent
+        subroutine waitio_cfi_mpi_dist_graph_create_adjacent(comm, indegree, sources, &
+            sourceweights, outdegree, destinations, destweights, info, reorder, newcomm, ierr)
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(in) :: indegree, sources(*), sourceweights(*), &
+                outdegree, destinations(*), destweights(*)
+            type(waitio_info), intent(in) :: info
+            logical, intent(in) :: reorder
+            type(waitio_group), intent(out) :: newcomm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_dist_graph_create_adjacent
+    end interface waitio_mpi_dist_graph_create_adjacent
+    private :: waitio_cfi_mpi_dist_graph_create_adjacent
+
+    interface waitio_mpi_dist_graph_create
+        subroutine waitio_cfi_mpi_dist_graph_create(comm, n, sources, degrees, &
+            destinations, weights, info, reorder, newcomm, ierr)
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(in) :: n, sources(*), degrees(*), destinations(*), &
+                weights(*)
+            type(waitio_info), intent(in) :: info
+            logical, intent(in) :: reorder
+            type(waitio_group), intent(out) :: newcomm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_dist_graph_create
+    end interface waitio_mpi_dist_graph_create
+    private :: waitio_cfi_mpi_dist_graph_create
+
+    interface waitio_mpi_dist_graph_neighbors_count
+        subroutine waitio_cfi_mpi_dist_graph_neighbors_count(comm, indegree, outdegree, &
+            weighted, ierr)
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(out) :: indegree, outdegree
+            logical, intent(out) :: weighted
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_dist_graph_neighbors_count
+    end interface waitio_mpi_dist_graph_neighbors_count
+    private :: waitio_cfi_mpi_dist_graph_neighbors_count
 
 end module waitio_mpi_comms

@@ -108,6 +108,8 @@ module waitio_mpi_constants
     integer(c_int), parameter :: WAITIO_MPI_COMM_TYPE_SHARED = 1
     integer(c_int), parameter :: WAITIO_MPI_COMM_TYPE_PB = 2
     integer(c_int), parameter :: WAITIO_MPI_CART = 1
+    integer(c_int), parameter :: WAITIO_MPI_GRAPH = 2
+    integer(c_int), parameter :: WAITIO_MPI_DIST_GRAPH = 3
     integer(c_int), parameter :: WAITIO_MPI_DISTRIBUTE_BLOCK = 1
     integer(c_int), parameter :: WAITIO_MPI_DISTRIBUTE_CYCLIC = 2
     integer(c_int), parameter :: WAITIO_MPI_DISTRIBUTE_NONE = 3

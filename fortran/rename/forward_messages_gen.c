@@ -431,6 +431,41 @@ void mpi_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sen
     waitio_mpi_alltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, ierr);
 }
 
+void waitio_mpi_neighbor_allgather_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_allgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, int32_t *ierr);
+void mpi_neighbor_allgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, int32_t *ierr)
+{
+    waitio_mpi_neighbor_allgather_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, ierr);
+}
+
+void waitio_mpi_neighbor_allgatherv_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_allgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, int32_t *ierr);
+void mpi_neighbor_allgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, int32_t *ierr)
+{
+    waitio_mpi_neighbor_allgatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, ierr);
+}
+
+void waitio_mpi_neighbor_alltoall_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_alltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, int32_t *ierr);
+void mpi_neighbor_alltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, int32_t *ierr)
+{
+    waitio_mpi_neighbor_alltoall_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, ierr);
+}
+
+void waitio_mpi_neighbor_alltoallv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_alltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, int32_t *ierr);
+void mpi_neighbor_alltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, int32_t *ierr)
+{
+    waitio_mpi_neighbor_alltoallv_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, ierr);
+}
+
+void waitio_mpi_neighbor_alltoallw_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, int32_t *ierr);
+void mpi_neighbor_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, int32_t *ierr)
+{
+    waitio_mpi_neighbor_alltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, ierr);
+}
+
 double waitio_mpi_wtime_(void);
 double mpi_wtime_(void);
 double mpi_wtime_(void)

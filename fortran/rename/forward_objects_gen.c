@@ -368,6 +368,76 @@ void mpi_cart_shift_(void *comm_, void *direction_, void *by_, void *source_, vo
     waitio_mpi_cart_shift_(comm_, direction_, by_, source_, dest_, ierr);
 }
 
+void waitio_mpi_graph_create_(void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_graph_create_(void *comm_, void *nodes_, void *index_, void *edges_, void *reorder_, void *out_, int32_t *ierr);
+void mpi_graph_create_(void *comm_, void *nodes_, void *index_, void *edges_, void *reorder_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_graph_create_(comm_, nodes_, index_, edges_, reorder_, out_, ierr);
+}
+
+void waitio_mpi_graph_map_(void *, void *, void *, void *, void *, int32_t *);
+void mpi_graph_map_(void *comm_, void *nodes_, void *index_, void *edges_, void *rank_, int32_t *ierr);
+void mpi_graph_map_(void *comm_, void *nodes_, void *index_, void *edges_, void *rank_, int32_t *ierr)
+{
+    waitio_mpi_graph_map_(comm_, nodes_, index_, edges_, rank_, ierr);
+}
+
+void waitio_mpi_graphdims_get_(void *, void *, void *, int32_t *);
+void mpi_graphdims_get_(void *comm_, void *nodes_, void *edges_, int32_t *ierr);
+void mpi_graphdims_get_(void *comm_, void *nodes_, void *edges_, int32_t *ierr)
+{
+    waitio_mpi_graphdims_get_(comm_, nodes_, edges_, ierr);
+}
+
+void waitio_mpi_graph_get_(void *, void *, void *, void *, void *, int32_t *);
+void mpi_graph_get_(void *comm_, void *most_nodes_, void *most_edges_, void *index_, void *edges_, int32_t *ierr);
+void mpi_graph_get_(void *comm_, void *most_nodes_, void *most_edges_, void *index_, void *edges_, int32_t *ierr)
+{
+    waitio_mpi_graph_get_(comm_, most_nodes_, most_edges_, index_, edges_, ierr);
+}
+
+void waitio_mpi_graph_neighbors_count_(void *, void *, void *, int32_t *);
+void mpi_graph_neighbors_count_(void *comm_, void *rank_, void *n_, int32_t *ierr);
+void mpi_graph_neighbors_count_(void *comm_, void *rank_, void *n_, int32_t *ierr)
+{
+    waitio_mpi_graph_neighbors_count_(comm_, rank_, n_, ierr);
+}
+
+void waitio_mpi_graph_neighbors_(void *, void *, void *, void *, int32_t *);
+void mpi_graph_neighbors_(void *comm_, void *rank_, void *most_, void *neighbors_, int32_t *ierr);
+void mpi_graph_neighbors_(void *comm_, void *rank_, void *most_, void *neighbors_, int32_t *ierr)
+{
+    waitio_mpi_graph_neighbors_(comm_, rank_, most_, neighbors_, ierr);
+}
+
+void waitio_mpi_dist_graph_create_adjacent_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_dist_graph_create_adjacent_(void *comm_, void *indegree_, void *sources_, void *sourceweights_, void *outdegree_, void *destinations_, void *destweights_, void *info_, void *reorder_, void *out_, int32_t *ierr);
+void mpi_dist_graph_create_adjacent_(void *comm_, void *indegree_, void *sources_, void *sourceweights_, void *outdegree_, void *destinations_, void *destweights_, void *info_, void *reorder_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_dist_graph_create_adjacent_(comm_, indegree_, sources_, sourceweights_, outdegree_, destinations_, destweights_, info_, reorder_, out_, ierr);
+}
+
+void waitio_mpi_dist_graph_create_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_dist_graph_create_(void *comm_, void *n_, void *sources_, void *degrees_, void *destinations_, void *weights_, void *info_, void *reorder_, void *out_, int32_t *ierr);
+void mpi_dist_graph_create_(void *comm_, void *n_, void *sources_, void *degrees_, void *destinations_, void *weights_, void *info_, void *reorder_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_dist_graph_create_(comm_, n_, sources_, degrees_, destinations_, weights_, info_, reorder_, out_, ierr);
+}
+
+void waitio_mpi_dist_graph_neighbors_count_(void *, void *, void *, void *, int32_t *);
+void mpi_dist_graph_neighbors_count_(void *comm_, void *indegree_, void *outdegree_, void *weighted_, int32_t *ierr);
+void mpi_dist_graph_neighbors_count_(void *comm_, void *indegree_, void *outdegree_, void *weighted_, int32_t *ierr)
+{
+    waitio_mpi_dist_graph_neighbors_count_(comm_, indegree_, outdegree_, weighted_, ierr);
+}
+
+void waitio_mpi_dist_graph_neighbors_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_dist_graph_neighbors_(void *comm_, void *most_in_, void *sources_, void *sourceweights_, void *most_out_, void *destinations_, void *destweights_, int32_t *ierr);
+void mpi_dist_graph_neighbors_(void *comm_, void *most_in_, void *sources_, void *sourceweights_, void *most_out_, void *destinations_, void *destweights_, int32_t *ierr)
+{
+    waitio_mpi_dist_graph_neighbors_(comm_, most_in_, sources_, sourceweights_, most_out_, destinations_, destweights_, ierr);
+}
+
 void waitio_mpi_comm_group_(void *, void *, int32_t *);
 void mpi_comm_group_(void *comm_, void *out_, int32_t *ierr);
 void mpi_comm_group_(void *comm_, void *out_, int32_t *ierr)

@@ -14,6 +14,16 @@ void mpi_comm_idup_(void *comm_, void *out_, void *request_, int32_t *ierr)
     wio_rename_new(request_, r, ierr);
 }
 
+void waitio_mpi_comm_idup_with_info_(void *, void *, void *, void *, int32_t *);
+void mpi_comm_idup_with_info_(void *comm_, void *info_, void *out_, void *request_, int32_t *ierr);
+void mpi_comm_idup_with_info_(void *comm_, void *info_, void *out_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_comm_idup_with_info_(comm_, info_, out_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
 void waitio_mpi_issend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
 void mpi_issend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
 void mpi_issend_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)
@@ -434,5 +444,275 @@ void mpi_ialltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *se
     waitio_req_t one, *r = &one;
     one = (waitio_req_t)WAITIO_REQ_NULL;
     waitio_mpi_ialltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_ineighbor_allgather_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_ineighbor_allgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *request_, int32_t *ierr);
+void mpi_ineighbor_allgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_ineighbor_allgather_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_ineighbor_allgatherv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_ineighbor_allgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, void *request_, int32_t *ierr);
+void mpi_ineighbor_allgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_ineighbor_allgatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_ineighbor_alltoall_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_ineighbor_alltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *request_, int32_t *ierr);
+void mpi_ineighbor_alltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_ineighbor_alltoall_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_ineighbor_alltoallv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_ineighbor_alltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, void *request_, int32_t *ierr);
+void mpi_ineighbor_alltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_ineighbor_alltoallv_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_ineighbor_alltoallw_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_ineighbor_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, void *request_, int32_t *ierr);
+void mpi_ineighbor_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_ineighbor_alltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_barrier_init_(void *, void *, void *, int32_t *);
+void mpi_barrier_init_(void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_barrier_init_(void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_barrier_init_(comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_bcast_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_bcast_init_(void *buf_, void *count_, void *datatype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_bcast_init_(void *buf_, void *count_, void *datatype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_bcast_init_(buf_, count_, datatype_, root_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_reduce_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_reduce_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_reduce_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_reduce_init_(sendbuf_, recvbuf_, count_, datatype_, op_, root_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_allreduce_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_allreduce_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_allreduce_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_allreduce_init_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_reduce_scatter_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_reduce_scatter_init_(void *sendbuf_, void *recvbuf_, void *recvcounts_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_reduce_scatter_init_(void *sendbuf_, void *recvbuf_, void *recvcounts_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_reduce_scatter_init_(sendbuf_, recvbuf_, recvcounts_, datatype_, op_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_reduce_scatter_block_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_reduce_scatter_block_init_(void *sendbuf_, void *recvbuf_, void *recvcount_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_reduce_scatter_block_init_(void *sendbuf_, void *recvbuf_, void *recvcount_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_reduce_scatter_block_init_(sendbuf_, recvbuf_, recvcount_, datatype_, op_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_scan_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_scan_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_scan_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_scan_init_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_exscan_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_exscan_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_exscan_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, void *op_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_exscan_init_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_gather_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_gather_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_gather_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_gather_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_gatherv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_gatherv_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_gatherv_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_gatherv_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, root_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_scatter_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_scatter_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_scatter_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_scatter_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_scatterv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_scatterv_init_(void *sendbuf_, void *sendcounts_, void *displs_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_scatterv_init_(void *sendbuf_, void *sendcounts_, void *displs_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *root_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_scatterv_init_(sendbuf_, sendcounts_, displs_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_allgather_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_allgather_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_allgather_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_allgather_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_allgatherv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_allgatherv_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_allgatherv_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_allgatherv_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_alltoall_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_alltoall_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_alltoall_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_alltoall_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_alltoallv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_alltoallv_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_alltoallv_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_alltoallv_init_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_alltoallw_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_alltoallw_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_alltoallw_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_alltoallw_init_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_neighbor_allgather_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_allgather_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_neighbor_allgather_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_neighbor_allgather_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_neighbor_allgatherv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_allgatherv_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_neighbor_allgatherv_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *displs_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_neighbor_allgatherv_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_neighbor_alltoall_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_alltoall_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_neighbor_alltoall_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvbuf_, void *recvcount_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_neighbor_alltoall_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_neighbor_alltoallv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_alltoallv_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_neighbor_alltoallv_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtype_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtype_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_neighbor_alltoallv_init_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, info_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_neighbor_alltoallw_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_neighbor_alltoallw_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, void *info_, void *request_, int32_t *ierr);
+void mpi_neighbor_alltoallw_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *sendtypes_, void *recvbuf_, void *recvcounts_, void *rdispls_, void *recvtypes_, void *comm_, void *info_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_neighbor_alltoallw_init_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, info_, r, ierr);
     wio_rename_new(request_, r, ierr);
 }

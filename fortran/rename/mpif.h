@@ -25,10 +25,14 @@
 ! These are places in memory: pass them as arguments, do not set them.
       integer :: MPI_IN_PLACE
       integer :: MPI_BOTTOM
+      integer :: MPI_UNWEIGHTED(1)
+      integer :: MPI_WEIGHTS_EMPTY(1)
       integer :: MPI_STATUS_IGNORE(MPI_STATUS_SIZE)
       integer :: MPI_STATUSES_IGNORE(MPI_STATUS_SIZE,1)
       common /waitio_mpi_in_place/ MPI_IN_PLACE
       common /waitio_mpi_bottom/ MPI_BOTTOM
+      common /waitio_mpi_unweighted/ MPI_UNWEIGHTED
+      common /waitio_mpi_weights_empty/ MPI_WEIGHTS_EMPTY
       common /waitio_mpi_status_ignore/ MPI_STATUS_IGNORE
       common /waitio_mpi_statuses_ignore/ MPI_STATUSES_IGNORE
 
@@ -42,6 +46,8 @@
       integer, parameter :: MPI_COMM_TYPE_SHARED=1
       integer, parameter :: MPI_COMM_TYPE_PB=2
       integer, parameter :: MPI_CART=1
+      integer, parameter :: MPI_GRAPH=2
+      integer, parameter :: MPI_DIST_GRAPH=3
       integer, parameter :: MPI_THREAD_SINGLE=0
       integer, parameter :: MPI_THREAD_FUNNELED=1
       integer, parameter :: MPI_THREAD_SERIALIZED=2

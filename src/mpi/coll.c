@@ -14,6 +14,7 @@ struct plan {
     struct wio_collective c;
     const struct wio_algorithm *row; /* once it is chosen */
     struct unpack *after;            /* packed results to be unpacked at the end */
+    int blocks;                      /* of the area at hand: a member's or a neighbour's each */
     int rc;
 };
 
@@ -179,7 +180,9 @@ static bool find_block(struct plan *p, const struct wio_side *side, int i, struc
 
     if (failed(p, use_type(p, count, side->types != NULL ? side->types[i] : side->type, &b->type)))
         return false;
-    at = side->displs == NULL ? (int64_t)i * count : side->displs[i];
+    at = side->places != NULL   ? side->places[i]
+         : side->displs == NULL ? (int64_t)i * count
+                                : side->displs[i];
     if (side->types == NULL)
         at *= wio_type_extent(b->type);
     b->user = (char *)writable(side) + at;
@@ -192,9 +195,11 @@ static bool all_solid(struct plan *p, const struct wio_side *side)
 {
     struct block_of b;
 
+    if (p->blocks == 0)
+        return true;
     if (side->types == NULL)
         return find_block(p, side, 0, &b) && as_it_lies(p, b.type);
-    for (int i = 0; i < p->who->size; i++)
+    for (int i = 0; i < p->blocks; i++)
         if (!find_block(p, side, i, &b) || !as_it_lies(p, b.type))
             return false;
     return true;
@@ -206,13 +211,13 @@ enum use { FOR_SENDING, FOR_RECEIVING };
 static void describe(struct plan *p, const struct wio_side *side, const char *name, enum use use,
                      bool fresh, struct wio_area *area)
 {
-    size_t n = (size_t)p->who->size, total = 0;
+    size_t n = (size_t)p->blocks, total = 0;
     size_t *len = wio_schedule_scratch(p->s, n * sizeof *len);
     int64_t *at = wio_schedule_scratch(p->s, n * sizeof *at);
     struct block_of b;
     bool absolute = true;
 
-    for (int i = 0; p->s->error == 0 && i < p->who->size; i++) {
+    for (int i = 0; p->s->error == 0 && i < p->blocks; i++) {
         if (!find_block(p, side, i, &b))
             return;
         absolute &= b.bytes == 0 || wio_type_absolute(b.type);
@@ -229,7 +234,7 @@ static void describe(struct plan *p, const struct wio_side *side, const char *na
     area->len = len;
     area->at = at;
     area->base = fresh ? wio_schedule_scratch(p->s, total) : writable(side);
-    for (int i = 0; fresh && p->s->error == 0 && i < p->who->size; i++) {
+    for (int i = 0; fresh && p->s->error == 0 && i < p->blocks; i++) {
         if (!find_block(p, side, i, &b))
             return;
         if (use == FOR_SENDING)
@@ -248,7 +253,7 @@ static void describe_equal(struct plan *p, const struct wio_side *side, const ch
     if (failed(p, use_type(p, side->count, side->type, &t)))
         return;
     area->unit = (size_t)side->count * t->size;
-    if (__builtin_mul_overflow(area->unit, (size_t)p->who->size, &total) || total > PTRDIFF_MAX)
+    if (__builtin_mul_overflow(area->unit, (size_t)p->blocks, &total) || total > PTRDIFF_MAX)
         failed(p, wio_fail(WAITIO_ERR_LIMIT, "the %s buffer has 2^63 bytes or more", name));
     if (failed(p, check_buffer(name, side->buf, total, wio_type_absolute(t))))
         return;
@@ -270,7 +275,8 @@ static void area(struct plan *p, const struct wio_side *side, enum use use, bool
 
     if (p->rc != 0)
         return;
-    if (p->call->v && (side->counts == NULL || side->displs == NULL)) {
+    if (p->call->v && p->blocks > 0 &&
+        (side->counts == NULL || (side->displs == NULL && side->places == NULL))) {
         failed(p,
                wio_fail(WAITIO_ERR_ARG, "counts or displacements of the %s buffer are NULL", name));
         return;
@@ -432,6 +438,27 @@ static void plan_alltoall(struct plan *p)
                   wio_area_len(&p->c.outs, p->who->rank));
 }
 
+/* A block per neighbour on both sides, or one for all who hear from here. */
+static void plan_neighbours(struct plan *p)
+{
+    const struct wio_call *call = p->call;
+
+    if (in_place(&call->send)) {
+        failed(p, wio_fail(WAITIO_MPI_ERR_BUFFER,
+                           "collectives of neighbourhoods cannot be done in place"));
+        return;
+    }
+    p->c.near = p->who->near;
+    p->c.every = call->kind == WIO_NEIGHBOR_ALLGATHER;
+    p->blocks = p->c.near->outdegree;
+    if (p->c.every)
+        p->c.in = operand(p, &call->send, 1, &p->c.bytes);
+    else
+        area(p, &call->send, FOR_SENDING, false, &p->c.ins);
+    p->blocks = p->c.near->indegree;
+    area(p, &call->recv, FOR_RECEIVING, false, &p->c.outs);
+}
+
 static void plan_kind(struct plan *p)
 {
     switch (p->call->kind) {
@@ -461,6 +488,10 @@ static void plan_kind(struct plan *p)
         break;
     case WIO_ALLGATHER:
         plan_allgather(p);
+        break;
+    case WIO_NEIGHBOR_ALLGATHER:
+    case WIO_NEIGHBOR_ALLTOALL:
+        plan_neighbours(p);
         break;
     default:
         plan_alltoall(p);
@@ -496,10 +527,10 @@ static void write_schedule(struct plan *p)
     p->c.root = p->call->root;
     if (reduces(p->call->kind) && p->s->fold.type->size == 0)
         return; /* elements without data */
-    if (p->row == NULL)
+    if (p->row == NULL && p->c.near == NULL)
         p->row = choose(p, agreed_bytes(p));
     wio_schedule_round(p->s);
-    p->row->write(p->s, &p->c);
+    (p->row != NULL ? p->row->write : wio_neighbours_exchange)(p->s, &p->c);
     wio_schedule_round(p->s);
     for (const struct unpack *u = p->after; p->s->error == 0 && u != NULL; u = u->next)
         wio_schedule_unpack(p->s, u->type, u->packed, u->user, 0, u->bytes);
@@ -508,7 +539,7 @@ static void write_schedule(struct plan *p)
 int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
                    const struct wio_caller *who)
 {
-    struct plan p = {.s = s, .call = call, .who = who};
+    struct plan p = {.s = s, .call = call, .who = who, .blocks = who->size};
     struct wio_fold fold = {0};
     const struct wio_mpi_type *t;
 

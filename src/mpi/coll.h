@@ -17,6 +17,7 @@ struct wio_side {
     WAITIO_MPI_Datatype type;
     const int *counts, *displs;       /**< v and w forms: of each block; w: displs in bytes */
     const WAITIO_MPI_Datatype *types; /**< w form */
+    const WAITIO_MPI_Aint *places;    /**< neighbourhoods' w form: in the place of displs */
 };
 
 struct wio_call {
@@ -34,6 +35,7 @@ struct wio_caller {
     const struct wio_topology *topo;
     int asked;
     bool swap;                   /**< what is sent is in the other byte order */
+    const struct wio_near *near; /**< neighbours, for collectives of neighbourhoods */
     const struct wio_comm *comm; /**< or NULL: nothing is known of the members' formats */
     struct wio_tune *tune;       /**< of the communicator, or NULL: choose by the table alone */
 };
@@ -43,6 +45,8 @@ struct wio_caller {
 int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
                    const struct wio_caller *who);
 
+/** Make a persistent request of the call: every start runs it once. */
+int wio_coll_init(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 /** Make the call: to the end when @p req is NULL, else started. Errors are returned. */
 int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 

@@ -16,8 +16,16 @@ static int started(const char *name, struct wio_call call, WAITIO_MPI_Comm comm,
     return wio_mpi_result(name, rc);
 }
 
-/* Define WAITIO_MPI_<NAME> and its non-blocking form. PARAMETERS in parentheses, without the
- * request; the rest initialises the call. */
+static int prepared(const char *name, struct wio_call call, WAITIO_MPI_Comm comm,
+                    WAITIO_MPI_Request *req)
+{
+    int rc = wio_mpi_need("request", req);
+
+    return wio_mpi_result(name, rc != 0 ? rc : wio_coll_init(&call, comm, req));
+}
+
+/* Define WAITIO_MPI_<NAME>, its non-blocking and its persistent form. PARAMETERS in parentheses,
+ * without the request; the rest initialises the call. */
 #define COLLECTIVE(NAME, INAME, PARAMETERS, ...)                                                   \
     int WAITIO_MPI_##NAME PARAMETERS                                                               \
     {                                                                                              \
@@ -26,8 +34,14 @@ static int started(const char *name, struct wio_call call, WAITIO_MPI_Comm comm,
     int WAITIO_MPI_##INAME AND_REQUEST PARAMETERS                                                  \
     {                                                                                              \
         return started("WAITIO_MPI_" #INAME, (struct wio_call){__VA_ARGS__}, comm, req);           \
+    }                                                                                              \
+    int WAITIO_MPI_##NAME##_init AND_INFO PARAMETERS                                               \
+    {                                                                                              \
+        (void)info;                                                                                \
+        return prepared("WAITIO_MPI_" #NAME "_init", (struct wio_call){__VA_ARGS__}, comm, req);   \
     }
 #define AND_REQUEST(...) (__VA_ARGS__, WAITIO_MPI_Request * req)
+#define AND_INFO(...) (__VA_ARGS__, WAITIO_MPI_Info info, WAITIO_MPI_Request * req)
 
 /* Sides of a call: one block for (or from) everybody, blocks of one type, blocks of any types. */
 #define ONE(BUF, COUNT, TYPE)                                                                      \
@@ -138,6 +152,43 @@ COLLECTIVE(Alltoallw, Ialltoallw,
             const int rdispls[], const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm),
            .kind = WIO_ALLTOALL, .v = true, .send = TYPED(sbuf, stypes, scounts, sdispls),
            .recv = TYPED(rbuf, rtypes, rcounts, rdispls))
+
+/* ---- neighbourhoods ---- */
+
+COLLECTIVE(Neighbor_allgather, Ineighbor_allgather,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
+            WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm),
+           .kind = WIO_NEIGHBOR_ALLGATHER, .send = ONE(sbuf, scount, stype),
+           .recv = ONE(rbuf, rcount, rtype))
+
+COLLECTIVE(Neighbor_allgatherv, Ineighbor_allgatherv,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+            const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_NEIGHBOR_ALLGATHER, .v = true, .send = ONE(sbuf, scount, stype),
+           .recv = MANY(rbuf, rtype, rcounts, displs))
+
+COLLECTIVE(Neighbor_alltoall, Ineighbor_alltoall,
+           (const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf, int rcount,
+            WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm),
+           .kind = WIO_NEIGHBOR_ALLTOALL, .send = ONE(sbuf, scount, stype),
+           .recv = ONE(rbuf, rcount, rtype))
+
+COLLECTIVE(Neighbor_alltoallv, Ineighbor_alltoallv,
+           (const void *sbuf, const int scounts[], const int sdispls[], WAITIO_MPI_Datatype stype,
+            void *rbuf, const int rcounts[], const int rdispls[], WAITIO_MPI_Datatype rtype,
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_NEIGHBOR_ALLTOALL, .v = true, .send = MANY(sbuf, stype, scounts, sdispls),
+           .recv = MANY(rbuf, rtype, rcounts, rdispls))
+
+COLLECTIVE(Neighbor_alltoallw, Ineighbor_alltoallw,
+           (const void *sbuf, const int scounts[], const WAITIO_MPI_Aint sdispls[],
+            const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[],
+            const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
+            WAITIO_MPI_Comm comm),
+           .kind = WIO_NEIGHBOR_ALLTOALL, .v = true,
+           .send = {.buf = sbuf, .types = stypes, .counts = scounts, .places = sdispls},
+           .recv = {.buf = rbuf, .types = rtypes, .counts = rcounts, .places = rdispls})
 
 /* ---- published short forms: the same calls, two of them with one count and type ---- */
 

@@ -30,8 +30,10 @@ static int asked(const struct wio_config *cfg, enum wio_collective_kind kind)
         return cfg->coll_scatter;
     case WIO_ALLGATHER:
         return cfg->coll_allgather;
-    default:
+    case WIO_ALLTOALL:
         return cfg->coll_alltoall;
+    default:
+        return 0;
     }
 }
 
@@ -59,8 +61,11 @@ static int tag_of(struct wio_comm *c, WAITIO_MPI_Comm comm, int *tag)
     return rc;
 }
 
+/* How a call goes on when it is not made at once. */
+enum way { STARTED, AS_BLOCKING, PERSISTENT };
+
 static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call *call,
-                 const struct wio_caller *who, bool blocking, WAITIO_MPI_Request *req)
+                 const struct wio_caller *who, enum way way, WAITIO_MPI_Request *req)
 {
     struct wio_running *run = wio_os_alloc(sizeof *run);
     int tag = 0, rc;
@@ -68,7 +73,7 @@ static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call
     if (run == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a collective");
     rc = wio_coll_write(&run->s, call, who);
-    if (rc == 0 && !blocking)
+    if (rc == 0 && way != AS_BLOCKING)
         rc = tag_of(c, comm, &tag);
     if (rc != 0) {
         wio_schedule_free(&run->s);
@@ -76,7 +81,7 @@ static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call
         return rc;
     }
     wio_run_init(run, c, tag);
-    return wio_request_collective(run, req);
+    return wio_request_collective(run, way == PERSISTENT, req);
 }
 
 /* The times of a trial are complete: the slowest member's count. */
@@ -126,23 +131,48 @@ static int call_now(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_c
     return rc;
 }
 
+/* Who calls, by the communicator's state. @param near memory for its neighbours */
+static int caller(const struct wio_call *call, struct wio_comm *c, struct wio_near *near,
+                  struct wio_caller *who)
+{
+    bool neighbours = call->kind >= WIO_COLLECTIVE_COUNT;
+
+    *who = (struct wio_caller){.rank = c->rank,
+                               .size = c->size,
+                               .topo = &c->topo,
+                               .swap = c->swap,
+                               .comm = c,
+                               .tune = &c->tune,
+                               .near = near,
+                               .asked = asked(wio_universe_config(wio_api_universe()), call->kind)};
+    return WIO_UNLIKELY(neighbours) ? wio_near_of(c, near) : 0;
+}
+
 int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
 {
     struct wio_comm *c;
     struct wio_caller who;
-    bool blocking = req != NULL && as_blocking; /* of this call, also when it fails */
+    struct wio_near near;
+    enum way way = req != NULL && as_blocking ? AS_BLOCKING : STARTED; /* also when it fails */
     int rc = wio_comm_get(comm, &c);
 
     if (req != NULL)
         as_blocking = false;
+    if (rc == 0)
+        rc = caller(call, c, &near, &who);
     if (rc != 0)
         return rc;
-    who = (struct wio_caller){.rank = c->rank,
-                              .size = c->size,
-                              .topo = &c->topo,
-                              .swap = c->swap,
-                              .comm = c,
-                              .tune = &c->tune,
-                              .asked = asked(wio_universe_config(wio_api_universe()), call->kind)};
-    return req != NULL ? start(c, comm, call, &who, blocking, req) : call_now(c, comm, call, &who);
+    return req != NULL ? start(c, comm, call, &who, way, req) : call_now(c, comm, call, &who);
+}
+
+int wio_coll_init(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    struct wio_comm *c;
+    struct wio_caller who;
+    struct wio_near near;
+    int rc = wio_comm_get(comm, &c);
+
+    if (rc == 0)
+        rc = caller(call, c, &near, &who);
+    return rc != 0 ? rc : start(c, comm, call, &who, PERSISTENT, req);
 }

@@ -27,6 +27,7 @@ struct wio_topology {
 enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
 
 struct wio_cart;
+struct wio_graph;
 struct wio_attribute;
 struct wio_plans;
 
@@ -39,6 +40,7 @@ struct wio_comm {
     int rank, size;
     struct wio_topology topo;
     struct wio_cart *cart;            /**< a Cartesian grid (cart.c), or NULL */
+    struct wio_graph *graph;          /**< neighbours by a graph (graph.c), or NULL */
     struct wio_attribute *attributes; /**< what the program attached, the latest first */
     char *name;                       /**< that the program gave, or NULL */
     uint32_t count[WIO_COUNTS];       /**< read when own */

@@ -300,7 +300,7 @@ int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio
     return 0;
 }
 
-int wio_request_collective(struct wio_running *run, waitio_req_t *req)
+int wio_request_collective(struct wio_running *run, bool persistent, waitio_req_t *req)
 {
     struct own *o = NULL;
     int rc = own_new(req, &o);
@@ -311,12 +311,25 @@ int wio_request_collective(struct wio_running *run, waitio_req_t *req)
         return rc;
     }
     o->run = run;
-    o->active = true;
+    o->persistent = persistent;
+    o->active = !persistent;
+    if (persistent)
+        return 0;
     rc = wio_run_start(run, wio_api_handle(&o->inner));
     if (rc != 0) {
         own_free(o);
         *req = null_request;
     }
+    return rc;
+}
+
+static int begin_collective(struct own *o)
+{
+    int rc;
+
+    wio_run_again(o->run);
+    rc = wio_run_start(o->run, wio_api_handle(&o->inner));
+    o->active = rc == 0;
     return rc;
 }
 
@@ -338,6 +351,8 @@ int wio_request_begin(waitio_req_t *req)
         return wio_fail(WAITIO_ERR_BUSY, "the persistent request is active already");
     if (o->nobody)
         return begin_nobody(o);
+    if (o->run != NULL)
+        return begin_collective(o);
     if (o->sending)
         fill(o);
     rc = waitio_start(&o->inner);

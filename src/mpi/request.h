@@ -56,9 +56,9 @@ struct wio_matched {
  *  @return 0; NOMEM, LIMIT */
 int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio_mpi_type *t,
                         waitio_req_t *req);
-/** Give a started collective to the program. @param run owned by the request afterwards, also on
- *  failure. @return 0; NOMEM, LIMIT or its first error */
-int wio_request_collective(struct wio_running *run, waitio_req_t *req);
+/** Give a started collective, or a persistent one that is not, to the program. @param run owned by
+ * the request afterwards, also on failure. @return 0; NOMEM, LIMIT or its first error */
+int wio_request_collective(struct wio_running *run, bool persistent, waitio_req_t *req);
 
 /** Is there an array of so many requests? @return 0; ARG */
 int wio_request_check(int n, const void *reqs);

@@ -58,7 +58,9 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("program", ["plain_mpi.c", "more_calls.c", "mpi_objects.c"])
+@pytest.mark.parametrize(
+    "program", ["plain_mpi.c", "more_calls.c", "mpi_objects.c", "mpi_topology.c"]
+)
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
 def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
     """What the conversion library runs by renaming is built by MPI as it stands."""
@@ -75,7 +77,9 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("program", "mpi"), [("mpi_objects.c", "mpich")])
+@pytest.mark.parametrize(
+    ("program", "mpi"), [("mpi_objects.c", "mpich"), ("mpi_topology.c", "openmpi")]
+)
 def test_the_program_says_the_same_under_an_mpi(program, mpi, tmp_path):
     """What is checked about the conversion library holds for an MPI, too."""
     if shutil.which(f"mpicc.{mpi}") is None or shutil.which(f"mpiexec.{mpi}") is None:

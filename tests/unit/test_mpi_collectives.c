@@ -213,9 +213,9 @@ static void with_tables(struct test *t, int r, struct wio_call *c)
 {
     const WAITIO_MPI_Datatype *types = t->form == TYPED ? t->types : NULL;
     if (has_blocks_in(t))
-        c->send = (struct wio_side){t->in[r], 0, t->f->type, t->sc[r], t->sd[r], types};
+        c->send = (struct wio_side){t->in[r], 0, t->f->type, t->sc[r], t->sd[r], types, NULL};
     if (has_blocks_out(t))
-        c->recv = (struct wio_side){t->out[r], 0, t->f->type, t->rc[r], t->rd[r], types};
+        c->recv = (struct wio_side){t->out[r], 0, t->f->type, t->rc[r], t->rd[r], types, NULL};
     if (t->kind == WIO_GATHER || t->kind == WIO_ALLGATHER)
         c->send.count = amount(t, r, t->root);
     if (t->kind == WIO_SCATTER)

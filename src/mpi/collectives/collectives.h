@@ -28,6 +28,7 @@
 #ifndef WIO_COLLECTIVES_H
 #define WIO_COLLECTIVES_H
 
+#include "mpi/comm/topology.h"
 #include "mpi/schedule.h"
 
 enum wio_collective_kind {
@@ -42,7 +43,10 @@ enum wio_collective_kind {
     WIO_SCATTER,
     WIO_ALLGATHER,
     WIO_ALLTOALL,
-    WIO_COLLECTIVE_COUNT
+    WIO_COLLECTIVE_COUNT,
+    /* One algorithm each, in no table. */
+    WIO_NEIGHBOR_ALLGATHER = WIO_COLLECTIVE_COUNT,
+    WIO_NEIGHBOR_ALLTOALL
 };
 
 /** A buffer of one block per member, packed. */
@@ -87,6 +91,9 @@ struct wio_collective {
     int root;
     struct wio_area ins, outs;
     const struct wio_mpi_type *in_type, *out_type; /**< or NULL */
+    /** Collectives of neighbourhoods: ins and outs have a block per neighbour. */
+    const struct wio_near *near;
+    bool every; /**< the same block (in) for every neighbour */
 };
 
 typedef void (*wio_algorithm_fn)(struct wio_schedule *s, const struct wio_collective *c);
@@ -130,6 +137,9 @@ const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice
 const struct wio_algorithm *wio_algorithm_row(int i);
 /** Does the row fit the call, sizes apart? */
 bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice *choice);
+
+/** Along every edge of the topology. */
+void wio_neighbours_exchange(struct wio_schedule *s, const struct wio_collective *c);
 
 void wio_barrier_dissemination(struct wio_schedule *s, const struct wio_collective *c);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cartesian grids of processes: ranks in row order, the last dimension fastest. */
 #include "mpi/comm.h"
-#include "mpi/comm/split.h"
+#include "mpi/comm/topology.h"
 #include "mpi/mpi.h"
 #include "os/os.h"
 
@@ -253,6 +253,17 @@ int WAITIO_MPI_Cart_shift(WAITIO_MPI_Comm comm, int direction, int by, int *sour
     return wio_mpi_result("WAITIO_MPI_Cart_shift", rc);
 }
 
+void wio_cart_near(const struct wio_cart *g, int rank, struct wio_near *near)
+{
+    for (int d = 0; d < g->n; d++) {
+        near->room[2 * d] = rank_away(g, rank, d, -1);
+        near->room[2 * d + 1] = rank_away(g, rank, d, 1);
+    }
+    near->indegree = near->outdegree = 2 * g->n;
+    near->in = near->out = near->room;
+    near->crossed = true;
+}
+
 int WAITIO_MPI_Topo_test(WAITIO_MPI_Comm comm, int *kind)
 {
     struct wio_comm *c;
@@ -261,6 +272,9 @@ int WAITIO_MPI_Topo_test(WAITIO_MPI_Comm comm, int *kind)
     if (rc == 0)
         rc = wio_mpi_need("kind of topology", kind);
     if (rc == 0)
-        *kind = c->cart != NULL ? WAITIO_MPI_CART : WAITIO_MPI_UNDEFINED;
+        *kind = c->cart != NULL    ? WAITIO_MPI_CART
+                : c->graph == NULL ? WAITIO_MPI_UNDEFINED
+                : c->graph->whole  ? WAITIO_MPI_GRAPH
+                                   : WAITIO_MPI_DIST_GRAPH;
     return wio_mpi_result("WAITIO_MPI_Topo_test", rc);
 }

@@ -9,6 +9,7 @@
 #include "mpi/comm.h"
 #include "mpi/comm/attributes.h"
 #include "mpi/comm/state.h"
+#include "mpi/comm/topology.h"
 #include "os/os.h"
 
 static const uint64_t COLLECTIVE = 0x636f6c6c65637469ULL; /* any constant */
@@ -33,6 +34,7 @@ void wio_comm_release(struct wio_comm *c)
         wio_attributes_free(c->attributes);
         wio_os_free(c->name);
         wio_os_free(c->cart);
+        wio_graph_release(c->graph);
         wio_os_free(c);
     }
 }

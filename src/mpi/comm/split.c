@@ -12,6 +12,7 @@
 #include "mpi/comm/attributes.h"
 #include "mpi/comm/split.h"
 #include "mpi/comm/state.h"
+#include "mpi/comm/topology.h"
 #include "mpi/request.h"
 #include "os/os.h"
 
@@ -46,6 +47,8 @@ static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
     wio_os_free(members);
     if (rc == 0 && c->cart != NULL)
         rc = wio_cart_give(out, c->cart);
+    if (rc == 0 && c->graph != NULL)
+        ((struct wio_comm *)(*out)->upper)->graph = wio_graph_hold(c->graph);
     if (rc == 0) {
         rc = wio_attributes_copy(comm, *out);
         if (rc != 0)
@@ -73,6 +76,13 @@ int WAITIO_MPI_Comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, WAITIO_MPI_
     if (rc == 0)
         rc = wio_request_done(&nothing, req);
     return wio_mpi_result("WAITIO_MPI_Comm_idup", rc);
+}
+
+int WAITIO_MPI_Comm_idup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Comm *out,
+                                   WAITIO_MPI_Request *req)
+{
+    (void)info;
+    return WAITIO_MPI_Comm_idup(comm, out, req);
 }
 
 int WAITIO_MPI_Comm_dup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Comm *out)

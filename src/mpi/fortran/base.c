@@ -18,6 +18,8 @@ void wio_fortran_result(const char *call, int code, fint *ierr)
     __attribute__((aligned(16))) fint NAME[SIZE] /* as Fortran compilers align common blocks */
 MARKER(waitio_mpi_in_place_, 1);
 MARKER(waitio_mpi_bottom_, 1);
+MARKER(waitio_mpi_unweighted_, 1);
+MARKER(waitio_mpi_weights_empty_, 1);
 MARKER(waitio_mpi_status_ignore_, WAITIO_STATUS_SIZE);
 MARKER(waitio_mpi_statuses_ignore_, WAITIO_STATUS_SIZE);
 
@@ -26,6 +28,14 @@ void *wio_fortran_buffer(const void *buf)
     if (buf == waitio_mpi_in_place_)
         return WAITIO_MPI_IN_PLACE;
     return buf == waitio_mpi_bottom_ ? WAITIO_MPI_BOTTOM : (void *)(uintptr_t)buf;
+}
+
+fint *wio_fortran_weights(const fint *weights)
+{
+    if (weights == waitio_mpi_unweighted_)
+        return WAITIO_MPI_UNWEIGHTED;
+    return weights == waitio_mpi_weights_empty_ ? WAITIO_MPI_WEIGHTS_EMPTY
+                                                : (fint *)(uintptr_t)weights;
 }
 
 fint *wio_fortran_status(fint *status)

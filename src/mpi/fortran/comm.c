@@ -55,6 +55,12 @@ WIO_FORTRAN(waitio_mpi_comm_idup_, (const void *comm, void *out, void *req, fint
     MAKES("WAITIO_MPI_COMM_IDUP", WAITIO_MPI_Comm_idup(c, &fresh, req));
 }
 
+WIO_FORTRAN(waitio_mpi_comm_idup_with_info_,
+            (const void *comm, const fint *info, void *out, void *req, fint *ierr))
+{
+    MAKES("WAITIO_MPI_COMM_IDUP_WITH_INFO", WAITIO_MPI_Comm_idup_with_info(c, *info, &fresh, req));
+}
+
 WIO_FORTRAN(waitio_mpi_comm_dup_with_info_,
             (const void *comm, const fint *info, void *out, fint *ierr))
 {

@@ -38,6 +38,8 @@ int wio_fortran_put_comm(const char *call, WAITIO_MPI_Comm comm, void *address);
 /** A buffer argument: the addresses of WAITIO_MPI_IN_PLACE and WAITIO_MPI_BOTTOM mean what they
  *  say, others themselves. */
 void *wio_fortran_buffer(const void *buf);
+/** Weights of edges: the same for WAITIO_MPI_UNWEIGHTED and WAITIO_MPI_WEIGHTS_EMPTY. */
+fint *wio_fortran_weights(const fint *weights);
 /** A status argument, NULL for WAITIO_MPI_STATUS_IGNORE and WAITIO_MPI_STATUSES_IGNORE. */
 fint *wio_fortran_status(fint *status);
 

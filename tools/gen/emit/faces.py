@@ -19,7 +19,9 @@ HEAD = (
 # Families of calls: one set of files each. The first whose expression is found has the call.
 FAMILIES = {
     "types": r"waitio_mpi_(type_|op_|pack|unpack|.*address$|get_count|get_elements.*|reduce_local)",
-    "collectives": r"waitio_mpi_i?(barrier|bcast|.*reduce|.*gather|.*scatter|alltoall|scan|exscan)",
+    "collectives": (
+        r"waitio_mpi_i?(barrier|bcast|.*reduce|.*gather|.*scatter|.*alltoall|scan|exscan)"
+    ),
     "messages": r"waitio_mpi_(.*send|.*recv|.*probe|start|wait|test|cancel|request|buffer|status)",
     "comms": "",
 }
@@ -278,6 +280,8 @@ def c_argument(p, sections):
         return f"{p.name}_at"
     if p.kind == "text":
         return p.name + "_text"
+    if p.name.endswith("weights"):
+        return f"waitio_cfi_weights({p.name})"
     if p.way == "in" and not p.array and p.kind not in (*ABSTRACT, "status") and p.name != "ranges":
         return "*" + p.name
     return p.name

@@ -23,6 +23,7 @@ NAMES = {
     "reqs": "requests",
     "function": "user_function",
     "class_": "errorclass",
+    "index_": "index",
     "in": "inbuf",
     "inout": "inoutbuf",
 }
@@ -34,7 +35,7 @@ NEW = {
     "int": "ranks2",
     "buffer": "outbuf",
 }
-LOGICALS = {"flag", "commute", "reorder", "periods", "remain"}
+LOGICALS = {"flag", "commute", "reorder", "periods", "remain", "weighted"}
 HANDLES = {
     "WAITIO_MPI_Comm": "comm",
     "WAITIO_MPI_Group": "group",

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collectives of neighbourhoods: a message along every edge of the topology. */
+#include "mpi/collectives/collectives.h"
+
+/* What goes out along edge i: a block of its own, or the one for all. */
+static const char *outgoing(const struct wio_collective *c, int i, size_t *bytes)
+{
+    *bytes = c->every ? c->bytes : wio_area_len(&c->ins, i);
+    return c->every ? c->in : wio_area_at(&c->ins, i);
+}
+
+/*
+ * Messages between two processes arrive in the order of sending and are received in that of the
+ * receives, so the k-th edge to a process is the k-th one there from here. In a grid the edge that
+ * leaves to the left arrives from the right: receives take each dimension's ends in the other
+ * order, which matters where both ends are the same process (a periodic dimension of size 2 or 1).
+ */
+static int incoming(const struct wio_near *near, int i)
+{
+    return near->crossed ? i ^ 1 : i;
+}
+
+/* Edges of this process to itself: the k-th that goes out with the k-th that comes in. */
+static void to_myself(struct wio_schedule *s, const struct wio_collective *c)
+{
+    const struct wio_near *near = c->near;
+    int at = 0, i;
+
+    for (i = 0; s->error == 0 && i < near->outdegree; i++) {
+        const char *from;
+        size_t bytes;
+        if (near->out[i] != s->rank)
+            continue;
+        while (at < near->indegree && near->in[incoming(near, at)] != s->rank)
+            at++;
+        if (at == near->indegree)
+            break;
+        from = outgoing(c, i, &bytes);
+        if (bytes != wio_area_len(&c->outs, incoming(near, at)))
+            s->error =
+                wio_fail(bytes > wio_area_len(&c->outs, incoming(near, at)) ? WAITIO_ERR_TRUNCATE
+                                                                            : WAITIO_ERR_ARG,
+                         "an edge to this process itself brings %zu bytes, its place has "
+                         "%zu",
+                         bytes, wio_area_len(&c->outs, incoming(near, at)));
+        wio_schedule_copy(s, from, wio_area_at(&c->outs, incoming(near, at)), bytes);
+        at++;
+    }
+}
+
+void wio_neighbours_exchange(struct wio_schedule *s, const struct wio_collective *c)
+{
+    const struct wio_near *near = c->near;
+
+    for (int k = 0; k < near->indegree; k++) {
+        int i = incoming(near, k);
+        if (near->in[i] != s->rank && near->in[i] != WAITIO_MPI_PROC_NULL)
+            wio_schedule_recv(s, near->in[i], wio_area_at(&c->outs, i), wio_area_len(&c->outs, i));
+    }
+    for (int i = 0; i < near->outdegree; i++) {
+        size_t bytes;
+        const char *from = outgoing(c, i, &bytes);
+        if (near->out[i] != s->rank && near->out[i] != WAITIO_MPI_PROC_NULL)
+            wio_schedule_send(s, near->out[i], from, bytes);
+    }
+    to_myself(s, c);
+    wio_schedule_round(s);
+}
