@@ -95,7 +95,13 @@
 #define WAITIO_ERR_PROTOCOL (-21)
 /** Another operation is still in progress. Remedy: wait for the named request first. */
 #define WAITIO_ERR_BUSY (-22)
+/**
+ * The communicator takes no more collectives. Remedy: a member failed in an earlier one: make a
+ * communicator of the living members with WAITIO_MPI_Comm_create_group, or end; point-to-point
+ * messages with the living go on.
+ */
+#define WAITIO_ERR_REVOKED (-23)
 /** The lowest code of this release; later releases may add lower ones. */
-#define WAITIO_ERR_LAST (-22)
+#define WAITIO_ERR_LAST (-23)
 
 #endif /* WAITIO_ERRORS_H */

@@ -122,4 +122,10 @@ ERRORS: dict[int, tuple[str, str, str]] = {
         "another operation is still in progress",
         "wait for the named request first",
     ),
+    -23: (
+        "REVOKED",
+        "the communicator takes no more collectives",
+        "a member failed in an earlier one: make a communicator of the living members with "
+        "WAITIO_MPI_Comm_create_group, or end; point-to-point messages with the living go on",
+    ),
 }

@@ -433,7 +433,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
      "at least 0 seconds"},
     {"WAITIO_DIAL_AFTER",
      "seconds",
-     "5",
+     "1",
      "a receive that has waited this long from a source without a link dials it",
      "at least 0.1 seconds"},
     {"WAITIO_ERRORS",

@@ -116,6 +116,11 @@ static const struct {
         "another operation is still in progress",
         "wait for the named request first",
     },
+    [-WAITIO_ERR_REVOKED] = {
+        "WAITIO_ERR_REVOKED",
+        "the communicator takes no more collectives",
+        "a member failed in an earlier one: make a communicator of the living members with WAITIO_MPI_Comm_create_group, or end; point-to-point messages with the living go on",
+    },
 };
 
 static bool known(int code)

@@ -23,6 +23,9 @@ struct waitio_group {
     uint32_t first;       /* members == NULL: consecutive universe ranks from here */
     uint32_t *members;    /* universe rank by group rank, NULL when consecutive */
     uint32_t *sorted;     /* group ranks in order of universe rank, NULL when consecutive */
+    uint64_t together;    /* space in which the members wait for each other (a floor above: its
+                             collectives); 0: none. Set once, atomically */
+    bool fragile;         /* an operation that fails ends the whole space: it is such a space */
     struct wio_list node; /* of the universe's list of groups */
     void *upper;          /* what a floor above keeps with the group, NULL = nothing */
     void (*upper_free)(void *upper); /* called when the group is destroyed; takes no locks */

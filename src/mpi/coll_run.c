@@ -159,6 +159,8 @@ int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
     if (req != NULL)
         as_blocking = false;
     if (rc == 0)
+        rc = wio_revoked_check(wio_api_universe(), c->twin.space);
+    if (rc == 0)
         rc = caller(call, c, &near, &who);
     if (rc != 0)
         return rc;

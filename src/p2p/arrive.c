@@ -87,6 +87,10 @@ static void hold(struct wio_universe *u, struct wio_unexpected *m)
     /* An empty message that has just come still has its sink. */
     if (u->ending && (m->rts || m->total > 0) && wio_recv_refuse(u, m))
         return;
+    if (wio_is_revoked(u, m->held.space) && m->rts) {
+        wio_recv_discard(u, m);
+        return;
+    }
     wio_match_hold(&u->match, &m->held, m->held.space, m->held.src, m->held.tag);
     u->completed = true; /* a probe may wait for it */
 }
@@ -320,6 +324,8 @@ static int take(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     case WIO_OP_CTS:
     case WIO_OP_DONE:
         return answer(u, p, msg);
+    case WIO_OP_REVOKE:
+        return wio_revoke_heard(u, p, msg);
     default: /* CREDIT: what follows */
         return 0;
     }
@@ -378,6 +384,9 @@ static void held_piece(struct wio_universe *u, struct wio_unexpected *m,
     if (u->ending && m->remote != 0) {
         wio_match_unhold(&u->match, &m->held);
         (void)wio_recv_refuse(u, m);
+    } else if (wio_is_revoked(u, m->held.space)) {
+        wio_match_unhold(&u->match, &m->held);
+        wio_recv_discard(u, m);
     }
 }
 

@@ -148,7 +148,7 @@ static int start_recv(struct wio_universe *u, struct waitio_group *g, struct wio
         return 0;
     if (p != NULL && p->expect != NULL)
         post(u, p->expect); /* it was there first */
-    if (held != NULL || p == NULL || p->link != WIO_EP_READY ||
+    if (held != NULL || p == NULL || wio_is_revoked(u, g->space) || p->link != WIO_EP_READY ||
         (u->attr[p->iface->tr->id].caps & WIO_CAP_MEMORY) == 0 ||
         wio_match_find(&u->match, g->space, rank, leg->tag) != NULL) {
         post(u, leg);
@@ -186,10 +186,13 @@ static int finish(struct wio_universe *u, struct wio_leg *leg)
 
 /* After a failure: what is not needed any more is withdrawn, what is under way has to land, for no
  * buffer may stay in use. The error that is known stays. */
-static void land_rest(struct wio_universe *u, struct wio_leg *leg, int n, int rc)
+static void land_rest(struct wio_universe *u, const struct waitio_group *g, struct wio_leg *leg,
+                      int n, int rc)
 {
     char why[1024];
     wio_text(why, sizeof why, "%s", wio_last_detail());
+    if (g->fragile)
+        wio_revoke_locked(u, g, rc); /* first, for others may hold up what has to land here */
     for (int i = 0; i < n; i++) {
         if (leg[i].state == WIO_LEG_EXPECTED) {
             leg[i].from->expect = NULL;
@@ -223,7 +226,7 @@ int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg 
     }
     if (WIO_UNLIKELY(rc != 0)) {
         *which = i - 1;
-        land_rest(u, leg, n, rc);
+        land_rest(u, g, leg, n, rc);
     } else if (WIO_UNLIKELY(behind != NULL)) {
         wio_pace(u, behind);
     }

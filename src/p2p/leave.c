@@ -197,6 +197,7 @@ void wio_universe_destroy(struct wio_universe *u)
     wio_os_close(u->service_fd);
     wio_os_free(u->watch); /* the descriptors are the program's */
     wio_os_free(u->sizes);
+    wio_os_free(u->revoked);
     wio_table_free(u->table);
     wio_log_close(&u->log);
     pthread_cond_destroy(&u->turn);

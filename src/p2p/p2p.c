@@ -69,7 +69,6 @@ static void hold_group(struct wio_request *r, struct waitio_group *g)
     g->refs++;
 }
 
-#define STUCK_NS 1000000000LL
 #define TESTS_APART_NS 100000000LL /* who comes less often does something else meanwhile */
 #define PROBE_NS 2000000000LL      /* between two looks whether a silent source must be dialled */
 
@@ -228,7 +227,9 @@ int wio_start(struct wio_universe *u, const struct wio_handle *h)
 static void why_failed(const struct wio_request *r)
 {
     char name[64];
-    if (r->peer == NULL)
+    if ((r->peer == NULL || !r->peer->dead) && wio_is_revoked(r->u, r->space))
+        (void)wio_revoked_error(r->u, r->space);
+    else if (r->peer == NULL)
         wio_fail(r->err, "no living process of the group could send");
     else if (r->refused)
         wio_fail(r->err,
@@ -309,7 +310,7 @@ static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t be
 {
     int64_t now = wio_os_now_ns();
     double warn_ns = u->cfg.warn_wait * 1e9;
-    if (now - u->stuck_ns >= STUCK_NS)
+    if (now - u->stuck_ns >= WIO_TICK_NS)
         wio_stuck_check(u, now);
     if (r->waited_ns == 0)
         r->waited_ns = begun_ns;
@@ -407,7 +408,7 @@ static int64_t poke(struct wio_universe *u)
         return 0;
     wio_progress(u, WIO_PROGRESS_FULL);
     int64_t now = wio_os_now_ns();
-    if (now - u->stuck_ns >= STUCK_NS) /* a program may wait by testing only */
+    if (now - u->stuck_ns >= WIO_TICK_NS) /* a program may wait by testing only */
         wio_stuck_check(u, now);
     return now;
 }
@@ -548,7 +549,7 @@ int wio_wait_any_for(struct wio_universe *u, const struct wio_handle *h, size_t 
             break;
         wio_task_serve(u);
     }
-    if (*timed_out && wio_os_now_ns() - u->stuck_ns >= STUCK_NS)
+    if (*timed_out && wio_os_now_ns() - u->stuck_ns >= WIO_TICK_NS)
         wio_stuck_check(u, wio_os_now_ns());
     wio_leave(u);
     *which = a.which;

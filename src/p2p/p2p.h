@@ -133,6 +133,16 @@ struct wio_leg {
  *  complete or cancelled then: none is under way any more. @blocking */
 int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg *leg, int n,
                  int *which);
+/**
+ * End the message space of a group whose members wait for each other: an operation in it has
+ * failed, and others may wait for what will never come. What is under way in it ends with PEER here
+ * and, as fast as messages travel, with all other living members; what begins in it later fails at
+ * once.
+ * @param code of the failure
+ */
+void wio_revoke(struct wio_universe *u, const struct waitio_group *g, int code);
+/** @return 0; REVOKED with the reason when that has happened to @p space */
+int wio_revoked_check(struct wio_universe *u, uint64_t space);
 /** A send that is complete when a receive has taken the message (MPI's synchronous mode). */
 int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);

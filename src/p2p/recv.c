@@ -145,6 +145,10 @@ void wio_recv_start(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
     wio_recv_untabled(r);
+    if (wio_is_revoked(u, r->space)) {
+        wio_req_finish(r, WAITIO_ERR_PEER);
+        return;
+    }
     struct wio_held *h = wio_match_post(&u->match, &r->post);
     if (h != NULL) {
         wio_recv_take(u, r, (struct wio_unexpected *)(void *)h);
@@ -229,6 +233,12 @@ void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p)
     struct gone g = {u, p};
     wio_match_each_held(&u->match, drop_ask, &g);
     wio_match_each_post(&u->match, fail_posted, &g);
+}
+
+void wio_recv_discard(struct wio_universe *u, struct wio_unexpected *m)
+{
+    if (!wio_recv_refuse(u, m))
+        drop(u, m, true);
 }
 
 /* ---- leaving ---- */

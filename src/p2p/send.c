@@ -249,9 +249,10 @@ void wio_send_start(struct wio_request *r)
     struct wio_peer *p = r->peer;
     u->ctr.send_msgs++;
     u->ctr.send_bytes += r->bytes;
-    int rc = p->dead ? WAITIO_ERR_PEER : p->ep == NULL ? wio_peer_connect(u, p) : 0;
+    bool ended = wio_is_revoked(u, r->space);
+    int rc = p->dead || ended ? WAITIO_ERR_PEER : p->ep == NULL ? wio_peer_connect(u, p) : 0;
     if (rc != 0) {
-        if (!p->dead)
+        if (!p->dead && !ended)
             wio_peer_fail(u, p, rc, false, wio_last_detail());
         wio_req_finish(r, rc);
         return;

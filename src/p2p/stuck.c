@@ -97,7 +97,7 @@ void wio_stuck_check(struct wio_universe *u, int64_t now)
 {
     u->stuck_ns = now;
     struct scan s = {
-        .u = u, .now = now, .dial_after = (int64_t)(u->cfg.dial_after * 1e9) - 1000000000LL};
+        .u = u, .now = now, .dial_after = (int64_t)(u->cfg.dial_after * 1e9) - WIO_TICK_NS};
     if (s.dial_after < 0)
         s.dial_after = 0;
     wio_match_each_post(&u->match, look, &s);

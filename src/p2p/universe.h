@@ -155,6 +155,14 @@ struct wio_peer {
     struct wio_list active_node;
 };
 
+/** A message space that has ended before its group: revoke.c. */
+struct wio_revoked {
+    uint64_t space;
+    uint32_t culprit; /* universe rank of who failed */
+    uint32_t teller;  /* who said so; ourselves: found out here */
+    int code;         /* what has failed there: PEER: it died, or left */
+};
+
 enum { WIO_SLAB = 128 };
 enum { WIO_KNOWN_GROUPS = 16 };
 
@@ -195,8 +203,10 @@ struct wio_universe {
     struct wio_list tasks;      /* that can go on: to be moved by whoever waits */
     struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
-    uint32_t deaths;           /* peers that failed or left */
-    struct wio_request **slab; /* slabs of WIO_SLAB requests */
+    uint32_t deaths;             /* peers that failed or left */
+    struct wio_revoked *revoked; /* spaces that have ended */
+    uint32_t nrevoked;           /* changed atomically */
+    struct wio_request **slab;   /* slabs of WIO_SLAB requests */
     uint32_t nslabs;
     struct wio_list free_reqs;  /* by node */
     struct wio_pool ctl_pool;   /* control messages in flight */
@@ -241,6 +251,7 @@ struct wio_universe {
 };
 #define WIO_SMALL_HELD 256u
 #define WIO_CTL_BYTES 160
+#define WIO_TICK_NS 250000000LL    /* between two rounds of the duties of long waits */
 #define WIO_SERVICE_SOON 2500000LL /* ns: the service thread looks soon enough by itself */
 
 /** A closed link waiting for free_ep outside the upcall. */
@@ -346,6 +357,9 @@ bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);
 /** Has every member of the group but this process failed or left? */
 bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g);
 /** Cancel every receive that has not matched. */
+/** Nobody will receive it: drop it when it is out of the tables, and say so to a sender that waits.
+ */
+void wio_recv_discard(struct wio_universe *u, struct wio_unexpected *m);
 void wio_recv_cancel_all(struct wio_universe *u);
 /** After a peer failure: fail the receives that only this peer could have matched. */
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
@@ -395,6 +409,21 @@ void wio_credit_said(struct wio_universe *u, struct wio_peer *p, uint64_t what, 
 /** The cost of a message comes back: its receive has taken it, or it is dropped. */
 void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch);
 
+/* ---- spaces that have ended (revoke.c) ---- */
+/** NULL: it has not ended. */
+const struct wio_revoked *wio_revoked_in(const struct wio_universe *u, uint64_t space);
+static inline bool wio_is_revoked(const struct wio_universe *u, uint64_t space)
+{
+    return WIO_UNLIKELY(u->nrevoked > 0) && wio_revoked_in(u, space) != NULL;
+}
+/** wio_revoke inside the lock. */
+void wio_revoke_locked(struct wio_universe *u, const struct waitio_group *g, int code);
+/** A REVOKE has come. @return 0; PROTOCOL */
+int wio_revoke_heard(struct wio_universe *u, const struct wio_peer *from,
+                     const struct wio_msg *msg);
+/** Set the error of an operation in a space that has ended. @return PEER */
+int wio_revoked_error(const struct wio_universe *u, uint64_t space);
+
 /* ---- event loops (watch.c) ---- */
 /** Something completed or arrived: wake the event loops that asked. Lock held. */
 void wio_watch_tell(struct wio_universe *u);
@@ -427,7 +456,7 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
                    const char *what, int64_t deadline_ns);
 int wio_service_thread_start(struct wio_universe *u);
 void wio_service_thread_stop(struct wio_universe *u);
-/** Once a second in a sleeping wait: dial silent sources, fail hopeless any-source receives,
+/** Every WIO_TICK_NS in a long wait: dial silent sources, fail hopeless any-source receives,
  * report. */
 void wio_stuck_check(struct wio_universe *u, int64_t now);
 /** A fruitless probe: dial the source (WIO_ANY: silent members in turn) when that has lasted

@@ -18,7 +18,6 @@
 #define YIELD_CROWDED_NS 150000
 #define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
 #define YIELD_HOGGED_NS 400000 /* a yield that took this long met somebody who computes */
-#define TICK_NS 1000000000LL
 /* Polls of the one link that is waited for between two looks at everything, minus 1. */
 #define MEMORY_TURNS 255u
 #define SOCKET_TURNS 15u
@@ -91,7 +90,7 @@ static int64_t yield_and_learn(struct wio_universe *u, int64_t now)
 
 static int64_t next_wake(struct wio_universe *u, const struct poll_turn *t)
 {
-    int64_t wake = t->tick_ns + TICK_NS;
+    int64_t wake = t->tick_ns + WIO_TICK_NS;
     if (t->deadline_ns < wake)
         wake = t->deadline_ns;
     for (int i = 0; i < WIO_TR_COUNT; i++) {
@@ -174,7 +173,7 @@ static void look_at_clock(struct wio_universe *u, struct poll_turn *t, int64_t n
     if (t->quiet_ns == 0)
         t->quiet_ns = now;
     double warn = u->cfg.warn_wait;
-    if (now - t->tick_ns >= TICK_NS || (warn > 0 && now - t->warn_ns > (int64_t)(warn * 1e9)))
+    if (now - t->tick_ns >= WIO_TICK_NS || (warn > 0 && now - t->warn_ns > (int64_t)(warn * 1e9)))
         tick(u, t, now);
 }
 
@@ -239,7 +238,7 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
 /* Another thread drives the transports: sleep until it tells us something, or for a tick. */
 static void wait_turn(struct wio_universe *u)
 {
-    int64_t until = wio_os_now_ns() + TICK_NS / 4;
+    int64_t until = wio_os_now_ns() + WIO_TICK_NS;
     struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     u->sleepers++;
     wio_lock_sleep(&u->lock, &u->turn, &t, &u->want);

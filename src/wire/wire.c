@@ -170,7 +170,7 @@ static const char *check_piece(const struct wio_msg *m, uint32_t payload)
     return NULL;
 }
 
-/* RTS, CTS, DONE, CREDIT, LENT: nothing follows, and byte counts are possible ones. */
+/* RTS, CTS, DONE, CREDIT, LENT, REVOKE: nothing follows, and byte counts are possible ones. */
 static const char *check_control(const struct wio_msg *m, uint32_t payload)
 {
     if (payload != 0)
@@ -197,6 +197,7 @@ static const char *check_msg(const struct wio_msg *m, uint32_t payload)
     case WIO_OP_DONE:
     case WIO_OP_CREDIT:
     case WIO_OP_LENT:
+    case WIO_OP_REVOKE:
         return check_control(m, payload);
     default:
         return "unknown message operation";
@@ -230,7 +231,7 @@ const char *wio_msg_op_name(uint8_t op)
     static const char *const names[] = {
         [WIO_OP_EAGER] = "EAGER",   [WIO_OP_MORE] = "MORE", [WIO_OP_RTS] = "RTS",
         [WIO_OP_CTS] = "CTS",       [WIO_OP_DATA] = "DATA", [WIO_OP_DONE] = "DONE",
-        [WIO_OP_CREDIT] = "CREDIT", [WIO_OP_LENT] = "LENT"};
+        [WIO_OP_CREDIT] = "CREDIT", [WIO_OP_LENT] = "LENT", [WIO_OP_REVOKE] = "REVOKE"};
     return op < WIO_ARRAY_LEN(names) && names[op] != NULL ? names[op] : "unknown";
 }
 

@@ -25,16 +25,17 @@
  *                            modulo 2^32
  *       32    4 tag
  *       36    4 envelope     number of this envelope between the ordered pair, from 1 (EAGER, RTS)
- *       40    8 space        message space (EAGER, RTS); receiver's request id (CTS: chosen, DATA:
+ *       40    8 space        message space (EAGER, RTS, REVOKE); receiver's request id (CTS: chosen, DATA:
  *                            echoed)
  *       48    8 a            EAGER, RTS: total bytes; CTS: bytes wanted (less than asked =
  *                            truncation); DATA, MORE: offset of the payload in the message; DONE:
- *                            bytes taken; LENT: address of the message
+ *                            bytes taken; LENT: address of the message; REVOKE: universe rank
+ *                            of who failed
  *       56    8 b            EAGER, RTS: sender's request id (0: no DONE wanted); LENT: the same; CTS,
  *                            DONE: echoed; MORE: envelope number in the low 32 bits
  *
  * Version 1: first.
- * Version 2: GOODBYE with reason WIO_BYE_NOMEM.
+ * Version 2: GOODBYE with reason WIO_BYE_NOMEM; REVOKE.
  */
 /* clang-format on */
 #ifndef WIO_WIRE_H
@@ -79,7 +80,8 @@ enum wio_msg_op {
     WIO_OP_DATA = 5,   /* piece of a rendezvous message */
     WIO_OP_DONE = 6,   /* all bytes arrived (completes sends above the local limit) */
     WIO_OP_CREDIT = 7, /* the credit field, and perhaps a word about it */
-    WIO_OP_LENT = 8    /* right behind an RTS: there it lies in my memory, should you fetch it */
+    WIO_OP_LENT = 8,   /* right behind an RTS: there it lies in my memory, should you fetch it */
+    WIO_OP_REVOKE = 9  /* this message space has ended: who waits in it waits in vain */
 };
 #define WIO_MSG_LENDS 1u /* flag of an RTS: a LENT follows */
 

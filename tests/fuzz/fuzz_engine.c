@@ -144,6 +144,11 @@ static void message(struct world *w, uint32_t peer)
         m.a = pick(w, 4) == 3 ? pick(w, 30000) : 0;
         bytes = 1 + (uint32_t)length(w) / 2;
         break;
+    case WIO_OP_REVOKE:
+        m.a = pick(w, 5);
+        m.b = pick(w, 30);
+        m.space = pick(w, 4) == 0 ? pick(w, 300) : m.space;
+        break;
     case WIO_OP_LENT:
         m.b = 5 + pick(w, 3);
         m.a = 1 + length(w);

@@ -10,6 +10,10 @@ static int failures, me, n;
 static void expect(int got, int want, const char *what)
 {
     const char *text = waitio_last_error();
+    /* Who is told by a member that saw it first learns what failed there. */
+    if ((got == WAITIO_ERR_PEER || got == WAITIO_ERR_REVOKED) &&
+        strstr(text, "failed in a collective of this communicator"))
+        return;
     if (got != want || strstr(text, "differ between its members") == NULL) {
         fprintf(stderr, "mismatch: %s gave %d (%s), not %d\n", what, got, text, want);
         failures++;

@@ -110,7 +110,7 @@ static void malformed_frames_are_refused(void **state)
     frame_refused(&f, 1, 'G', WAITIO_ERR_PROTOCOL);
     frame_refused(&f, 2, 0, WAITIO_ERR_VERSION);
     frame_refused(&f, 2, 1, WAITIO_ERR_VERSION);
-    frame_refused(&f, 2, 3, WAITIO_ERR_VERSION);
+    frame_refused(&f, 2, WIO_WIRE_VERSION + 1, WAITIO_ERR_VERSION);
     frame_refused(&f, 3, 0, WAITIO_ERR_PROTOCOL);
     frame_refused(&f, 3, 6, WAITIO_ERR_PROTOCOL);
     frame_refused(&f, 3, 255, WAITIO_ERR_PROTOCOL);
@@ -150,7 +150,7 @@ static uint32_t payload_of(uint8_t op)
 static void messages_survive(void **state)
 {
     (void)state;
-    for (uint8_t op = WIO_OP_EAGER; op <= WIO_OP_LENT; op++) {
+    for (uint8_t op = WIO_OP_EAGER; op <= WIO_OP_REVOKE; op++) {
         struct wio_msg in = message(op), out;
         uint8_t bytes[WIO_MSG_BYTES];
         const char *why = NULL;
@@ -185,7 +185,7 @@ static void unknown_operations_and_reserved_bits_are_refused(void **state)
     const char *why;
     (void)state;
     assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
-    for (unsigned op = WIO_OP_LENT + 1; op <= 255; op++) {
+    for (unsigned op = WIO_OP_REVOKE + 1; op <= 255; op++) {
         m.op = (uint8_t)op;
         assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
     }
@@ -228,16 +228,23 @@ static void envelopes_are_checked(void **state)
     assert_int_equal(decode(&m, 101), WAITIO_ERR_PROTOCOL);
 }
 
+/* a is no number of bytes there */
+static bool free_of_bounds(uint8_t op)
+{
+    return op == WIO_OP_CREDIT || op == WIO_OP_LENT;
+}
+
 static void control_messages_carry_nothing(void **state)
 {
-    static const uint8_t ops[] = {WIO_OP_RTS, WIO_OP_CTS, WIO_OP_DONE, WIO_OP_CREDIT, WIO_OP_LENT};
+    static const uint8_t ops[] = {WIO_OP_RTS,    WIO_OP_CTS,  WIO_OP_DONE,
+                                  WIO_OP_CREDIT, WIO_OP_LENT, WIO_OP_REVOKE};
     (void)state;
     for (size_t i = 0; i < WIO_ARRAY_LEN(ops); i++) {
         struct wio_msg m = message(ops[i]);
         assert_int_equal(decode(&m, 0), 0);
         assert_int_equal(decode(&m, 1), WAITIO_ERR_PROTOCOL);
         m.a = UINT64_MAX;
-        assert_int_equal(decode(&m, 0), ops[i] >= WIO_OP_CREDIT ? 0 : WAITIO_ERR_PROTOCOL);
+        assert_int_equal(decode(&m, 0), free_of_bounds(ops[i]) ? 0 : WAITIO_ERR_PROTOCOL);
     }
     struct wio_msg m = message(WIO_OP_LENT);
     m.a = 0;

@@ -151,6 +151,7 @@ static int context_new(const struct wio_table *t, const struct waitio_group *g, 
                                     .size = g->size,
                                     .my_rank = g->my_rank,
                                     .first = g->first,
+                                    .fragile = true,
                                     .space = wio_hash64(g->space, COLLECTIVE)};
     if (g->members != NULL)
         c->twin.members = memcpy(members, g->members, n * sizeof *members);
@@ -172,6 +173,7 @@ static int context_make(const struct wio_table *t, struct waitio_group *g, bool 
 
     if (rc == 0) {
         g->upper_free = group_gone;
+        __atomic_store_n(&g->together, (*out)->twin.space, __ATOMIC_RELEASE);
         __atomic_store_n(&g->upper, (void *)*out, __ATOMIC_RELEASE);
     }
     return rc;

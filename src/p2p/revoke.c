@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The end of a message space. The members of a collective wait for each other: one that fails
+ * leaves others waiting for messages that nobody will send any more, also among those that have
+ * nothing to do with the process that died. So whoever meets a failure revokes the space: it tells
+ * other members, who tell others. What they have under way in that space ends with an error, and
+ * nothing begins in it any more.
+ *
+ * Who tells whom: everybody among up to 16 members; beyond, those whose ranks lie a power of two
+ * away (a binomial graph: Angskun, Bosilca, Dongarra: Binomial Graph: A Scalable and Fault-Tolerant
+ * Logical Network Topology, ISPA 2007), so that each sends 2 log2 n messages and all living members
+ * are reached although some have died. MPI's fault-tolerance proposal calls this
+ * MPI_Comm_revoke (Bland, Bouteiller, Herault, Bosilca, Dongarra: Post-failure recovery of MPI
+ * communication capability, Int. J. High Performance Computing Applications 27(3), 2013).
+ *
+ * No buffer stays in use: receives without a message are withdrawn; data that is on its way between
+ * living processes arrives; a send that waits for an answer gets one, for its receiver is told,
+ * too, and refuses it; a send that has not left goes without its data, since numbers of envelopes
+ * must have no gap.
+ */
+#include "p2p/universe.h"
+
+enum { TELL_ALL = 16, REVOKED_MAX = 65536 };
+
+const struct wio_revoked *wio_revoked_in(const struct wio_universe *u, uint64_t space)
+{
+    for (uint32_t i = 0; i < u->nrevoked; i++)
+        if (u->revoked[i].space == space)
+            return &u->revoked[i];
+    return NULL;
+}
+
+/* @return false: known already, or no memory, or too many */
+static bool note(struct wio_universe *u, const struct wio_revoked *v)
+{
+    if (wio_is_revoked(u, v->space) || u->nrevoked == REVOKED_MAX)
+        return false;
+    struct wio_revoked *list = wio_os_realloc(u->revoked, ((size_t)u->nrevoked + 1) * sizeof *list);
+    if (list == NULL)
+        return false;
+    list[u->nrevoked] = *v;
+    u->revoked = list;
+    __atomic_store_n(&u->nrevoked, u->nrevoked + 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* ---- what is under way here ---- */
+
+static void end_request(struct wio_request *r)
+{
+    if (r->kind == WIO_REQ_RECV && r->state == WIO_RS_POSTED) {
+        wio_match_unpost(&r->u->match, &r->post);
+        wio_req_finish(r, WAITIO_ERR_PEER);
+    } else if (r->kind == WIO_REQ_SEND && r->state == WIO_RS_QUEUED && !r->local) {
+        r->bytes = 0; /* the envelope goes, and is dropped: see above */
+        r->sync = false;
+        wio_req_user_done(r, WAITIO_ERR_PEER);
+    }
+}
+
+static void end_requests(struct wio_universe *u, uint64_t space)
+{
+    for (uint32_t s = 0; s < u->nslabs; s++) {
+        for (uint32_t i = 0; i < WIO_SLAB; i++) {
+            struct wio_request *r = &u->slab[s][i];
+            if (r->kind != WIO_REQ_FREE && r->space == space)
+                end_request(r);
+        }
+    }
+}
+
+/* Receives of rounds that have no request yet. */
+static void end_expected(struct wio_universe *u, uint64_t space)
+{
+    for (uint32_t i = 0; i < u->table->size; i++) {
+        const struct wio_leg *leg = u->peer[i] != NULL ? u->peer[i]->expect : NULL;
+        if (leg == NULL || leg->group->space != space)
+            continue;
+        struct wio_request *r = wio_leg_request(u, u->peer[i], space, leg->tag);
+        if (r != NULL)
+            wio_req_finish(r, WAITIO_ERR_PEER);
+    }
+}
+
+static void drop_held(void *arg, struct wio_held *h)
+{
+    struct wio_unexpected *m = (struct wio_unexpected *)(void *)h;
+    struct wio_universe *u = arg;
+    if (!wio_is_revoked(u, h->space) || (!m->rts && m->arrived < m->total))
+        return;
+    wio_match_unhold(&u->match, h);
+    wio_recv_discard(u, m);
+}
+
+/* ---- telling others ---- */
+
+static void tell(struct wio_universe *u, uint32_t rank, const struct wio_revoked *v)
+{
+    struct wio_msg m = {
+        .op = WIO_OP_REVOKE, .space = v->space, .a = v->culprit, .b = (uint64_t)-v->code};
+    struct wio_peer *p = rank == u->table->me ? NULL : wio_peer_get(u, rank);
+    if (p != NULL && !p->dead)
+        (void)wio_send_ctl(u, p, &m, WIO_TX_SMALL);
+}
+
+static void tell_others(struct wio_universe *u, const struct waitio_group *g,
+                        const struct wio_revoked *v)
+{
+    uint32_t n = g->size, me = (uint32_t)g->my_rank;
+    if (n <= TELL_ALL) {
+        for (uint32_t i = 0; i < n; i++)
+            tell(u, wio_group_member(g, i), v);
+        return;
+    }
+    for (uint64_t step = 1; step < n; step *= 2) {
+        tell(u, wio_group_member(g, (uint32_t)((me + step) % n)), v);
+        tell(u, wio_group_member(g, (uint32_t)((me + n - step) % n)), v);
+    }
+}
+
+/* ---- the end ---- */
+
+static void revoke(struct wio_universe *u, const struct waitio_group *g, struct wio_revoked v)
+{
+    char name[64], by[64];
+    if (!note(u, &v))
+        return;
+    wio_info(&u->log, WIO_C_P2P, "collectives of one communicator end here: %s failed (told by %s)",
+             wio_peer_name(u, v.culprit, name, sizeof name),
+             v.teller == u->table->me ? "nobody, found out here"
+                                      : wio_peer_name(u, v.teller, by, sizeof by));
+    end_expected(u, v.space);
+    end_requests(u, v.space);
+    wio_match_each_held(&u->match, drop_held, u);
+    if (g != NULL && g->my_rank >= 0)
+        tell_others(u, g, &v);
+    u->completed = true;
+    wio_announce(u);
+}
+
+void wio_revoke_locked(struct wio_universe *u, const struct waitio_group *g, int code)
+{
+    uint32_t culprit = u->table->me; /* no death: the failure is our own */
+    for (uint32_t i = 0; code == WAITIO_ERR_PEER && i < g->size && culprit == u->table->me; i++) {
+        const struct wio_peer *p = u->peer[wio_group_member(g, i)];
+        if (p != NULL && p->dead)
+            culprit = p->rank;
+    }
+    revoke(u, g, (struct wio_revoked){g->space, culprit, u->table->me, code});
+}
+
+void wio_revoke(struct wio_universe *u, const struct waitio_group *g, int code)
+{
+    wio_enter(u);
+    wio_revoke_locked(u, g, code);
+    wio_leave(u);
+}
+
+int wio_revoke_heard(struct wio_universe *u, const struct wio_peer *from, const struct wio_msg *msg)
+{
+    const struct waitio_group *g = NULL;
+    if (msg->a >= u->table->size || msg->b == 0 || msg->b > -WAITIO_ERR_LAST)
+        return wio_fail(WAITIO_ERR_PROTOCOL, "a REVOKE names universe rank %llu of %u, error %llu",
+                        (unsigned long long)msg->a, u->table->size, (unsigned long long)msg->b);
+    WIO_LIST_FOR(it, &u->groups)
+    {
+        const struct waitio_group *at = WIO_CONTAINER(it, struct waitio_group, node);
+        if (__atomic_load_n(&at->together, __ATOMIC_ACQUIRE) == msg->space)
+            g = at;
+    }
+    revoke(u, g, (struct wio_revoked){msg->space, (uint32_t)msg->a, from->rank, -(int)msg->b});
+    return 0;
+}
+
+static int told(const struct wio_universe *u, const struct wio_revoked *v, int code,
+                const char *what)
+{
+    char name[64], by[64];
+    return wio_fail(code, "%s%s failed in a collective of this communicator (%s)%s%s", what,
+                    wio_peer_name(u, v->culprit, name, sizeof name), wio_error_message(v->code),
+                    v->teller == u->table->me ? "" : ", says ",
+                    v->teller == u->table->me ? "" : wio_peer_name(u, v->teller, by, sizeof by));
+}
+
+int wio_revoked_error(const struct wio_universe *u, uint64_t space)
+{
+    return told(u, wio_revoked_in(u, space), WAITIO_ERR_PEER, "");
+}
+
+int wio_revoked_check(struct wio_universe *u, uint64_t space)
+{
+    if (WIO_LIKELY(__atomic_load_n(&u->nrevoked, __ATOMIC_RELAXED) == 0))
+        return 0;
+    wio_enter(u);
+    const struct wio_revoked *v = wio_revoked_in(u, space);
+    int rc = v == NULL ? 0
+                       : told(u, v, WAITIO_ERR_REVOKED,
+                              "this communicator takes no more collectives, since ");
+    wio_leave(u);
+    return rc;
+}

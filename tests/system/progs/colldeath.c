@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process of tests/faults/collective_deaths.py: it repeats one collective. The victim kills
+ * itself in its call number CALL, after some time in it or right before it. Survivors go on until a
+ * call fails, then ask for one more, which has to be refused, and stay alive, outside the library.
+ *
+ *   colldeath KIND BYTES BLOCKING VICTIM CALL MICROSECONDS
+ *
+ * Prints lines "joined", "died T" (CLOCK_MONOTONIC, seconds), "failed T code text", "then code
+ * text", and ends when its input ends.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "waitio.h"
+#include "waitio_mpi.h"
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void die(int sig)
+{
+    char line[64];
+    int n = snprintf(line, sizeof line, "died %.6f\n", now());
+    (void)sig;
+    if (write(1, line, (size_t)n) < 0)
+        _exit(9);
+    kill(getpid(), SIGKILL);
+}
+
+static void die_in(long us)
+{
+    struct itimerval t = {.it_value = {.tv_sec = us / 1000000, .tv_usec = us % 1000000}};
+    if (us <= 0)
+        die(0);
+    signal(SIGALRM, die);
+    setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static int rank, size;
+static double *in, *out;
+
+enum kind { BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, SCAN, BLOCKS };
+
+static const WAITIO_MPI_Datatype t = WAITIO_MPI_DOUBLE;
+static const WAITIO_MPI_Op sum = WAITIO_MPI_SUM;
+
+static int blocking_call(int kind, int count, int each, int root, WAITIO_MPI_Comm c)
+{
+    switch (kind) {
+    case BCAST:
+        return WAITIO_MPI_Bcast(in, count, t, root, c);
+    case REDUCE:
+        return WAITIO_MPI_Reduce(in, out, count, t, sum, root, c);
+    case ALLREDUCE:
+        return WAITIO_MPI_Allreduce(in, out, count, t, sum, c);
+    case GATHER:
+        return WAITIO_MPI_Gather(in, each, t, out, each, t, root, c);
+    case SCATTER:
+        return WAITIO_MPI_Scatter(in, each, t, out, each, t, root, c);
+    case ALLGATHER:
+        return WAITIO_MPI_Allgather(in, each, t, out, each, t, c);
+    case ALLTOALL:
+        return WAITIO_MPI_Alltoall(in, each, t, out, each, t, c);
+    case SCAN:
+        return WAITIO_MPI_Scan(in, out, count, t, sum, c);
+    case BLOCKS:
+        return WAITIO_MPI_Reduce_scatter_block(in, out, each, t, sum, c);
+    default:
+        return WAITIO_MPI_Barrier(c);
+    }
+}
+
+static int start(int kind, int count, int each, int root, WAITIO_MPI_Comm c, WAITIO_MPI_Request *r)
+{
+    switch (kind) {
+    case BCAST:
+        return WAITIO_MPI_Ibcast(in, count, t, root, c, r);
+    case REDUCE:
+        return WAITIO_MPI_Ireduce(in, out, count, t, sum, root, c, r);
+    case ALLREDUCE:
+        return WAITIO_MPI_Iallreduce(in, out, count, t, sum, c, r);
+    case GATHER:
+        return WAITIO_MPI_Igather(in, each, t, out, each, t, root, c, r);
+    case SCATTER:
+        return WAITIO_MPI_Iscatter(in, each, t, out, each, t, root, c, r);
+    case ALLGATHER:
+        return WAITIO_MPI_Iallgather(in, each, t, out, each, t, c, r);
+    case ALLTOALL:
+        return WAITIO_MPI_Ialltoall(in, each, t, out, each, t, c, r);
+    case SCAN:
+        return WAITIO_MPI_Iscan(in, out, count, t, sum, c, r);
+    case BLOCKS:
+        return WAITIO_MPI_Ireduce_scatter_block(in, out, each, t, sum, c, r);
+    default:
+        return WAITIO_MPI_Ibarrier(c, r);
+    }
+}
+
+/* @return the code of the call, or of the wait for it */
+static int call(int kind, int count, int root, int blocking, WAITIO_MPI_Comm c)
+{
+    WAITIO_MPI_Request r;
+    int each = count / size > 0 ? count / size : 1, rc;
+    if (blocking)
+        return blocking_call(kind, count, each, root, c);
+    rc = start(kind, count, each, root, c, &r);
+    return rc != 0 ? rc : WAITIO_MPI_Wait(&r, WAITIO_MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 7)
+        return 2;
+    int kind = atoi(argv[1]), count = atoi(argv[2]) / 8, blocking = atoi(argv[3]);
+    int victim = atoi(argv[4]), at = atoi(argv[5]), rc = 0;
+    WAITIO_MPI_Comm all;
+    char rest[16];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (WAITIO_MPI_Init(NULL, NULL) != 0 || waitio_create_universe(&all) != 0)
+        return 3;
+    WAITIO_MPI_Comm_rank(all, &rank);
+    WAITIO_MPI_Comm_size(all, &size);
+    in = calloc((size_t)count + (size_t)size, sizeof *in);
+    out = calloc((size_t)count + (size_t)size, sizeof *out);
+    if (in == NULL || out == NULL)
+        return 4;
+    puts("joined");
+    for (int i = 0; rc == 0; i++) {
+        if (rank == victim && i == at)
+            die_in(atol(argv[6]));
+        rc = call(kind, count, i % size, blocking, all);
+    }
+    printf("failed %.6f %d %s\n", now(), rc, waitio_last_error());
+    rc = call(kind, count, 0, blocking, all);
+    printf("then %d %s\n", rc, waitio_last_error());
+    while (read(0, rest, sizeof rest) > 0)
+        ;
+    return 0;
+}
