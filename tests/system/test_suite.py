@@ -227,3 +227,27 @@ def test_short_suite_is_chosen_by_time_and_has_every_file():
     assert choose(seconds, 60, True) == {"a::3", "b::2"}
     assert choose(seconds, 54, True) == {"a::2", "a::3", "b::2"}
     assert choose(seconds, 10, False) == {"a::3", "b::1", "b::2"}
+
+
+def test_stages_are_added_up_and_go_on_after_a_failure(tmp_path):
+    script = f"""
+        . {ROOT}/scripts/stages.sh
+        stage counts sh -c 'echo 2 passed, 0 failed, 3 skipped'
+        stage inner sh -c 'echo 7 passed, 0 failed, 0 skipped
+            echo 4 passed, 1 failed, 0 skipped; exit 1'
+        stage silent true
+        stage dies sh -c 'echo 5 passed, 0 failed, 0 skipped; exit 9'
+        stage wrong false
+        budget=1
+        stage endless sh -c 'trap "echo 6 passed, 1 failed, 0 skipped; exit 1" TERM
+            sleep 600 & wait'
+        sum_up
+    """
+    began = time.monotonic()
+    words = ["bash", "-u", "-c", script]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "18 passed, 4 failed, 3 skipped", done.stdout
+    assert "failed stages: inner dies wrong endless" in done.stdout
+    assert "skipped in counts: 3" in done.stdout
+    assert done.returncode == 1
+    assert time.monotonic() - began < 300
