@@ -30,9 +30,9 @@ TICK_S = 2.0
 # Which tests a suite has: C tests or not, the short ones or all (tests/long.txt lists the others),
 # which mark of pytest.
 SUITES = {
-    "all": {"pytest": ""},
+    "all": {"pytest": "", "env": {"WT_SLOW_TESTS": "1"}},
     "short": {"pytest": "", "length": "short"},
-    "long": {"pytest": "", "length": "long"},
+    "long": {"pytest": "", "length": "long", "env": {"WT_SLOW_TESTS": "1"}},
     "c": {"pytest": None},
     "python": {"ctest": False, "pytest": ""},
     "coverage": {"pytest": ""},

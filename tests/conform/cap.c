@@ -127,7 +127,7 @@ static void test_busy_links_take_turns(void **state)
         struct node *a = &w->node[0], *b = &w->node[1];
         uint32_t sent = 0;
         a->busy = b->busy = true;
-        int64_t begun = wio_os_now_ns(), end = begun + 20 * SECOND;
+        int64_t begun = wio_os_now_ns(), end = wt_until_ns(20 * SECOND);
         while (a->peer[2].nin < 3 || wio_os_now_ns() < begun + SECOND / 4) {
             if (wio_os_now_ns() > end)
                 fail_msg("%u of 3 messages came beside the busy ones", a->peer[2].nin);

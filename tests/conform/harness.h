@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "os/os.h"
+#include "patience.h"
 #include "transport/transport.h"
 
 #define NODES_MAX 16
@@ -457,7 +458,7 @@ static inline int world_drive(struct world *w)
 /* Drive everybody until the condition holds, at most 20 s. */
 #define UNTIL(w, cond)                                                                             \
     do {                                                                                           \
-        int64_t until_end = wio_os_now_ns() + 20 * SECOND;                                         \
+        int64_t until_end = wt_until_ns(20 * SECOND);                                              \
         while (!(cond)) {                                                                          \
             if (world_drive(w) == 0)                                                               \
                 wio_os_yield();                                                                    \

@@ -23,7 +23,7 @@ static int dial_raw(struct world *w, uint32_t to)
 static void until_hung_up(struct world *w, int fd)
 {
     char buf[512];
-    int64_t end = wio_os_now_ns() + 5 * SECOND;
+    int64_t end = wt_until_ns(5 * SECOND);
     for (;;) {
         ssize_t n = wio_os_recv(fd, buf, sizeof buf);
         if (n == 0 || (n < 0 && n != -EAGAIN))

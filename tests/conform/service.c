@@ -91,7 +91,7 @@ static void driver_stop(struct driver *d)
 /* Wait (driving node a, if any) until cond, looked at under d's lock. */
 #define UNTIL_SERVED(w, d, cond)                                                                   \
     do {                                                                                           \
-        int64_t served_end = wio_os_now_ns() + 10 * SECOND;                                        \
+        int64_t served_end = wt_until_ns(10 * SECOND);                                             \
         bool served = false;                                                                       \
         while (!served) {                                                                          \
             node_drive(&(w)->node[0], WIO_PROGRESS_FULL);                                          \
@@ -130,7 +130,7 @@ static void test_no_lost_wakeup(void **state)
         struct driver d[2];
         for (int i = 0; i < 2; i++)
             driver_start(&d[i], &w->node[i], WIO_PROGRESS_FULL, answer);
-        int64_t end = wio_os_now_ns() + 60 * SECOND;
+        int64_t end = wt_until_ns(60 * SECOND);
         uint32_t got = 0;
         while (got < ROUNDS && wio_os_now_ns() < end) {
             wio_os_sleep_ns(2000000);

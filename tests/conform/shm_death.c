@@ -29,7 +29,7 @@ enum step {
 /* Nothing to do, and nothing that would make us look again soon. */
 static void at_rest(struct world *w, struct node *nd)
 {
-    int64_t end = wio_os_now_ns() + 2 * SECOND;
+    int64_t end = wt_until_ns(2 * SECOND);
     while (w->tr->arm(nd->iface, WIO_PROGRESS_FULL) != 0 || w->tr->needs_service(nd->iface) ||
            w->tr->progress(nd->iface, WIO_PROGRESS_FULL) != 0) {
         world_drive(w);

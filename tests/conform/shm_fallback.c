@@ -62,7 +62,7 @@ static bool ready(const struct world *w)
 static int dial(struct world *w, enum where bad)
 {
     struct wio_ep *ep = NULL;
-    int64_t end = wio_os_now_ns() + 10 * SECOND;
+    int64_t end = wt_until_ns(10 * SECOND);
     fail_on = bad == AT_DIALLER;
     int rc = w->tr->connect(w->node[0].iface, 1, &ep);
     fail_on = false;
@@ -246,7 +246,7 @@ static void test_crossing_dials(void **state)
                 rc[i] = w->tr->connect(w->node[i].iface, (uint32_t)(1 - i), &ep[i]);
                 w->node[i].peer[1 - i].ep = rc[i] == 0 ? ep[i] : NULL;
             }
-            int64_t end = wio_os_now_ns() + 10 * SECOND;
+            int64_t end = wt_until_ns(10 * SECOND);
             const struct view *a = &w->node[0].peer[1], *b = &w->node[1].peer[0];
             while (!ready(w) && !((rc[0] != 0 || a->closed) && (rc[1] != 0 || b->closed))) {
                 drive_pair(w, (enum where)bad);

@@ -20,7 +20,7 @@ static int refuse_peeks(enum wio_os_call call, int fd, size_t bytes)
 /* Two linked nodes; the second one's end of the link. */
 static struct wio_ep *linked(struct world *w)
 {
-    int64_t end = wio_os_now_ns() + 10 * SECOND;
+    int64_t end = wt_until_ns(10 * SECOND);
     world_open(w);
     struct wio_ep *ep = node_connect(&w->node[1], 0);
     while (w->node[0].peer[1].ready == 0 || w->node[1].peer[0].ready == 0) {
@@ -138,7 +138,7 @@ static void anothers_loan_proves_nothing(void **state)
     struct world *w = world_new(&wio_transport_shm, 3);
     struct wio_ep *ep = linked(w);
     struct shm_iface *lender = shm_iface_of(w->node[0].iface);
-    int64_t end = wio_os_now_ns() + 10 * SECOND;
+    int64_t end = wt_until_ns(10 * SECOND);
     node_connect(&w->node[2], 0);
     while (w->node[0].peer[2].ready == 0) {
         world_drive(w);

@@ -52,7 +52,7 @@ static void test_more_talkers_than_rings(void **state)
     w->tr->close(w->node[1].peer[0].ep, WIO_BYE_FINALIZE);
     UNTIL(w, w->node[0].peer[1].closed == 1 && w->node[1].peer[0].closed == 1);
     assert_int_equal(w->node[0].ctr.shm_rings, RINGS - 1);
-    int64_t end = wio_os_now_ns() + 5 * SECOND; /* who was refused asks again after a pause */
+    int64_t end = wt_until_ns(5 * SECOND); /* who was refused asks again after a pause */
     while (w->node[0].ctr.shm_rings < RINGS && wio_os_now_ns() < end) {
         talk(w, 3, 0, 20);
         UNTIL(w, all_arrived(w));
@@ -175,7 +175,7 @@ static void test_promotion_that_fails(void **state)
             talk(w, 2, 1, 1);
             drive_each(w);
         }
-        int64_t end = wio_os_now_ns() + 10 * SECOND;
+        int64_t end = wt_until_ns(10 * SECOND);
         while (!all_arrived(w)) {
             drive_each(w);
             assert_true(wio_os_now_ns() < end);
@@ -188,7 +188,7 @@ static void test_promotion_that_fails(void **state)
         assert_int_equal(w->node[1].ctr.shm_rings, what == WRITERS_MEMORY ? 1 : 0);
         /* Better times. */
         wio_os_fault = NULL;
-        end = wio_os_now_ns() + 10 * SECOND;
+        end = wt_until_ns(10 * SECOND);
         while (w->node[1].ctr.shm_rings < 2) {
             talk(w, 0, 1, 3);
             talk(w, 2, 1, 3);

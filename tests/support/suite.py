@@ -116,7 +116,7 @@ class Suite:
     def pytest_collection_modifyitems(self, config, items):
         listed = long_tests()
         for item in items:
-            if item.nodeid in listed:
+            if item.nodeid in listed or item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.long)
 
         def wanted(item):

@@ -27,6 +27,7 @@
 
 #include "boot/boot.h"
 #include "os/os.h"
+#include "patience.h"
 
 #define WT_PEOPLE 1200
 /* An orphan of a test ends after so long; a hang is noticed before, by tests/support/limited.py. */
@@ -273,7 +274,7 @@ static inline int wt_block(struct crowd *c, int pbid, int npb, int nprocs, doubl
 /* Everybody started so far has ended; kills and fails after `seconds`. */
 static inline void wt_wait_all(struct crowd *c, double seconds)
 {
-    int64_t deadline = wio_os_now_ns() + (int64_t)(seconds * 1e9);
+    int64_t deadline = wt_until_ns((int64_t)(seconds * 1e9));
     bool late = false;
     for (int i = 0; i < c->n; i++) {
         while (c->p[i].pid > 0) {

@@ -21,7 +21,7 @@ import pytest
 from waitio.ports import free_port
 
 FAULTS = pathlib.Path(__file__).resolve().parents[2] / "faults"
-SLOW = os.environ.get("WAITIO_TEST_SLOW") == "1"
+SLOW = "1" in (os.environ.get("WAITIO_TEST_SLOW"), os.environ.get("WT_SLOW_TESTS"))
 ERRORS = {
     line.split()[1]: int(line.split()[2].strip("()"))
     for line in (pathlib.Path(__file__).resolve().parents[3] / "include" / "waitio_errors.h")
@@ -34,7 +34,7 @@ ERRORS = {
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("slow") and not SLOW:
-            item.add_marker(pytest.mark.skip(reason="slow: set WAITIO_TEST_SLOW=1"))
+            item.add_marker(pytest.mark.skip(reason="slow: make check-all runs it"))
 
 
 def load_fault(name):

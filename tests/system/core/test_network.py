@@ -202,7 +202,7 @@ def keepalive_due(pid, port):
 @pytest.mark.parametrize(("setting", "limit"), [(None, 30), (12, 12)])
 def test_silence_limit_in_use(universe, setting, limit):
     """What the table says is what the connections have: the kernel first asks a silent host after a
-    third of the limit. (The 30 s themselves are waited for with WAITIO_TEST_SLOW=1.)"""
+    third of the limit. (The 30 s themselves are waited for in make check-all.)"""
     table = (pathlib.Path(__file__).resolve().parents[3] / "spec" / "config.toml").read_text()
     (row,) = [line for line in table.splitlines() if '"WAITIO_CONNECT_TIMEOUT"' in line]
     assert 'default = "30"' in row
