@@ -128,6 +128,7 @@ class Conversion:
         self.failed: list[str] = []
         self.findings: list[Finding] = []
         self.results: list[Result] = []
+        self.included_by: dict[str, set[str]] = {}  # by a file's name: the forms of who include it
         self.progress = Progress(len(files), settings.quiet)
         if settings.output:
             self._check_targets()
@@ -175,17 +176,14 @@ class Conversion:
             except WaitioError as error:
                 self._fail(found.path, error)
                 continue
-            texts.append((found, self._kind(found.path, text), text))
-        return texts
+            self._note_includes(found.path, text)
+            texts.append((found, text))
+        return [(found, self._kind(found.path, text), text) for found, text in texts]
 
     def _kind(self, path: str, text: str) -> str:
         kind = convert_files.language(path)
-        if (
-            kind == "c"
-            and path.endswith((".h", ".H"))
-            and convert_fortran.FORTRAN_HEADER.search(text)
-        ):
-            kind = "included" if not set("{;") & set(text) else kind
+        if kind == "c" and path.endswith((".h", ".H")) and self._is_fortran_header(path, text):
+            kind = "included"
         wanted = self.settings.language
         if wanted == "c":
             return kind if kind in ("c", "cxx") else "c"
@@ -193,7 +191,25 @@ class Conversion:
             return self.settings.form
         if wanted == "fortran" and kind not in ("fixed", "free"):
             kind = self.settings.form or "included"
-        return convert_fortran.guess_form(text) if kind == "included" else kind
+        if kind == "included":
+            forms = self.included_by.get(os.path.basename(path), set())
+            return next(iter(forms)) if len(forms) == 1 else convert_fortran.guess_form(text)
+        return kind
+
+    def _is_fortran_header(self, path: str, text: str) -> bool:
+        """A header that Fortran sources of this run include, or that looks like one of theirs."""
+        code = convert_fortran.without_comments(text)
+        if convert_fortran.FORTRAN_HEADER.search(code) is None:
+            return False
+        return os.path.basename(path) in self.included_by or not set("{;") & set(code)
+
+    def _note_includes(self, path: str, text: str) -> None:
+        """Which files the Fortran sources include, in which form."""
+        form = convert_files.language(path)
+        if form in ("fixed", "free"):
+            form = self.settings.form or form
+            for name in convert_fortran.FILE_NAME.findall(text):
+                self.included_by.setdefault(os.path.basename(name), set()).add(form)
 
     def _convert(self, texts: list[tuple[Found, str, str]]) -> None:
         own: set[str] = set()

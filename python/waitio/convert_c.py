@@ -20,7 +20,7 @@ PIECE = re.compile(
     |(?P<include>^[ \t]*(?:\#|%:)[ \t]*include(?:_next)?\b[ \t]*(?:<[^>\n]*>|"[^"\n]*"))
     |(?P<word>[A-Za-z_$][\w$]*)
     |(?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
-    |(?P<sign>==|!=|::|\S)""",
+    |(?P<sign>(?:<<|>>|[-+*/%&|^<>=!])=|::|\S)""",
     re.X | re.S | re.M,
 )
 HEADER = re.compile(r"""([<"])(?:[^<">]*/)?(mpi|mpif)\.h([">])""")
@@ -42,9 +42,77 @@ OWN = re.compile(
 
 def own_names(text: str) -> set[str]:
     """Names in MPI's style that the program defines itself."""
-    return {name for found in OWN.findall(text) for name in found if name} - {
-        f"MPI_{n}" for n in C_NAMES
-    }
+    named = {name for found in OWN.findall(text) for name in found if name}
+    return (named - {f"MPI_{n}" for n in C_NAMES}) | declared_names(text)
+
+
+DIRECTIVE = re.compile(r"^[ \t]*(?:\#|%:)[ \t]*(\w*)(?:\\\n|[^\n])*", re.M)
+NO_TYPES = set("return else do case throw goto sizeof new delete typeof alignof default".split())
+PLAIN_TYPES = set("int char float double void long short unsigned signed bool auto const".split())
+FOLLOWS = {";", "=", ",", "[", ")", ":"}  # what stands behind a name that is declared
+STARTS = {";", "{", "}", "", "struct", "union", "enum", "const", "static", "extern"}
+
+
+def _is_type(word: str) -> bool:
+    return word in PLAIN_TYPES or word.endswith("_t") or word[:4] == "MPI_"
+
+
+def _code_words(text: str) -> list[str]:
+    """Words and signs, without lines for the preprocessor; texts and numbers become 0."""
+    inside = [m.span() for m in DIRECTIVE.finditer(text)]
+    words = []
+    for match in PIECE.finditer(text):
+        while inside and inside[0][1] <= match.start():
+            inside.pop(0)
+        if inside and inside[0][0] <= match.start():
+            continue
+        if match.lastgroup in ("word", "sign"):
+            words.append(match[0])
+        elif match.lastgroup in ("number", "text"):
+            words.append("0")
+    return words
+
+
+def declared_names(text: str) -> set[str]:
+    """Variables and parameters in MPI's style that the program declares."""
+    words = ["", *_code_words(text), ""]
+    found, declaration = set(), False
+    for i, word in enumerate(words[1:-1], 1):
+        after = words[i + 1]
+        if words[i - 1] in ("", ";", "{", "}"):
+            declaration = _declares(words[i : i + 2])
+        if not word.startswith("MPI_") or word[4:] in C_NAMES or after not in FOLLOWS:
+            continue
+        if _behind_type(words, i) or (declaration and _behind_comma(words, i)):
+            found.add(word)
+    return found
+
+
+def _declares(start: list[str]) -> bool:
+    """Whether a statement that begins so declares something: two words, or a type and a star."""
+    if len(start) < 2 or start[0] in NO_TYPES or not re.match(r"[A-Za-z_]", start[0]):
+        return False
+    return bool(re.match(r"[A-Za-z_]", start[1])) or (start[1] == "*" and _is_type(start[0]))
+
+
+def _behind_comma(words: list[str], i: int) -> bool:
+    """Whether a comma stands before the word or its stars."""
+    k = i - 1
+    while k >= 0 and words[k] == "*":
+        k -= 1
+    return k >= 0 and words[k] == ","
+
+
+def _behind_type(words: list[str], i: int) -> bool:
+    """Whether a type stands before the word: `int x`, `char **x`; not `a * x`."""
+    k = i - 1
+    while k >= 0 and words[k] in ("*", "&", "const"):
+        k -= 1
+    if k < 0 or not re.match(r"[A-Za-z_]", words[k]) or words[k] in NO_TYPES:
+        return False
+    if k == i - 1 or _is_type(words[k]):
+        return True
+    return (words[k - 1] if k else "") in STARTS
 
 
 class _Place:
@@ -55,6 +123,17 @@ class _Place:
         self.static = False
         self.value = False
         self.parens = 0
+        self.branches: list[tuple[list[str], bool, bool, int]] = []
+
+    def directive(self, word: str) -> None:
+        """The preprocessor takes one of several branches: each begins where the first did."""
+        if word.startswith("if"):
+            self.branches.append((list(self.braces), self.static, self.value, self.parens))
+        elif word.startswith("el") and self.branches:
+            braces, self.static, self.value, self.parens = self.branches[-1]
+            self.braces = list(braces)
+        elif word == "endif" and self.branches:
+            self.branches.pop()
 
     def see(self, kind: str, text: str) -> None:
         if kind == "word":
@@ -100,6 +179,7 @@ class CSource:
         self.findings: list[Finding] = []
         self.count = 0
         self._place = _Place()
+        self._directives = list(DIRECTIVE.finditer(text))
 
     def _line(self, at: int) -> int:
         return self.text.count("\n", 0, at) + 1
@@ -129,7 +209,8 @@ class CSource:
             return self._include(match)
         if kind not in ("word", "sign"):
             return None
-        self._place.see(kind, text)
+        if not self._in_directive(match.start()):
+            self._place.see(kind, text)
         if kind == "word" and text == "MPI" and after is not None and after[0] == "::":
             self._tell(
                 match.start(),
@@ -145,6 +226,12 @@ class CSource:
         if kind != "word" or not re.match(r"P?MPI_\w", text) or text in self.own:
             return None
         return self._name(match, before, after)
+
+    def _in_directive(self, at: int) -> bool:
+        """Whether a piece belongs to a line for the preprocessor; such lines are noted in turn."""
+        while self._directives and self._directives[0].end() <= at:
+            self._place.directive(self._directives.pop(0)[1])
+        return bool(self._directives) and self._directives[0].start() <= at
 
     def _include(self, match: re.Match[str]) -> str | None:
         other = OTHER_HEADERS.search(match[0])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from waitio.convert_wrap import Edit, Form, rewrite
 
 INCLUDE = re.compile(r"(?i)(['\"])(?:[^'\"]*/)?mpif\.h\1")
 CPP_INCLUDE = re.compile(r"(?i)^(\s*#\s*include\s*)([<\"])(?:[^<\">]*/)?mpif\.h([>\"])")
+CPP_FILE = re.compile(r"""(?i)^\s*#\s*include\s*["<]([^">]+)[">]""")
+FILE_NAME = re.compile(r"""(?im)^[ \t]*#?[ \t]*include[ \t]*['"<]([^'">\n]+)['">]""")
 CPP_NAME = re.compile(r"'[^']*'|\"[^\"]*\"|/\*.*?\*/|\b[A-Za-z_]\w*")
 FORTRAN_HEADER = re.compile(
     r"(?im)^[ \t]*(integer|real|double precision|common|parameter|implicit|include[ \t]*')\b"
@@ -75,6 +78,37 @@ class FortranSource:
     def tell(self, part: Part, token: Token, why: str, remedy: str, note: bool = False) -> None:
         line = self.line_of(part, token)
         self.findings.append(Finding(self.path, line, token.text, why, remedy, note))
+
+
+def include_names(source: FortranSource) -> list[tuple[Scope, str]]:
+    """The files that a file includes, by Fortran or by the preprocessor, and in which scope."""
+    found = []
+    for part in source.tree.parts:
+        if part.first == "include" and len(part.tokens) > 1 and part.tokens[1].kind == "text":
+            found.append((part.scope, part.tokens[1].text[1:-1]))
+    for line in source.lines:
+        named = None if line.code else CPP_FILE.match(line.text)
+        if named:
+            before = [p for p in source.tree.parts if source.line_of(p) < line.number]
+            found.append((before[-1].scope if before else source.tree.scopes[0], named[1]))
+    return found
+
+
+def link_includes(sources: list[FortranSource]) -> None:
+    """Let scopes know what the files that they include declare."""
+    by_path = {os.path.normpath(s.path): s for s in sources}
+    by_name: dict[str, list[FortranSource]] = {}
+    for source in sources:
+        by_name.setdefault(os.path.basename(source.path), []).append(source)
+    for source in sources:
+        folder = os.path.dirname(source.path)
+        for scope, name in include_names(source):
+            other = by_path.get(os.path.normpath(os.path.join(folder, name)))
+            same = by_name.get(os.path.basename(name), [])
+            if other is None and len(same) == 1:
+                other = same[0]
+            if other is not None and other is not source:
+                scope.includes.append(other.tree.scopes[0])
 
 
 def _new_name(name: str) -> tuple[int, str, str] | None:
@@ -252,6 +286,12 @@ def finish(source: FortranSource, own: set[str], undeclared: list[str]) -> str:
             out[-1] += "" if line.end else "\n"
             out.append(extra + (line.end or "\n"))
     return "".join(out)
+
+
+def without_comments(text: str) -> str:
+    """A header's statements, in whichever form: signs in its comments say nothing."""
+    lines = [line for line in text.splitlines() if line[:1] not in "cC*!" or FREE_START.match(line)]
+    return "\n".join(re.sub(r"![^'\"]*$", "", line) for line in lines if line)
 
 
 def guess_form(text: str) -> str:

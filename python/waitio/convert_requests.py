@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from waitio.convert_fortran import FortranSource
+from waitio.convert_fortran import FortranSource, link_includes
 from waitio.convert_names import REQUESTS
 from waitio.convert_scopes import SHAPES, Entity, Part, Scope
 from waitio.convert_tokens import CLOSE, OPEN, Token, closing, has_colon, split_commas
@@ -46,15 +46,17 @@ class Requests:
         self.loose: set[tuple[int, str]] = (
             set()
         )  # names whose elements may not be passed as the start of an array
+        self.widened: set[int] = set()  # declarations, by their name's token
         self.source_of: dict[int, FortranSource] = {}
+        link_includes(self.sources)
         for source in self.sources:
             for scope in source.tree.scopes:
                 self.source_of[id(scope)] = source
                 if scope.kind in ("subroutine", "function"):
                     self.procedures.setdefault(scope.name, []).append(scope)
                 elif scope.kind == "module":
-                    for name in scope.entities:
-                        self.exported.setdefault(name, []).append(scope)
+                    for name, place in scope.declared():
+                        self.exported.setdefault(name, []).append(place)
                 elif scope.kind == "type":
                     self.types.append(scope)
         self.calls = [c for s in self.sources for c in self._calls(s)]
@@ -81,8 +83,13 @@ class Requests:
     def resolve(self, scope: Scope, name: str) -> Scope | None:
         """Where a variable is declared; None: nowhere in these files."""
         for place in scope.chain():
-            if place.kind != "type" and (name in place.entities or name in place.dummies):
+            if place.kind == "type":
+                continue
+            if name in place.dummies:
                 return place
+            declaring = place.declaring(name)
+            if declaring is not None:
+                return declaring
         found = self.exported.get(name, [])
         return found[0] if len(found) == 1 else None
 
@@ -146,6 +153,8 @@ class Requests:
             self._outside(call)
 
     def _declare(self, scope: Scope, name: str, source: FortranSource) -> None:
+        declaring = scope.declaring(name) or scope  # of a dummy argument: perhaps an included file
+        scope, source = declaring, self.source_of[id(declaring)]
         entities = scope.entities.get(name, [])
         typed = [e for e in entities if e.kind not in SHAPES]
         if not typed:
@@ -173,7 +182,8 @@ class Requests:
                     *[s for s in source.tree.scopes if s.parent is scope],
                 ):
                     remedy = (
-                        f"declare it: integer {token.text}({SIZE}), or ({SIZE}, n) for n requests"
+                        "give the file that declares it, too (an include file); or declare it:"
+                        f" integer {token.text}({SIZE}), or ({SIZE}, n) for n requests"
                     )
                     source.tell(
                         part, token, "a request that is not declared in these files", remedy
@@ -181,6 +191,9 @@ class Requests:
                     return
 
     def _shape(self, scope: Scope, entity: Entity, shaped: bool, source: FortranSource) -> None:
+        if id(entity.name) in self.widened:  # an included file, reached by several ways
+            return
+        self.widened.add(id(entity.name))
         size = self._size(scope, entity.part)
         part, name = entity.part, entity.name
         if entity.shape:

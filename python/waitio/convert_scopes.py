@@ -64,12 +64,28 @@ class Scope:
     dummies: list[str] = field(default_factory=list)
     entities: dict[str, list[Entity]] = field(default_factory=dict)
     mpi: int | None = None  # index of the first part that makes MPI's names known
+    includes: list[Scope] = field(default_factory=list)  # what the files included here declare
 
     def chain(self) -> Iterator[Scope]:
         scope: Scope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
+
+    def declaring(self, name: str) -> Scope | None:
+        """This scope, or that of a file included here, if it declares a name."""
+        if name in self.entities:
+            return self
+        inside = (scope.declaring(name) for scope in self.includes if scope is not self)
+        return next((scope for scope in inside if scope is not None), None)
+
+    def declared(self) -> Iterator[tuple[str, Scope]]:
+        """All names declared here or in files included here, with their scopes."""
+        for name in self.entities:
+            yield name, self
+        for scope in self.includes:
+            if scope is not self:
+                yield from scope.declared()
 
     def outer(self) -> Scope:
         """Where the statements of a derived type's procedures and so on really live."""

@@ -141,3 +141,84 @@ def test_fortran_in_a_header(convert):
         "par.h", "      integer request\n      include 'mpif.h'\n      call MPI_INIT(ierr)\n"
     )
     assert "'waitio_mpif.h'" in new and "WAITIO_MPI_INIT" in new
+
+
+LOCAL = """void f(void)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+}
+"""
+BEFORE_STATIC = """#if MPI_VERSION >= 3
+static int g(int a)
+{
+  MPI_Request r = MPI_REQUEST_NULL;
+}
+#endif
+"""
+TWO_HEADS = """static int g(int a);
+#if A
+static int g(int a)
+{
+#else
+int g(int a)
+{
+#endif
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BEFORE_STATIC,
+        "#if VERSION >= 3\n" + LOCAL + "#endif\nstatic int g(void) { return 0; }\n",
+        TWO_HEADS + LOCAL,
+        "#define LESS(a) (a <= \\\n 3)\nstatic int n;\n" + LOCAL,
+        "static int n;\nint g(int a) { a += 1; a <<= 2; return a >= n; }\n" + LOCAL,
+    ],
+)
+def test_requests_of_functions_are_no_static_objects(convert, text):
+    """`>=` was read as the `=` of an initial value, and both branches of #else as one."""
+    assert "= WAITIO_MPI_REQUEST_NULL" in convert("a.c", text)
+    assert convert.status == 0, convert.report
+
+
+def test_static_requests_are_still_found_behind_directives(convert):
+    convert("a.c", TWO_HEADS + "MPI_Request r = MPI_REQUEST_NULL;\n#if B >= 3\nint x;\n#endif\n")
+    assert convert.told() == [(10, "MPI_REQUEST_NULL")]
+    inside = "#if B >= 3\n static MPI_Request r = MPI_REQUEST_NULL;\n#endif\n"
+    convert("b.c", "void f(void)\n{\n" + inside + "}\n")
+    assert convert.told() == [(4, "MPI_REQUEST_NULL")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int MPI_myrank; MPI_myrank = 3;\n",
+        "int a, MPI_b = 2, *MPI_c; f(MPI_b, MPI_c);\n",
+        "void f(int MPI_rank, char *MPI_text) { MPI_rank = *MPI_text; }\n",
+        "void f(void) { double MPI_t[3]; for (int MPI_i = 0; MPI_i < 3; MPI_i++) MPI_t[0] = 0; }\n",
+        "struct s { struct t **MPI_next; my_type MPI_mine; };\n",
+        "const char *const MPI_name = 0;\n",
+    ],
+)
+def test_variables_of_the_program_in_mpis_style(convert, text):
+    assert convert("a.c", text) == text
+    assert convert.status == 0, convert.report
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int x = MPI_NOT_THERE;\n",
+        "int f(void) { return MPI_NOT_THERE; }\n",
+        "int x = 2 * MPI_NOT_THERE;\n",
+        "void f(int a) { g(a * MPI_NOT_THERE, MPI_NOT_THERE); }\n",
+        "void f(int a) { switch (a) { case MPI_NOT_THERE: break; } }\n",
+        "MPI_Not_there x;\n",
+        "void f(void) { MPI_Not_there(1); h(1, MPI_Not_there); }\n",
+    ],
+)
+def test_names_that_are_missing_are_still_told(convert, text):
+    convert("a.c", text)
+    assert convert.status == 1 and convert.told()

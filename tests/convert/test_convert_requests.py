@@ -244,3 +244,136 @@ end program p
         cwd=convert.folder, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr + new
+
+
+INCLUDED = """c  what the routines share; {with signs}
+      integer nm
+      parameter (nm=10)
+      integer msg_id(3,2), msg_type(3)
+      common /mgm/ msg_id, msg_type
+"""
+INCLUDING = """      subroutine ready(axis)
+      implicit none
+      include 'mpif.h'
+{include}
+      integer axis, ierr, st(mpi_status_size)
+      call mpi_irecv(msg_type(axis), 1, mpi_integer, 0, 7,
+     >  mpi_comm_world, msg_id(axis,1), ierr)
+      call mpi_wait(msg_id(axis,1), st, ierr)
+      end
+"""
+
+
+def shared(convert, header, include, more=()):
+    """Convert a folder with an include file; returns both new texts."""
+    convert.file(f"src/{header}", INCLUDED)
+    convert.file("src/mg.f", INCLUDING.replace("{include}", include))
+    for name, text in more:
+        convert.file(f"src/{name}", text)
+    convert.run("--in-place", "--quiet", convert.folder / "src")
+    return [(convert.folder / "src" / name).read_text() for name in (header, "mg.f")]
+
+
+@pytest.mark.parametrize("header", ["globals.h", "globals.inc", "shared.f"])
+@pytest.mark.parametrize("how", ["      include '{}'", '#include "{}"'])
+def test_requests_declared_in_an_include_file(convert, header, how):
+    """The declaration and its uses change together; they were missed."""
+    declared, used = shared(convert, header, how.format(header))
+    assert convert.status == 0 and convert.report == "", convert.report
+    assert "integer msg_id(22, 3,2), msg_type(3)\n" in declared
+    assert used.count("msg_id(1, axis,1)") == 2 and "msg_type(axis), 1" in used
+
+
+def test_an_include_file_is_changed_once_whoever_includes_it(convert):
+    again = INCLUDING.replace("ready", "take").replace("{include}", "      include 'globals.h'")
+    nested = "      include 'globals.h'\n"
+    third = INCLUDING.replace("ready", "give").replace("{include}", "      include 'all.inc'")
+    more = [("take.f", again), ("all.inc", nested), ("give.f", third)]
+    declared, _ = shared(convert, "globals.h", "      include 'globals.h'", more)
+    assert convert.status == 0, convert.report
+    assert "integer msg_id(22, 3,2), msg_type(3)\n" in declared
+    for name in ("take.f", "give.f"):
+        assert (convert.folder / "src" / name).read_text().count("msg_id(1, axis,1)") == 2
+
+
+def test_requests_of_an_include_file_that_is_not_given_are_refused(convert):
+    new = convert("mg.f", INCLUDING.replace("{include}", "      include 'globals.h'"))
+    assert convert.status == 1 and "msg_id(axis,1)" in new
+    assert "msg_id: a request that is not declared in these files" in convert.report
+    assert "give the file that declares it, too" in convert.report
+
+
+def test_requests_of_a_module_that_includes_their_declaration(convert):
+    convert.file("src/decl.inc", "integer :: r(4)\n")
+    convert.file("src/m.f90", "module m\nimplicit none\ninclude 'decl.inc'\nend module\n")
+    use = unit("integer e", "call MPI_Wait(r(2), MPI_STATUS_IGNORE, e)")
+    convert.file("src/u.f90", use.replace("use mpi", "use mpi\nuse m"))
+    convert.run("--in-place", "--quiet", convert.folder / "src")
+    assert convert.status == 0, convert.report
+    assert (convert.folder / "src/decl.inc").read_text() == "integer :: r(22, 4)\n"
+    assert "Wait(r(1, 2)," in (convert.folder / "src/u.f90").read_text()
+
+
+MG = """      program mg
+      implicit none
+      include 'mpif.h'
+      include 'globals.h'
+      integer me, n, i, e
+      call mpi_init(e)
+      call mpi_comm_rank(mpi_comm_world, me, e)
+      call mpi_comm_size(mpi_comm_world, n, e)
+      do i = 1, 3
+        call ready(i, mod(me + n - 1, n))
+      end do
+      do i = 3, 1, -1
+        call give(i, me, mod(me + 1, n))
+      end do
+      do i = 1, 3
+        call take(i)
+      end do
+      if (me .eq. 0) print *, 'sum', buff(1) + 10*buff(2) + 100*buff(3)
+      call mpi_finalize(e)
+      end
+      subroutine ready(i, from)
+      implicit none
+      include 'mpif.h'
+      include 'globals.h'
+      integer i, from, e
+      call mpi_irecv(buff(i), 1, mpi_integer, from, i,
+     >  mpi_comm_world, msg_id(i), e)
+      end
+      subroutine give(i, me, to)
+      implicit none
+      include 'mpif.h'
+      include 'globals.h'
+      integer i, me, to, e, values(1)
+      values(1) = me + i
+      call mpi_send(values, 1, mpi_integer, to, i, mpi_comm_world, e)
+      end
+      subroutine take(i)
+      implicit none
+      include 'mpif.h'
+      include 'globals.h'
+      integer i, e, st(mpi_status_size)
+      call mpi_wait(msg_id(i), st, e)
+      end
+"""
+
+
+def test_a_program_with_requests_in_an_include_file_computes_right(convert, install_dir):
+    """Requests of one integer in common overwrite what lies behind them: the values were wrong."""
+    if shutil.which("gfortran") is None:
+        pytest.skip("no gfortran")
+    convert.file("globals.h", "      integer msg_id(3), buff(3)\n      common /mgm/ msg_id, buff\n")
+    source = convert.file("mg.f", MG)
+    assert convert.run("--in-place", "--quiet", convert.folder) == 0, convert.report
+    lib = next(install_dir.glob("**/libwaitio.so")).parent
+    words = ["gfortran", "-fallow-argument-mismatch", "-w", source, "-I", install_dir / "include"]
+    words += ["-L", lib, f"-Wl,-rpath,{lib}", "-lwaitio", "-o", "mg"]
+    subprocess.run(words, cwd=convert.folder, check=True, timeout=60)
+    run = [install_dir / "bin" / "waitio", "run", "--timeout", "40s", "-n", "3", "./mg"]
+    done = subprocess.run(
+        run, cwd=convert.folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.split()[-2:] == ["sum", str(3 + 40 + 500)], done.stdout
