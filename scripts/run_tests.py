@@ -357,6 +357,19 @@ def save_seconds(args, tally):
     os.replace(path + ".new", path)
 
 
+def skipped_lines(skipped):
+    """A line for each test; one for all of a file that give the same reason when they are many."""
+    groups = {}
+    for name, text in skipped:
+        reason = first_line(text) or "no reason given"
+        groups.setdefault((name.partition("::")[0], reason), []).append(name)
+    for (file, reason), names in groups.items():
+        if len(names) > 3:
+            yield f"{file} ({len(names)} tests): {reason}"
+        else:
+            yield from (f"{name}: {reason}" for name in names)
+
+
 def report(tally):
     for name, text in tally.failed:
         print(f"\nFAILED {name}")
@@ -367,8 +380,8 @@ def report(tally):
             print(f"    {line}")
     if tally.skipped:
         print("\nSkipped:")
-        for name, text in tally.skipped:
-            print(f"    {name}: {first_line(text) or 'no reason given'}")
+        for line in skipped_lines(tally.skipped):
+            print(f"    {line}")
     total = tally.passed + len(tally.failed)
     if not total:
         print("no test ran")

@@ -52,6 +52,15 @@ def test_runner_adds_up_cases_and_reasons(runner, tmp_path, capsys):
     assert out.splitlines()[-1] == "1 passed, 1 failed, 2 skipped"
 
 
+def test_many_skipped_tests_of_one_reason_are_one_line(runner):
+    skipped = [(f"a::{i}", "too old") for i in range(4)] + [("a::x", "too new"), ("b::y", "")]
+    assert list(runner.skipped_lines(skipped)) == [
+        "a (4 tests): too old",
+        "a::x: too new",
+        "b::y: no reason given",
+    ]
+
+
 def test_runner_fails_when_nothing_ran(runner, capsys):
     assert runner.report(runner.Tally()) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 0 failed, 0 skipped"
