@@ -47,7 +47,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build/release", help="build folder")
     parser.add_argument("--c", type=float, default=60, help="seconds for the C tests")
-    parser.add_argument("--python", type=float, default=240, help="seconds for the Python tests")
+    parser.add_argument("--python", type=float, default=200, help="seconds for the Python tests")
     args = parser.parse_args()
     path = ROOT / args.build / "test-results" / "seconds.json"
     if not path.exists():

@@ -59,6 +59,7 @@ class Watch:
         self.mark = uuid.uuid4().hex
         self.over = threading.Event()
         self.story = None
+        self.seconds = 0.0  # without the set-up, where the first test pays for all
         self.thread = threading.Thread(target=self.run, daemon=True, name="time limit")
 
     def start(self):
@@ -145,6 +146,8 @@ class Suite:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item, call):
         report = (yield).get_result()
+        if self.watch and call.when != "setup":
+            self.watch.seconds += call.duration
         if self.watch and self.watch.story:
             if (
                 report.passed
