@@ -20,6 +20,7 @@ module waitio_mpi_rename
         MPI_ANY_TAG => WAITIO_MPI_ANY_TAG, &
         MPI_UNDEFINED => WAITIO_MPI_UNDEFINED, &
         MPI_PROC_NULL => WAITIO_MPI_PROC_NULL, &
+        MPI_ROOT => WAITIO_MPI_ROOT, &
         MPI_IN_PLACE => WAITIO_MPI_IN_PLACE, &
         MPI_BOTTOM => WAITIO_MPI_BOTTOM, &
         MPI_UNWEIGHTED => WAITIO_MPI_UNWEIGHTED, &
@@ -105,9 +106,9 @@ module waitio_mpi_rename
         MPI_ERR_CONVERSION => WAITIO_MPI_ERR_CONVERSION, &
         MPI_ERR_DISP => WAITIO_MPI_ERR_DISP, &
         MPI_ERR_DUP_DATAREP => WAITIO_MPI_ERR_DUP_DATAREP, &
-        MPI_ERR_FILE => WAITIO_MPI_ERR_FILE, &
-        MPI_ERR_FILE_EXISTS => WAITIO_MPI_ERR_FILE_EXISTS
+        MPI_ERR_FILE => WAITIO_MPI_ERR_FILE
     use waitio_mpi, only: &
+        MPI_ERR_FILE_EXISTS => WAITIO_MPI_ERR_FILE_EXISTS, &
         MPI_ERR_FILE_IN_USE => WAITIO_MPI_ERR_FILE_IN_USE, &
         MPI_ERR_INFO => WAITIO_MPI_ERR_INFO, &
         MPI_ERR_INFO_KEY => WAITIO_MPI_ERR_INFO_KEY, &
@@ -206,9 +207,9 @@ module waitio_mpi_rename
         MPI_DATATYPE_NULL => WAITIO_MPI_DATATYPE_NULL, &
         MPI_SUM => WAITIO_MPI_SUM, &
         MPI_MAX => WAITIO_MPI_MAX, &
-        MPI_MIN => WAITIO_MPI_MIN, &
-        MPI_PROD => WAITIO_MPI_PROD
+        MPI_MIN => WAITIO_MPI_MIN
     use waitio_mpi, only: &
+        MPI_PROD => WAITIO_MPI_PROD, &
         MPI_LAND => WAITIO_MPI_LAND, &
         MPI_BAND => WAITIO_MPI_BAND, &
         MPI_LOR => WAITIO_MPI_LOR, &
@@ -257,6 +258,10 @@ module waitio_mpi_rename
         MPI_Comm_set_info => WAITIO_MPI_Comm_set_info, &
         MPI_Comm_get_info => WAITIO_MPI_Comm_get_info, &
         MPI_Comm_test_inter => WAITIO_MPI_Comm_test_inter, &
+        MPI_Intercomm_create => WAITIO_MPI_Intercomm_create, &
+        MPI_Intercomm_merge => WAITIO_MPI_Intercomm_merge, &
+        MPI_Comm_remote_size => WAITIO_MPI_Comm_remote_size, &
+        MPI_Comm_remote_group => WAITIO_MPI_Comm_remote_group, &
         MPI_Comm_set_name => WAITIO_MPI_Comm_set_name, &
         MPI_Comm_get_name => WAITIO_MPI_Comm_get_name, &
         MPI_Comm_create_keyval => WAITIO_MPI_Comm_create_keyval, &
@@ -303,13 +308,13 @@ module waitio_mpi_rename
         MPI_Dist_graph_neighbors_count => WAITIO_MPI_Dist_graph_neighbors_count, &
         MPI_Dist_graph_neighbors => WAITIO_MPI_Dist_graph_neighbors, &
         MPI_Dims_create => WAITIO_MPI_Dims_create, &
-        MPI_Comm_group => WAITIO_MPI_Comm_group, &
+        MPI_Comm_group => WAITIO_MPI_Comm_group
+    use waitio_mpi, only: &
         MPI_Group_size => WAITIO_MPI_Group_size, &
         MPI_Group_rank => WAITIO_MPI_Group_rank, &
         MPI_Group_translate_ranks => WAITIO_MPI_Group_translate_ranks, &
         MPI_Group_compare => WAITIO_MPI_Group_compare, &
-        MPI_Group_union => WAITIO_MPI_Group_union
-    use waitio_mpi, only: &
+        MPI_Group_union => WAITIO_MPI_Group_union, &
         MPI_Group_intersection => WAITIO_MPI_Group_intersection, &
         MPI_Group_difference => WAITIO_MPI_Group_difference, &
         MPI_Group_incl => WAITIO_MPI_Group_incl, &

@@ -175,6 +175,8 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_UNDEFINED WAITIO_UNDEFINED
 /** Partner of an operation that does nothing. */
 #define WAITIO_MPI_PROC_NULL (-1004)
+/** Who is the root of a collective on an intercommunicator; PROC_NULL: beside the root. */
+#define WAITIO_MPI_ROOT (-1006)
 #define WAITIO_MPI_IN_PLACE ((void *)(intptr_t)-1)
 #define WAITIO_MPI_STATUS_IGNORE ((WAITIO_MPI_Status *)0)
 #define WAITIO_MPI_STATUSES_IGNORE ((WAITIO_MPI_Status *)0)
@@ -453,8 +455,16 @@ int WAITIO_MPI_Comm_dup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WA
 int WAITIO_MPI_Comm_set_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info);
 /** A new, empty one. */
 int WAITIO_MPI_Comm_get_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info *out);
-/** Never: there are no intercommunicators. */
 int WAITIO_MPI_Comm_test_inter(WAITIO_MPI_Comm comm, int *flag);
+/** Intercommunicators: two groups without common members, ranks in messages and roots being those
+ * of the other group. All members of both groups call, the leaders with a communicator @p peer that
+ * holds both of them. */
+int WAITIO_MPI_Intercomm_create(WAITIO_MPI_Comm local, int local_leader, WAITIO_MPI_Comm peer,
+                                int remote_leader, int tag, WAITIO_MPI_Comm *out);
+/** One communicator of both; the group that says @p high = 0 comes first. */
+int WAITIO_MPI_Intercomm_merge(WAITIO_MPI_Comm comm, int high, WAITIO_MPI_Comm *out);
+int WAITIO_MPI_Comm_remote_size(WAITIO_MPI_Comm comm, int *size);
+int WAITIO_MPI_Comm_remote_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *group);
 /** Names are for people. The world and the process alone have theirs; others none. @param[out] name
  * at least WAITIO_MPI_MAX_OBJECT_NAME characters */
 int WAITIO_MPI_Comm_set_name(WAITIO_MPI_Comm comm, const char *name);

@@ -222,6 +222,7 @@
 #define MPI_REAL4 WAITIO_MPI_REAL4
 #define MPI_REAL8 WAITIO_MPI_REAL8
 #define MPI_REQUEST_NULL WAITIO_MPI_REQUEST_NULL
+#define MPI_ROOT WAITIO_MPI_ROOT
 #define MPI_SHORT WAITIO_MPI_SHORT
 #define MPI_SHORT_INT WAITIO_MPI_SHORT_INT
 #define MPI_SIGNED_CHAR WAITIO_MPI_SIGNED_CHAR
@@ -320,6 +321,8 @@
 #define MPI_Comm_idup WAITIO_MPI_Comm_idup
 #define MPI_Comm_idup_with_info WAITIO_MPI_Comm_idup_with_info
 #define MPI_Comm_rank WAITIO_MPI_Comm_rank
+#define MPI_Comm_remote_group WAITIO_MPI_Comm_remote_group
+#define MPI_Comm_remote_size WAITIO_MPI_Comm_remote_size
 #define MPI_Comm_set_attr WAITIO_MPI_Comm_set_attr
 #define MPI_Comm_set_errhandler WAITIO_MPI_Comm_set_errhandler
 #define MPI_Comm_set_info WAITIO_MPI_Comm_set_info
@@ -411,6 +414,8 @@
 #define MPI_Init WAITIO_MPI_Init
 #define MPI_Init_thread WAITIO_MPI_Init_thread
 #define MPI_Initialized WAITIO_MPI_Initialized
+#define MPI_Intercomm_create WAITIO_MPI_Intercomm_create
+#define MPI_Intercomm_merge WAITIO_MPI_Intercomm_merge
 #define MPI_Iprobe WAITIO_MPI_Iprobe
 #define MPI_Irecv WAITIO_MPI_Irecv
 #define MPI_Ireduce WAITIO_MPI_Ireduce

@@ -33,6 +33,7 @@
       integer, parameter :: WAITIO_MPI_ANY_TAG=-1002
       integer, parameter :: WAITIO_MPI_UNDEFINED=-1003
       integer, parameter :: WAITIO_MPI_PROC_NULL=-1004
+      integer, parameter :: WAITIO_MPI_ROOT=-1006
 
 ! These are places in memory: pass them as arguments, do not set them.
       integer :: WAITIO_MPI_IN_PLACE

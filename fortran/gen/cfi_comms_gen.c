@@ -243,6 +243,34 @@ FACE(waitio_cfi_mpi_comm_test_inter_, (const waitio_group_t *comm, int *flag, in
     waitio_cfi_finish("waitio_mpi_comm_test_inter", rc, ierr);
 }
 
+FACE(waitio_cfi_mpi_intercomm_create, (const waitio_group_t *local, const int *local_leader,
+    const waitio_group_t *peer, const int *remote_leader, const int *tag, waitio_group_t *newcomm,
+    int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_intercomm_create", WAITIO_MPI_Intercomm_create(*local,
+        *local_leader, *peer, *remote_leader, *tag, newcomm), ierr);
+}
+
+FACE(waitio_cfi_mpi_intercomm_merge_, (const waitio_group_t *comm, const int *high,
+    waitio_group_t *newcomm, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_intercomm_merge", WAITIO_MPI_Intercomm_merge(*comm, *high,
+        newcomm), ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_remote_size, (const waitio_group_t *comm, int *size, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_remote_size", WAITIO_MPI_Comm_remote_size(*comm, size),
+        ierr);
+}
+
+FACE(waitio_cfi_mpi_comm_remote_group, (const waitio_group_t *comm, waitio_group_t *group, int
+    *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_remote_group", WAITIO_MPI_Comm_remote_group(*comm,
+        group), ierr);
+}
+
 FACE(waitio_cfi_mpi_comm_set_name_, (const waitio_group_t *comm, const char *name, int *ierr,
     size_t name_length))
 {

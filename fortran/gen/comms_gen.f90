@@ -169,6 +169,28 @@ module waitio_mpi_comms
             type(waitio_info), intent(out) :: newinfo
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_comm_get_info
+        subroutine waitio_mpi_intercomm_create(local, local_leader, peer, remote_leader, &
+            tag, newcomm, ierr) bind(c, name='waitio_cfi_mpi_intercomm_create')
+            import
+            type(waitio_group), intent(in) :: local, peer
+            integer(c_int), intent(in) :: local_leader, remote_leader, tag
+            type(waitio_group), intent(out) :: newcomm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_intercomm_create
+        subroutine waitio_mpi_comm_remote_size(comm, size, ierr) bind(c, &
+            name='waitio_cfi_mpi_comm_remote_size')
+            import
+            type(waitio_group), intent(in) :: comm
+            integer(c_int), intent(out) :: size
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_comm_remote_size
+        subroutine waitio_mpi_comm_remote_group(comm, group, ierr) bind(c, &
+            name='waitio_cfi_mpi_comm_remote_group')
+            import
+            type(waitio_group), intent(in) :: comm
+            type(waitio_group), intent(out) :: group
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_comm_remote_group
         subroutine waitio_mpi_comm_free_keyval(keyval, ierr) bind(c, &
             name='waitio_cfi_mpi_comm_free_keyval')
             import
@@ -569,6 +591,17 @@ module waitio_mpi_comms
         end subroutine waitio_cfi_mpi_comm_test_inter
     end interface waitio_mpi_comm_test_inter
     private :: waitio_cfi_mpi_comm_test_inter
+
+    interface waitio_mpi_intercomm_merge
+        subroutine waitio_cfi_mpi_intercomm_merge(comm, high, newcomm, ierr)
+            import
+            type(waitio_group), intent(in) :: comm
+            logical, intent(in) :: high
+            type(waitio_group), intent(out) :: newcomm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_intercomm_merge
+    end interface waitio_mpi_intercomm_merge
+    private :: waitio_cfi_mpi_intercomm_merge
 
     interface waitio_mpi_comm_set_name
         subroutine waitio_cfi_mpi_comm_set_name(comm, name, ierr)

@@ -95,6 +95,7 @@ module waitio_mpi_constants
     integer(c_int), parameter :: WAITIO_MPI_ANY_TAG = -1002
     integer(c_int), parameter :: WAITIO_MPI_UNDEFINED = -1003
     integer(c_int), parameter :: WAITIO_MPI_PROC_NULL = -1004
+    integer(c_int), parameter :: WAITIO_MPI_ROOT = -1006
     type(waitio_info), parameter :: WAITIO_MPI_INFO_NULL = waitio_info(0)
     type(waitio_errhandler), parameter :: WAITIO_MPI_ERRORS_ARE_FATAL = waitio_errhandler(1)
     type(waitio_errhandler), parameter :: WAITIO_MPI_ERRORS_RETURN = waitio_errhandler(2)

@@ -109,6 +109,20 @@ void mpi_add_error_string_(void *code_, void *string_, int32_t *ierr, size_t str
     waitio_mpi_add_error_string_(code_, string_, ierr, string_length);
 }
 
+void waitio_mpi_intercomm_create_(void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_intercomm_create_(void *local_, void *local_leader_, void *peer_, void *remote_leader_, void *tag_, void *out_, int32_t *ierr);
+void mpi_intercomm_create_(void *local_, void *local_leader_, void *peer_, void *remote_leader_, void *tag_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_intercomm_create_(local_, local_leader_, peer_, remote_leader_, tag_, out_, ierr);
+}
+
+void waitio_mpi_intercomm_merge_(void *, void *, void *, int32_t *);
+void mpi_intercomm_merge_(void *comm_, void *high_, void *out_, int32_t *ierr);
+void mpi_intercomm_merge_(void *comm_, void *high_, void *out_, int32_t *ierr)
+{
+    waitio_mpi_intercomm_merge_(comm_, high_, out_, ierr);
+}
+
 void waitio_mpi_topo_test_(void *, void *, int32_t *);
 void mpi_topo_test_(void *comm_, void *kind_, int32_t *ierr);
 void mpi_topo_test_(void *comm_, void *kind_, int32_t *ierr)

@@ -130,6 +130,20 @@ void mpi_comm_test_inter_(void *comm_, void *flag_, int32_t *ierr)
     waitio_mpi_comm_test_inter_(comm_, flag_, ierr);
 }
 
+void waitio_mpi_comm_remote_size_(void *, void *, int32_t *);
+void mpi_comm_remote_size_(void *comm_, void *size_, int32_t *ierr);
+void mpi_comm_remote_size_(void *comm_, void *size_, int32_t *ierr)
+{
+    waitio_mpi_comm_remote_size_(comm_, size_, ierr);
+}
+
+void waitio_mpi_comm_remote_group_(void *, void *, int32_t *);
+void mpi_comm_remote_group_(void *comm_, void *group_, int32_t *ierr);
+void mpi_comm_remote_group_(void *comm_, void *group_, int32_t *ierr)
+{
+    waitio_mpi_comm_remote_group_(comm_, group_, ierr);
+}
+
 void waitio_mpi_comm_set_name_(void *, void *, int32_t *, size_t);
 void mpi_comm_set_name_(void *comm_, void *name_, int32_t *ierr, size_t name_length);
 void mpi_comm_set_name_(void *comm_, void *name_, int32_t *ierr, size_t name_length)

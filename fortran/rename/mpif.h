@@ -21,6 +21,7 @@
       integer, parameter :: MPI_ANY_TAG=-1002
       integer, parameter :: MPI_UNDEFINED=-1003
       integer, parameter :: MPI_PROC_NULL=-1004
+      integer, parameter :: MPI_ROOT=-1006
 
 ! These are places in memory: pass them as arguments, do not set them.
       integer :: MPI_IN_PLACE

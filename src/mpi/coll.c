@@ -344,19 +344,31 @@ static void plan_reduction(struct plan *p, bool wants)
     p->c.count = (size_t)from.count;
 }
 
+/* Members among whom the result of a reduce_scatter is spread. */
+static int sharers(const struct plan *p)
+{
+    return p->who->inter != NULL ? p->who->inter->size : p->who->size;
+}
+
+/* This process's place among them. */
+static int my_share(const struct plan *p)
+{
+    return p->who->inter != NULL ? p->who->rank - p->who->inter->first : p->who->rank;
+}
+
 static void plan_reduce_scatter(struct plan *p)
 {
     const struct wio_call *call = p->call;
     struct wio_side whole = call->send, mine = call->recv;
-    size_t *len = wio_schedule_scratch(p->s, (size_t)p->who->size * sizeof *len), bytes, total = 0;
-    int64_t *at = wio_schedule_scratch(p->s, (size_t)p->who->size * sizeof *at);
+    size_t *len = wio_schedule_scratch(p->s, (size_t)sharers(p) * sizeof *len), bytes, total = 0;
+    int64_t *at = wio_schedule_scratch(p->s, (size_t)sharers(p) * sizeof *at);
     const struct wio_mpi_type *t = NULL;
 
     if (p->s->error != 0 || failed(p, use_type(p, 0, call->recv.type, &t)))
         return;
     if (call->listed && failed(p, wio_mpi_need("counts", call->recv.counts)))
         return;
-    for (int i = 0; i < p->who->size; i++) {
+    for (int i = 0; i < sharers(p); i++) {
         int count = call->recv.counts != NULL ? call->recv.counts[i] : call->recv.count;
         if (failed(p, use_type(p, count, call->recv.type, &t)))
             return;
@@ -364,7 +376,7 @@ static void plan_reduce_scatter(struct plan *p)
         at[i] = (int64_t)total;
         total += len[i];
         p->c.count += (size_t)count;
-        if (i == p->who->rank)
+        if (i == my_share(p))
             mine.count = count;
     }
     whole.type = mine.type;
@@ -459,6 +471,73 @@ static void plan_neighbours(struct plan *p)
     area(p, &call->recv, FOR_RECEIVING, false, &p->c.outs);
 }
 
+/* Sums between groups; the root of a reduction gives nothing. */
+static void between_sums(struct plan *p, bool root)
+{
+    struct wio_side from = p->call->send;
+    bool all = p->call->kind == WIO_ALLREDUCE;
+
+    from.count = p->call->recv.count;
+    from.type = p->call->recv.type;
+    p->c.count = (size_t)from.count;
+    if (all || root)
+        p->c.out = result(p, &p->call->recv, &p->c.bytes);
+    if (all || !root)
+        p->c.in = operand(p, &from, 1, &p->c.bytes);
+}
+
+/* Blocks between groups: a far member's each, at the root or everywhere. */
+static void between_blocks(struct plan *p, bool root)
+{
+    enum wio_collective_kind kind = p->call->kind;
+    bool gather = kind == WIO_GATHER, scatter = kind == WIO_SCATTER;
+
+    p->blocks = p->who->inter->far_size;
+    if (kind == WIO_ALLTOALL || (scatter && root))
+        area(p, &p->call->send, FOR_SENDING, false, &p->c.ins);
+    if (kind == WIO_ALLGATHER || (gather && !root))
+        p->c.in = operand(p, &p->call->send, 1, &p->c.bytes);
+    if (scatter && !root)
+        p->c.out = result(p, &p->call->recv, &p->c.bytes);
+    if (!scatter && (!gather || root))
+        area(p, &p->call->recv, FOR_RECEIVING, false, &p->c.outs);
+}
+
+static void plan_between(struct plan *p)
+{
+    const struct wio_call *call = p->call;
+    bool root = call->root == WAITIO_MPI_ROOT;
+
+    p->c.inter = p->who->inter;
+    p->c.kind = call->kind;
+    if (in_place(&call->send) || in_place(&call->recv)) {
+        failed(p,
+               wio_fail(WAITIO_MPI_ERR_BUFFER, "nothing can be in place on an intercommunicator"));
+        return;
+    }
+    switch (call->kind) {
+    case WIO_BARRIER:
+        break;
+    case WIO_BCAST:
+        p->c.out = root ? block(p, "broadcast", &call->recv, 1, true, &p->c.bytes, &p->c.out_type)
+                        : result(p, &call->recv, &p->c.bytes);
+        break;
+    case WIO_REDUCE:
+    case WIO_ALLREDUCE:
+        between_sums(p, root);
+        break;
+    case WIO_REDUCE_SCATTER:
+        plan_reduce_scatter(p);
+        break;
+    case WIO_SCAN:
+    case WIO_EXSCAN:
+        failed(p, wio_fail(WAITIO_MPI_ERR_COMM, "an intercommunicator has no scans"));
+        break;
+    default:
+        between_blocks(p, root);
+    }
+}
+
 static void plan_kind(struct plan *p)
 {
     switch (p->call->kind) {
@@ -522,11 +601,16 @@ static size_t agreed_bytes(const struct plan *p)
     }
 }
 
+/* The one algorithm of calls between groups. */
+static const struct wio_algorithm between = {.name = "between", .write = wio_inter_collective};
+
 static void write_schedule(struct plan *p)
 {
     p->c.root = p->call->root;
     if (reduces(p->call->kind) && p->s->fold.type->size == 0)
         return; /* elements without data */
+    if (p->c.inter != NULL)
+        p->row = &between;
     if (p->row == NULL && p->c.near == NULL)
         p->row = choose(p, agreed_bytes(p));
     wio_schedule_round(p->s);
@@ -536,6 +620,26 @@ static void write_schedule(struct plan *p)
         wio_schedule_unpack(p->s, u->type, u->packed, u->user, 0, u->bytes);
 }
 
+/* The root of a call between groups is a far rank, or myself (ROOT), or in my group (PROC_NULL). */
+static void check_root(struct plan *p)
+{
+    const struct wio_inter *inter = p->who->inter;
+    int root = p->call->root, size = inter != NULL ? inter->far_size : p->who->size;
+
+    if (!rooted(p->call->kind) ||
+        (inter != NULL && (root == WAITIO_MPI_ROOT || root == WAITIO_MPI_PROC_NULL)))
+        return;
+    if (root < 0 || root >= size)
+        failed(p, wio_fail(WAITIO_MPI_ERR_ROOT, "root %d: the %s has ranks 0 to %d", root,
+                           inter != NULL ? "remote group" : "communicator", size - 1));
+}
+
+/* The root of a call between groups is another member of my group: nothing to do here. */
+static bool beside(const struct plan *p)
+{
+    return p->who->inter != NULL && rooted(p->call->kind) && p->call->root == WAITIO_MPI_PROC_NULL;
+}
+
 int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
                    const struct wio_caller *who)
 {
@@ -543,10 +647,8 @@ int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
     struct wio_fold fold = {0};
     const struct wio_mpi_type *t;
 
-    if (rooted(call->kind) && (call->root < 0 || call->root >= who->size))
-        failed(&p, wio_fail(WAITIO_MPI_ERR_ROOT, "root %d: the communicator has ranks 0 to %d",
-                            call->root, who->size - 1));
-    if (reduces(call->kind) && p.rc == 0) {
+    check_root(&p);
+    if (reduces(call->kind) && !beside(&p) && p.rc == 0) {
         failed(&p, use_type(&p, call->recv.count, call->recv.type, &t));
         if (p.rc == 0)
             failed(&p, wio_fold_bind(t, call->op, &fold));
@@ -555,9 +657,9 @@ int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
         fold = (struct wio_fold){0};
     wio_schedule_init(s, who->rank, who->size, who->topo, &fold);
     s->swap = who->swap;
-    if (p.rc == 0)
-        plan_kind(&p);
-    if (p.rc == 0 && s->error == 0)
+    if (p.rc == 0 && !beside(&p))
+        (who->inter != NULL ? plan_between : plan_kind)(&p);
+    if (p.rc == 0 && s->error == 0 && !beside(&p))
         write_schedule(&p);
     return p.rc != 0 ? p.rc : s->error;
 }

@@ -34,10 +34,11 @@ struct wio_caller {
     int rank, size;
     const struct wio_topology *topo;
     int asked;
-    bool swap;                   /**< what is sent is in the other byte order */
-    const struct wio_near *near; /**< neighbours, for collectives of neighbourhoods */
-    const struct wio_comm *comm; /**< or NULL: nothing is known of the members' formats */
-    struct wio_tune *tune;       /**< of the communicator, or NULL: choose by the table alone */
+    bool swap;                     /**< what is sent is in the other byte order */
+    const struct wio_inter *inter; /**< two groups: rank and size are those in both */
+    const struct wio_near *near;   /**< neighbours, for collectives of neighbourhoods */
+    const struct wio_comm *comm;   /**< or NULL: nothing is known of the members' formats */
+    struct wio_tune *tune;         /**< of the communicator, or NULL: choose by the table alone */
 };
 
 /** Check the arguments and write this process's schedule. Pure: no communication.

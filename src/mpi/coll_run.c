@@ -131,21 +131,37 @@ static int call_now(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_c
     return rc;
 }
 
-/* Who calls, by the communicator's state. @param near memory for its neighbours */
-static int caller(const struct wio_call *call, struct wio_comm *c, struct wio_near *near,
-                  struct wio_caller *who)
+/* Who calls. Between two groups that is a member of the communicator behind, which takes *comm's
+ * place. @param near memory for neighbours */
+static int caller(const struct wio_call *call, WAITIO_MPI_Comm *comm, struct wio_comm **c,
+                  struct wio_near *near, struct wio_caller *who)
 {
-    bool neighbours = call->kind >= WIO_COLLECTIVE_COUNT;
+    const struct wio_inter *inter;
+    int rc = wio_comm_get(*comm, c);
 
-    *who = (struct wio_caller){.rank = c->rank,
-                               .size = c->size,
-                               .topo = &c->topo,
-                               .swap = c->swap,
-                               .comm = c,
-                               .tune = &c->tune,
+    if (rc != 0)
+        return rc;
+    inter = (*c)->inter;
+    if (WIO_UNLIKELY(call->kind >= WIO_COLLECTIVE_COUNT))
+        rc = wio_near_of(*c, near);
+    if (WIO_UNLIKELY(rc == 0 && inter != NULL)) {
+        *comm = inter->both;
+        rc = wio_comm_get(*comm, c);
+    }
+    if (rc == 0)
+        rc = wio_revoked_check(wio_api_universe(), (*c)->twin.space);
+    if (rc != 0)
+        return rc;
+    *who = (struct wio_caller){.rank = (*c)->rank,
+                               .size = (*c)->size,
+                               .topo = &(*c)->topo,
+                               .swap = (*c)->swap,
+                               .comm = *c,
+                               .tune = &(*c)->tune,
                                .near = near,
+                               .inter = inter,
                                .asked = asked(wio_universe_config(wio_api_universe()), call->kind)};
-    return WIO_UNLIKELY(neighbours) ? wio_near_of(c, near) : 0;
+    return 0;
 }
 
 int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
@@ -154,14 +170,10 @@ int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
     struct wio_caller who;
     struct wio_near near;
     enum way way = req != NULL && as_blocking ? AS_BLOCKING : STARTED; /* also when it fails */
-    int rc = wio_comm_get(comm, &c);
+    int rc = caller(call, &comm, &c, &near, &who);
 
     if (req != NULL)
         as_blocking = false;
-    if (rc == 0)
-        rc = wio_revoked_check(wio_api_universe(), c->twin.space);
-    if (rc == 0)
-        rc = caller(call, c, &near, &who);
     if (rc != 0)
         return rc;
     return req != NULL ? start(c, comm, call, &who, way, req) : call_now(c, comm, call, &who);
@@ -172,9 +184,7 @@ int wio_coll_init(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
     struct wio_comm *c;
     struct wio_caller who;
     struct wio_near near;
-    int rc = wio_comm_get(comm, &c);
+    int rc = caller(call, &comm, &c, &near, &who);
 
-    if (rc == 0)
-        rc = caller(call, c, &near, &who);
     return rc != 0 ? rc : start(c, comm, call, &who, PERSISTENT, req);
 }

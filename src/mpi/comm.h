@@ -28,6 +28,7 @@ enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
 
 struct wio_cart;
 struct wio_graph;
+struct wio_inter;
 struct wio_attribute;
 struct wio_plans;
 
@@ -40,6 +41,7 @@ struct wio_comm {
     int rank, size;
     struct wio_topology topo;
     struct wio_cart *cart;            /**< a Cartesian grid (cart.c), or NULL */
+    struct wio_inter *inter;          /**< an intercommunicator (inter.c), or NULL */
     struct wio_graph *graph;          /**< neighbours by a graph (graph.c), or NULL */
     struct wio_attribute *attributes; /**< what the program attached, the latest first */
     char *name;                       /**< that the program gave, or NULL */
@@ -68,6 +70,9 @@ int wio_count_next(uint64_t key, uint32_t *number);
  * space that no other communicator has. @return 0; ARG, NOMEM
  */
 int wio_comm_make(const uint32_t *members, uint32_t n, uint64_t space, WAITIO_MPI_Comm *out);
+/** The same where this process has a rank that is given: in an intercommunicator. */
+int wio_comm_make_as(const uint32_t *members, uint32_t n, uint64_t space, int32_t rank,
+                     WAITIO_MPI_Comm *out);
 /** Do messages between this process and member @p peer need the common form, and is it not mine?
  *  The common form is little-endian, so that only big-endian machines ever convert. */
 bool wio_comm_swaps(const struct wio_comm *c, int peer);

@@ -325,10 +325,10 @@ int wio_request_collective(struct wio_running *run, bool persistent, waitio_req_
 
 static int begin_collective(struct own *o)
 {
-    int rc;
+    int rc = wio_run_again(o->run);
 
-    wio_run_again(o->run);
-    rc = wio_run_start(o->run, wio_api_handle(&o->inner));
+    if (rc == 0)
+        rc = wio_run_start(o->run, wio_api_handle(&o->inner));
     o->active = rc == 0;
     return rc;
 }

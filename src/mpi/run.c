@@ -29,13 +29,14 @@ void wio_run_end(struct wio_running *run)
     wio_os_free(run->why);
 }
 
-void wio_run_again(struct wio_running *run)
+int wio_run_again(struct wio_running *run)
 {
     struct wio_comm *comm = run->comm;
 
     wio_run_end(run);
     wio_run_init(run, comm, run->tag);
     wio_comm_release(comm); /* it is held already */
+    return wio_revoked_check(wio_api_universe(), comm->twin.space);
 }
 
 void wio_run_free(struct wio_running *run)

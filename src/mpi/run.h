@@ -77,8 +77,8 @@ void wio_rounds_now(struct wio_universe *u, struct wio_running *run, struct wio_
 /** Write the schedule (run->s) before. @param comm is held until wio_run_free */
 void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag);
 /** Free what the run had beside its schedule. The communicator is still held. */
-/** Make ready for another run of the same schedule. */
-void wio_run_again(struct wio_running *run);
+/** Make ready for another run of the same schedule. @return 0, or why its communicator has ended */
+int wio_run_again(struct wio_running *run);
 void wio_run_end(struct wio_running *run);
 void wio_run_free(struct wio_running *run);
 /** Run to the end. @param layout is kept with the schedule, or NULL. @return 0 or the first error.

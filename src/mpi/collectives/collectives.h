@@ -28,6 +28,7 @@
 #ifndef WIO_COLLECTIVES_H
 #define WIO_COLLECTIVES_H
 
+#include "mpi/comm/inter.h"
 #include "mpi/comm/topology.h"
 #include "mpi/schedule.h"
 
@@ -94,6 +95,9 @@ struct wio_collective {
     /** Collectives of neighbourhoods: ins and outs have a block per neighbour. */
     const struct wio_near *near;
     bool every; /**< the same block (in) for every neighbour */
+    /** Between two groups: ins and outs have a block per far member (reduce_scatter: near). */
+    const struct wio_inter *inter;
+    enum wio_collective_kind kind; /**< read with inter */
 };
 
 typedef void (*wio_algorithm_fn)(struct wio_schedule *s, const struct wio_collective *c);
@@ -138,6 +142,8 @@ const struct wio_algorithm *wio_algorithm_row(int i);
 /** Does the row fit the call, sizes apart? */
 bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice *choice);
 
+/** Between two groups; root is as the program gave it. */
+void wio_inter_collective(struct wio_schedule *s, const struct wio_collective *c);
 /** Along every edge of the topology. */
 void wio_neighbours_exchange(struct wio_schedule *s, const struct wio_collective *c);
 

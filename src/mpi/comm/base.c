@@ -5,6 +5,7 @@
 #include "mpi/mpi.h"
 #include "mpi/comm.h"
 #include "mpi/comm/attributes.h"
+#include "mpi/comm/inter.h"
 #include "mpi/comm/state.h"
 #include "mpi/request.h"
 #include "os/os.h"
@@ -84,9 +85,20 @@ int waitio_mpi_comm_rank(WAITIO_MPI_Comm comm, int *rank)
     return wio_mpi_result("waitio_mpi_comm_rank", waitio_group_rank(comm, rank));
 }
 
+/* The handle of an intercommunicator has the far members; asked for are the near ones. */
+static int local_size(WAITIO_MPI_Comm comm, int *size)
+{
+    int rc = waitio_group_size(comm, size);
+    const struct wio_inter *inter = rc == 0 ? wio_inter_of(comm) : NULL;
+
+    if (inter != NULL)
+        *size = inter->size;
+    return rc;
+}
+
 int waitio_mpi_comm_size(WAITIO_MPI_Comm comm, int *size)
 {
-    return wio_mpi_result("waitio_mpi_comm_size", waitio_group_size(comm, size));
+    return wio_mpi_result("waitio_mpi_comm_size", local_size(comm, size));
 }
 
 int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank)
@@ -96,11 +108,12 @@ int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank)
 
 int WAITIO_MPI_Comm_size(WAITIO_MPI_Comm comm, int *size)
 {
-    return wio_mpi_result("WAITIO_MPI_Comm_size", waitio_group_size(comm, size));
+    return wio_mpi_result("WAITIO_MPI_Comm_size", local_size(comm, size));
 }
 
 int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
 {
+    WAITIO_MPI_Comm both = NULL; /* behind an intercommunicator */
     int size, rc;
 
     if (comm == NULL)
@@ -114,9 +127,14 @@ int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
     rc = wio_attributes_end(*comm);
     if (rc != 0)
         return rc;
+    if (wio_inter_of(*comm) != NULL)
+        both = wio_inter_of(*comm)->both;
     /* First the handle: once freed, the address may be another thread's new group. */
     wio_mpi_handle_drop(*comm);
-    return waitio_group_free(comm);
+    rc = waitio_group_free(comm);
+    if (both != NULL)
+        (void)waitio_group_free(&both);
+    return rc;
 }
 
 int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm)
@@ -137,14 +155,6 @@ int WAITIO_MPI_Comm_get_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info *out)
     int size, rc = wio_mpi_result("WAITIO_MPI_Comm_get_info", waitio_group_size(comm, &size));
 
     return rc != 0 ? rc : WAITIO_MPI_Info_create(out);
-}
-
-int WAITIO_MPI_Comm_test_inter(WAITIO_MPI_Comm comm, int *flag)
-{
-    int size;
-
-    *flag = 0;
-    return wio_mpi_result("WAITIO_MPI_Comm_test_inter", waitio_group_size(comm, &size));
 }
 
 int WAITIO_MPI_Comm_c2f(WAITIO_MPI_Comm comm)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cartesian grids of processes: ranks in row order, the last dimension fastest. */
 #include "mpi/comm.h"
+#include "mpi/comm/inter.h"
 #include "mpi/comm/topology.h"
 #include "mpi/mpi.h"
 #include "os/os.h"
@@ -95,7 +96,7 @@ int WAITIO_MPI_Cart_create(WAITIO_MPI_Comm comm, int n, const int dims[], const 
 {
     struct wio_cart grid = {.n = n};
     struct wio_comm *c;
-    int total = 1, rc = wio_comm_get(comm, &c);
+    int total = 1, rc = wio_comm_get_intra(comm, &c);
 
     (void)reorder;
     if (rc == 0)
@@ -117,7 +118,7 @@ int WAITIO_MPI_Cart_map(WAITIO_MPI_Comm comm, int n, const int dims[], const int
                         int *rank)
 {
     struct wio_comm *c;
-    int total = 1, rc = wio_comm_get(comm, &c);
+    int total = 1, rc = wio_comm_get_intra(comm, &c);
 
     (void)periods;
     if (rc == 0)

@@ -35,6 +35,7 @@ void wio_comm_release(struct wio_comm *c)
         wio_os_free(c->name);
         wio_os_free(c->cart);
         wio_graph_release(c->graph);
+        wio_os_free(c->inter);
         wio_os_free(c);
     }
 }
@@ -306,6 +307,12 @@ uint32_t *wio_comm_members(const struct waitio_group *g)
 
 int wio_comm_make(const uint32_t *members, uint32_t n, uint64_t space, WAITIO_MPI_Comm *out)
 {
+    return wio_comm_make_as(members, n, space, -1, out);
+}
+
+int wio_comm_make_as(const uint32_t *members, uint32_t n, uint64_t space, int32_t rank,
+                     WAITIO_MPI_Comm *out)
+{
     struct wio_universe *u = wio_api_universe();
     struct waitio_group *g = NULL;
     struct wio_comm *c;
@@ -315,6 +322,7 @@ int wio_comm_make(const uint32_t *members, uint32_t n, uint64_t space, WAITIO_MP
     if (rc != 0)
         return rc;
     g->space = space == WIO_SPACE_NONE ? 1 : space; /* nobody else knows the new group yet */
+    g->my_rank = rank >= 0 ? rank : g->my_rank;
     rc = context_make(wio_universe_table(u), g, true, &c);
     if (rc != 0) {
         wio_group_destroy(g);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs of processes: whole ones, of which everybody knows all edges, and distributed ones. */
 #include "mpi/coll.h"
+#include "mpi/comm/inter.h"
 #include "mpi/comm/topology.h"
 #include "mpi/mpi.h"
 #include "os/os.h"
@@ -114,7 +115,7 @@ static int make_whole(WAITIO_MPI_Comm comm, int nodes, const int index[], const 
 {
     struct wio_graph *g;
     struct wio_comm *c;
-    int *room, n, rc = wio_comm_get(comm, &c);
+    int *room, n, rc = wio_comm_get_intra(comm, &c);
 
     if (rc == 0)
         rc = check_whole(c->size, nodes, index, edges);
@@ -147,7 +148,7 @@ int WAITIO_MPI_Graph_map(WAITIO_MPI_Comm comm, int nodes, const int index_[], co
                          int *rank)
 {
     struct wio_comm *c;
-    int rc = wio_comm_get(comm, &c);
+    int rc = wio_comm_get_intra(comm, &c);
 
     if (rc == 0)
         rc = check_whole(c->size, nodes, index_, edges);
@@ -305,7 +306,7 @@ int WAITIO_MPI_Dist_graph_create_adjacent(WAITIO_MPI_Comm comm, int indegree, co
     struct ends in = {indegree, sources, sourceweights},
                 to = {outdegree, destinations, destweights};
     struct wio_comm *c;
-    int rc = wio_comm_get(comm, &c);
+    int rc = wio_comm_get_intra(comm, &c);
 
     (void)info;
     (void)reorder;
@@ -450,7 +451,7 @@ static int make_distributed(WAITIO_MPI_Comm comm, const struct named *e, WAITIO_
 {
     struct exchange x = {0};
     struct wio_comm *c;
-    int *numbers, rc = wio_comm_get(comm, &c);
+    int *numbers, rc = wio_comm_get_intra(comm, &c);
 
     if (rc == 0)
         rc = check_named(e, c->size);

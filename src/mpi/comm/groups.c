@@ -2,6 +2,7 @@
 /* Groups: sets of processes to make communicators from. Nothing here communicates. */
 #include "api/api.h"
 #include "mpi/comm.h"
+#include "mpi/comm/inter.h"
 #include "mpi/comm/state.h"
 #include "os/os.h"
 
@@ -66,7 +67,9 @@ int WAITIO_MPI_Comm_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *out)
     int rc;
     struct wio_universe *u = check(comm, comm, out, &rc);
 
-    if (u != NULL) {
+    if (u != NULL && wio_inter_of(comm) != NULL) {
+        rc = wio_inter_group(wio_inter_of(comm), false, out);
+    } else if (u != NULL) {
         uint32_t *members = wio_comm_members(comm);
         rc = members == NULL ? WAITIO_ERR_NOMEM : made(u, members, comm->size, out);
     }
@@ -152,15 +155,33 @@ int WAITIO_MPI_Group_compare(WAITIO_MPI_Group a, WAITIO_MPI_Group b, int *result
     return wio_mpi_result("WAITIO_MPI_Group_compare", rc);
 }
 
+static int compared(const struct waitio_group *a, const struct waitio_group *b)
+{
+    return a->space == b->space ? WAITIO_MPI_IDENT
+           : same_order(a, b)   ? WAITIO_MPI_CONGRUENT
+           : same_set(a, b)     ? WAITIO_MPI_SIMILAR
+                                : WAITIO_MPI_UNEQUAL;
+}
+
+/* Of two intercommunicators: the far groups are the handles', the near ones stand behind. */
+static int compared_inter(WAITIO_MPI_Comm a, WAITIO_MPI_Comm b)
+{
+    WAITIO_MPI_Comm near_a = wio_inter_of(a)->both, near_b = wio_inter_of(b)->both;
+    int far = compared(a, b), both = compared(near_a, near_b);
+
+    return far > both ? far : both;
+}
+
 int WAITIO_MPI_Comm_compare(WAITIO_MPI_Comm a, WAITIO_MPI_Comm b, int *result)
 {
     int rc;
 
-    if (check(a, b, result, &rc) != NULL)
-        *result = a->space == b->space ? WAITIO_MPI_IDENT
-                  : same_order(a, b)   ? WAITIO_MPI_CONGRUENT
-                  : same_set(a, b)     ? WAITIO_MPI_SIMILAR
-                                       : WAITIO_MPI_UNEQUAL;
+    if (check(a, b, result, &rc) != NULL) {
+        bool inter = wio_inter_of(a) != NULL;
+        *result = inter != (wio_inter_of(b) != NULL) ? WAITIO_MPI_UNEQUAL
+                  : inter                            ? compared_inter(a, b)
+                                                     : compared(a, b);
+    }
     return wio_mpi_result("WAITIO_MPI_Comm_compare", rc);
 }
 

@@ -10,6 +10,7 @@
 #include "mpi/coll.h"
 #include "mpi/comm.h"
 #include "mpi/comm/attributes.h"
+#include "mpi/comm/inter.h"
 #include "mpi/comm/split.h"
 #include "mpi/comm/state.h"
 #include "mpi/comm/topology.h"
@@ -31,15 +32,13 @@ static int next_space(struct wio_comm *c, WAITIO_MPI_Comm comm, uint64_t kind, u
     return rc;
 }
 
-static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
+/* The same members and topology in a space of their own. */
+static int copy_of(WAITIO_MPI_Comm comm, struct wio_comm *c, WAITIO_MPI_Comm *out)
 {
-    struct wio_comm *c;
     uint64_t space = 0;
     uint32_t *members;
-    int rc = wio_comm_get(comm, &c);
+    int rc = next_space(c, comm, DUP, &space);
 
-    if (rc == 0)
-        rc = next_space(c, comm, DUP, &space);
     if (rc != 0)
         return rc;
     members = wio_comm_members(comm);
@@ -49,6 +48,16 @@ static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
         rc = wio_cart_give(out, c->cart);
     if (rc == 0 && c->graph != NULL)
         ((struct wio_comm *)(*out)->upper)->graph = wio_graph_hold(c->graph);
+    return rc;
+}
+
+static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
+{
+    struct wio_comm *c;
+    int rc = wio_comm_get(comm, &c);
+
+    if (rc == 0)
+        rc = c->inter != NULL ? wio_inter_dup(comm, out) : copy_of(comm, c, out);
     if (rc == 0) {
         rc = wio_attributes_copy(comm, *out);
         if (rc != 0)
@@ -93,9 +102,6 @@ int WAITIO_MPI_Comm_dup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WA
 
 /* ---- split ---- */
 
-struct choice {
-    int32_t color, key;
-};
 struct candidate {
     int32_t key;
     int rank;
@@ -110,33 +116,43 @@ static int by_key(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Everybody of my colour, in order. */
-static int assemble(WAITIO_MPI_Comm comm, const struct choice *all, int color, uint64_t space,
-                    WAITIO_MPI_Comm *out)
+int wio_split_side(WAITIO_MPI_Comm comm, const struct wio_split_choice *all, int first, int size,
+                   int color, uint32_t *to, uint32_t *n)
 {
-    struct candidate *chosen = wio_os_alloc(comm->size * sizeof *chosen);
-    uint32_t *members = wio_os_alloc(comm->size * sizeof *members), n = 0;
-    int rc = 0;
+    struct candidate *chosen = wio_os_alloc((size_t)size * sizeof *chosen);
 
-    if (chosen == NULL || members == NULL) {
-        rc = wio_fail(WAITIO_ERR_NOMEM, "no memory to split a communicator of %u", comm->size);
-    } else {
-        for (uint32_t i = 0; i < comm->size; i++)
-            if (all[i].color == color)
-                chosen[n++] = (struct candidate){all[i].key, (int)i};
-        qsort(chosen, n, sizeof *chosen, by_key);
-        for (uint32_t i = 0; i < n; i++)
-            members[i] = wio_group_member(comm, (uint32_t)chosen[i].rank);
-        rc = wio_comm_make(members, n, wio_hash64(space, (uint32_t)color), out);
-    }
+    *n = 0;
+    if (chosen == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory to split a communicator of %d", size);
+    for (int i = first; i < first + size; i++)
+        if (all[i].color == color)
+            chosen[(*n)++] = (struct candidate){all[i].key, i};
+    qsort(chosen, *n, sizeof *chosen, by_key);
+    for (uint32_t i = 0; i < *n; i++)
+        to[i] = wio_group_member(comm, (uint32_t)chosen[i].rank);
     wio_os_free(chosen);
+    return 0;
+}
+
+/* Everybody of my colour, in order. */
+static int assemble(WAITIO_MPI_Comm comm, const struct wio_split_choice *all, int color,
+                    uint64_t space, WAITIO_MPI_Comm *out)
+{
+    uint32_t *members = wio_os_alloc(comm->size * sizeof *members), n = 0;
+    int rc;
+
+    if (members == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory to split a communicator of %u", comm->size);
+    rc = wio_split_side(comm, all, 0, (int)comm->size, color, members, &n);
+    if (rc == 0)
+        rc = wio_comm_make(members, n, wio_hash64(space, (uint32_t)color), out);
     wio_os_free(members);
     return rc;
 }
 
 int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out)
 {
-    struct choice mine = {color, key}, *all = NULL;
+    struct wio_split_choice mine = {color, key}, *all = NULL;
     struct wio_call call = {.kind = WIO_ALLGATHER,
                             .send = {.buf = &mine, .count = 2, .type = WAITIO_MPI_INT},
                             .recv = {.buf = NULL, .count = 2, .type = WAITIO_MPI_INT}};
@@ -147,6 +163,8 @@ int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *ou
 
     if (rc == 0 && color < 0 && color != WAITIO_MPI_UNDEFINED)
         rc = wio_fail(WAITIO_ERR_ARG, "colour %d is neither >= 0 nor WAITIO_MPI_UNDEFINED", color);
+    if (rc == 0 && c->inter != NULL)
+        return wio_inter_split(comm, color, key, out);
     if (rc == 0)
         rc = next_space(c, comm, SPLIT, &space);
     if (rc != 0)
@@ -252,10 +270,13 @@ int WAITIO_MPI_Comm_create(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, WAITIO_
 
     if (rc == 0)
         rc = wio_comm_get(comm, &c);
-    if (rc == 0)
+    if (rc == 0 && c->inter != NULL) {
+        rc = wio_inter_create(comm, group, out);
+    } else if (rc == 0) {
         rc = next_space(c, comm, CREATE, &space);
-    if (rc == 0)
-        rc = from_group(comm, group, space, out);
+        if (rc == 0)
+            rc = from_group(comm, group, space, out);
+    }
     return wio_mpi_result("WAITIO_MPI_Comm_create", rc);
 }
 
@@ -269,7 +290,7 @@ int WAITIO_MPI_Comm_create_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, i
     int rc = check_group(group, out);
 
     if (rc == 0)
-        rc = wio_comm_get(comm, &c);
+        rc = wio_comm_get_intra(comm, &c);
     if (rc == 0) {
         space = wio_hash64(wio_hash64(comm->space, BY_GROUP), (uint32_t)tag);
         for (uint32_t i = 0; i < group->size; i++)

@@ -3,6 +3,8 @@
 #ifndef WIO_MPI_SPLIT_H
 #define WIO_MPI_SPLIT_H
 
+#include <stdint.h>
+
 #include "waitio_mpi.h"
 
 /** WAITIO_MPI_Comm_split. @return 0; ARG, NOMEM, or what the allgather said */
@@ -10,6 +12,15 @@ int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *ou
 
 /** Dimensions of a grid. */
 enum { WIO_MOST_DIMS = 32 };
+
+/** What a member says to a split. */
+struct wio_split_choice {
+    int32_t color, key;
+};
+/** Universe ranks of those of members first .. first + size - 1 that chose a colour, in the order
+ *  of their keys. @param to room for size. @return 0; NOMEM */
+int wio_split_side(WAITIO_MPI_Comm comm, const struct wio_split_choice *all, int first, int size,
+                   int color, uint32_t *to, uint32_t *n);
 
 struct wio_cart;
 /** Give a communicator that was made a grid (copied). @return 0; NOMEM (the communicator is freed)

@@ -82,6 +82,39 @@ WIO_FORTRAN(waitio_mpi_comm_test_inter_, (const void *comm, fint *flag, fint *ie
     WIO_WITH_COMM("WAITIO_MPI_COMM_TEST_INTER", WAITIO_MPI_Comm_test_inter(c, flag));
 }
 
+WIO_FORTRAN(waitio_mpi_intercomm_create_,
+            (const void *comm, const fint *local_leader, const void *other,
+             const fint *remote_leader, const fint *tag, void *out, fint *ierr))
+{
+    WAITIO_MPI_Comm local = NULL, peer = NULL, fresh = NULL;
+    int32_t null = 0;
+    int rc = wio_fortran_comm("WAITIO_MPI_INTERCOMM_CREATE", comm, &local);
+
+    if (rc == 0 && memcmp(other, &null, sizeof null) != 0) /* read by the leaders only */
+        (void)wio_mpi_handle_get(*(const int32_t *)other, &peer);
+    if (rc == 0)
+        rc = WAITIO_MPI_Intercomm_create(local, *local_leader, peer, *remote_leader, *tag, &fresh);
+    if (rc == 0)
+        rc = wio_fortran_put_comm("WAITIO_MPI_INTERCOMM_CREATE", fresh, out);
+    wio_fortran_result("WAITIO_MPI_INTERCOMM_CREATE", rc, ierr);
+}
+
+WIO_FORTRAN(waitio_mpi_intercomm_merge_,
+            (const void *comm, const fint *high, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_INTERCOMM_MERGE", WAITIO_MPI_Intercomm_merge(c, *high, &fresh));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_remote_size_, (const void *comm, fint *size, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_COMM_REMOTE_SIZE", WAITIO_MPI_Comm_remote_size(c, size));
+}
+
+WIO_FORTRAN(waitio_mpi_comm_remote_group_, (const void *comm, void *out, fint *ierr))
+{
+    MAKES("WAITIO_MPI_COMM_REMOTE_GROUP", WAITIO_MPI_Comm_remote_group(c, &fresh));
+}
+
 WIO_FORTRAN(waitio_mpi_comm_split_,
             (const void *comm, const fint *color, const fint *key, void *out, fint *ierr))
 {

@@ -35,7 +35,7 @@ NEW = {
     "int": "ranks2",
     "buffer": "outbuf",
 }
-LOGICALS = {"flag", "commute", "reorder", "periods", "remain", "weighted"}
+LOGICALS = {"flag", "commute", "reorder", "periods", "remain", "weighted", "high"}
 HANDLES = {
     "WAITIO_MPI_Comm": "comm",
     "WAITIO_MPI_Group": "group",
