@@ -542,8 +542,8 @@ int WAITIO_MPI_Graph_get(WAITIO_MPI_Comm comm, int most_nodes, int most_edges, i
                          int edges[]);
 int WAITIO_MPI_Graph_neighbors_count(WAITIO_MPI_Comm comm, int rank, int *n);
 int WAITIO_MPI_Graph_neighbors(WAITIO_MPI_Comm comm, int rank, int most, int neighbors[]);
-/** Each process gives its own edges. @param sourceweights,destweights WAITIO_MPI_UNWEIGHTED, or a
- * number >= 0 per edge (WAITIO_MPI_WEIGHTS_EMPTY where there are none) */
+/** Each process gives its own edges. @param sourceweights WAITIO_MPI_UNWEIGHTED, or a number >= 0
+ * per edge (WAITIO_MPI_WEIGHTS_EMPTY where there are none) @param destweights the same */
 int WAITIO_MPI_Dist_graph_create_adjacent(WAITIO_MPI_Comm comm, int indegree, const int sources[],
                                           const int sourceweights[], int outdegree,
                                           const int destinations[], const int destweights[],
