@@ -37,6 +37,9 @@ module waitio
     integer, parameter :: WAITIO_BOR = 524296
     integer, parameter :: WAITIO_LXOR = 524297
     integer, parameter :: WAITIO_BXOR = 524298
+    integer, parameter :: WAITIO_ERRORS_DEFAULT = 0
+    integer, parameter :: WAITIO_ERRORS_RETURN = 1
+    integer, parameter :: WAITIO_ERRORS_ABORT = 2
 
     interface
         !> Join the universe. timeout: seconds to wait for every PB (default 1000).
@@ -51,6 +54,13 @@ module waitio
             import :: c_int
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_finalize
+
+        !> What errors do: WAITIO_ERRORS_DEFAULT, _RETURN (the program looks at all ierr) or _ABORT.
+        subroutine waitio_set_errors(mode, ierr) bind(c, name='waitio_cfi_set_errors')
+            import :: c_int
+            integer(c_int), intent(in) :: mode
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_set_errors
 
         !> Number of parallel blocks.
         subroutine waitio_pb_size(npb, ierr) bind(c, name='waitio_cfi_pb_size')

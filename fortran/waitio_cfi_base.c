@@ -18,6 +18,11 @@ FORTRAN(waitio_cfi_finalize, (int *ierr))
     waitio_cfi_finish("waitio_finalize", WAITIO_MPI_Finalize(), ierr);
 }
 
+FORTRAN(waitio_cfi_set_errors, (const int *mode, int *ierr))
+{
+    waitio_cfi_finish("waitio_set_errors", waitio_set_errors(*mode), ierr);
+}
+
 FORTRAN(waitio_cfi_pb_size, (int *npb, int *ierr))
 {
     waitio_cfi_finish("waitio_pb_size", waitio_pb_size(npb), ierr);

@@ -104,6 +104,25 @@ int waitio_finalize(void);
 int waitio_initialized(int *flag);
 
 /**
+ * What an error does. The default is MPI's: what a program cannot foresee - the death of a peer
+ * (WAITIO_ERR_PEER, WAITIO_ERR_REVOKED), a message longer than its receive (WAITIO_ERR_TRUNCATE),
+ * a broken protocol (WAITIO_ERR_PROTOCOL) - ends it with a message and exit status 1, by
+ * waitio_abort(); other errors print one line and are returned. A program that looks at all codes
+ * says WAITIO_ERRORS_RETURN: nothing is printed, and every code is returned.
+ */
+enum {
+    WAITIO_ERRORS_DEFAULT = 0,
+    WAITIO_ERRORS_RETURN = 1,
+    WAITIO_ERRORS_ABORT = 2 /**< every error ends the program */
+};
+/**
+ * Choose what errors do from now on, in this process; goes before WAITIO_ERRORS of the environment.
+ * May be called at any time, also before waitio_init(), by any thread.
+ * @param mode WAITIO_ERRORS_DEFAULT, _RETURN or _ABORT @return 0; ARG
+ */
+int waitio_set_errors(int mode);
+
+/**
  * End this process after saying so to all linked peers, whose operations with us then fail.
  * @param code exit status of the process. Does not return.
  */

@@ -18,6 +18,8 @@ static _Atomic int forked;
 static _Atomic int hooks_set;
 static _Atomic int fork_cleaned;
 static _Atomic int errors_mode = WIO_CFG_ERRORS_DEFAULT;
+enum { NOT_CHOSEN = -1 };
+static _Atomic int errors_chosen = NOT_CHOSEN; /* by the program */
 static _Atomic int lines_printed;
 
 /* Why joining failed last, 0 = it did not. Under the gate. */
@@ -126,23 +128,59 @@ static void print_error(const char *call, int code)
     wio_error_shown();
 }
 
+/* What the program has chosen goes first, then the environment. */
+static int mode_now(void)
+{
+    int mode = atomic_load(&errors_chosen);
+    if (mode != NOT_CHOSEN)
+        return mode;
+    if (wio_api_current() != NULL)
+        return errors_mode;
+    const char *text = wio_os_getenv("WAITIO_ERRORS"); /* no configuration was read yet */
+    return text == NULL                  ? WIO_CFG_ERRORS_DEFAULT
+           : strcmp(text, "return") == 0 ? WIO_CFG_ERRORS_RETURN
+           : strcmp(text, "abort") == 0  ? WIO_CFG_ERRORS_ABORT
+                                         : WIO_CFG_ERRORS_DEFAULT;
+}
+
+/* What no program foresees, and what most go on after with data that never came. */
+static bool ends_program(int mode, int code)
+{
+    if (mode == WIO_CFG_ERRORS_ABORT)
+        return code != WAITIO_ERR_FORK;
+    return code == WAITIO_ERR_PEER || code == WAITIO_ERR_REVOKED || code == WAITIO_ERR_TRUNCATE ||
+           code == WAITIO_ERR_PROTOCOL;
+}
+
 int wio_api_result(const char *call, int code)
 {
     if (WIO_LIKELY(code == 0))
         return 0;
-    int mode = errors_mode;
-    if (wio_api_current() == NULL) {
-        const char *text = wio_os_getenv("WAITIO_ERRORS"); /* no configuration was read yet */
-        mode = text == NULL                  ? WIO_CFG_ERRORS_DEFAULT
-               : strcmp(text, "return") == 0 ? WIO_CFG_ERRORS_RETURN
-               : strcmp(text, "abort") == 0  ? WIO_CFG_ERRORS_ABORT
-                                             : WIO_CFG_ERRORS_DEFAULT;
-    }
-    if (mode != WIO_CFG_ERRORS_RETURN)
-        print_error(call, code);
-    if (mode == WIO_CFG_ERRORS_ABORT && code != WAITIO_ERR_FORK)
-        waitio_abort(1);
+    int mode = mode_now();
+    if (mode == WIO_CFG_ERRORS_RETURN)
+        return code;
+    print_error(call, code);
+    if (!ends_program(mode, code))
+        return code;
+    if (mode == WIO_CFG_ERRORS_DEFAULT)
+        fprintf(stderr, "waitio: ending the program, as MPI does: a program that looks at codes "
+                        "says waitio_set_errors(WAITIO_ERRORS_RETURN), or WAITIO_ERRORS=return\n");
+    waitio_abort(1);
     return code;
+}
+
+int waitio_set_errors(int mode)
+{
+    static const int modes[] = {[WAITIO_ERRORS_DEFAULT] = WIO_CFG_ERRORS_DEFAULT,
+                                [WAITIO_ERRORS_RETURN] = WIO_CFG_ERRORS_RETURN,
+                                [WAITIO_ERRORS_ABORT] = WIO_CFG_ERRORS_ABORT};
+    if (mode < 0 || mode >= (int)WIO_ARRAY_LEN(modes))
+        return wio_api_result("waitio_set_errors",
+                              wio_fail(WAITIO_ERR_ARG,
+                                       "%d is none of WAITIO_ERRORS_DEFAULT, _RETURN and _ABORT",
+                                       mode));
+    atomic_store(&errors_chosen, modes[mode]);
+    return 0;
 }
 
 int waitio_init(int timeout)

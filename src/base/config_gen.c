@@ -439,7 +439,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
     {"WAITIO_ERRORS",
      "enum",
      "default",
-     "default: C calls return the code and print one line, conversion library and Fortran without ierr abort; return: quiet; abort: always end the process",
+     "default: as in MPI the death of a peer, a message longer than its receive and a broken protocol end the process with a message, other errors of C calls print one line and are returned, those of the conversion library and of Fortran without ierr end the process; return: every call returns its code, nothing is printed; abort: every error ends the process",
      "default, return, abort"},
     {"WAITIO_LOG",
      "string",

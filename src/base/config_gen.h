@@ -405,8 +405,10 @@ struct wio_config {
      */
     double dial_after;
     /**
-     * WAITIO_ERRORS: default: C calls return the code and print one line, conversion library and
-     * Fortran without ierr abort; return: quiet; abort: always end the process
+     * WAITIO_ERRORS: default: as in MPI the death of a peer, a message longer than its receive and
+     * a broken protocol end the process with a message, other errors of C calls print one line and
+     * are returned, those of the conversion library and of Fortran without ierr end the process;
+     * return: every call returns its code, nothing is printed; abort: every error ends the process
      */
     int errors;
     /**

@@ -52,7 +52,10 @@ int WAITIO_MPI_Comm_set_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler h
                                        handler));
     __atomic_store_n(&function, h, __ATOMIC_RELEASE);
     __atomic_store_n(&chosen, h != NULL ? WAITIO_MPI_ERRORS_RETURN : handler, __ATOMIC_RELAXED);
-    return 0;
+    /* Messages are those of the basic interface: it must not end what may go on. */
+    return waitio_set_errors(h != NULL || handler == WAITIO_MPI_ERRORS_RETURN
+                                 ? WAITIO_ERRORS_RETURN
+                                 : WAITIO_ERRORS_DEFAULT);
 }
 
 int wio_errhandler_new(WAITIO_MPI_Comm_errhandler_function *c,

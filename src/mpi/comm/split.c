@@ -26,7 +26,10 @@ enum { DUP = 0x64757000, SPLIT = 0x73706c00, CREATE = 0x63726500, BY_GROUP = 0x6
 static int next_space(struct wio_comm *c, WAITIO_MPI_Comm comm, uint64_t kind, uint64_t *space)
 {
     uint32_t number = 0;
-    int rc = wio_comm_next(c, comm, WIO_COUNT_MADE, &number);
+    int rc = wio_revoked_check(wio_api_universe(), c->twin.space);
+
+    if (rc == 0)
+        rc = wio_comm_next(c, comm, WIO_COUNT_MADE, &number);
 
     *space = wio_hash64(wio_hash64(comm->space, kind), number);
     return rc;

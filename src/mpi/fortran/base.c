@@ -193,6 +193,13 @@ WIO_FORTRAN(waitio_pb_rank_, (fint * pbid, fint *ierr))
 
 WIO_FORTRAN_ALSO(waitio_pb_rank_f_, waitio_pb_rank_, (fint * pbid, fint *ierr))
 
+WIO_FORTRAN(waitio_set_errors_, (const fint *mode, fint *ierr))
+{
+    wio_fortran_result("WAITIO_SET_ERRORS", waitio_set_errors(*mode), ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_set_errors_f_, waitio_set_errors_, (const fint *mode, fint *ierr))
+
 WIO_FORTRAN(waitio_pb_size_, (fint * npb, fint *ierr))
 {
     wio_fortran_result("WAITIO_PB_SIZE", waitio_pb_size(npb), ierr);

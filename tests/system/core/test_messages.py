@@ -176,6 +176,41 @@ def test_errors_are_printed_by_default(universe):
     assert 40 < len(lines) < 60 and "not printed" in lines[-1]
 
 
+def test_a_death_ends_the_program_by_default(universe):
+    """As in MPI: programs that ignore codes must not go on with data that never came. Guard:
+    without `ends_program` the code is returned and the actor stays."""
+    a, b, c = universe(WAITIO_ERRORS=None).actors([1, 1, 1])
+    a.ok("irecv 1 0 2 10 1")
+    a.begin("wait 1 0")
+    b.ok("irecv 2 0 1 10 1")
+    b.begin("wait 2 0")
+    c.kill()
+    assert a.ended(None) == 1
+    assert "WAITIO_ERR_PEER" in a.err() and "PB 2 rank 0" in a.err()
+    assert "waitio_set_errors" in a.err()
+
+
+def test_a_message_too_long_ends_the_program_by_default(universe):
+    a, b = universe(WAITIO_ERRORS=None).actors([1, 1])
+    a.ok("irecv 1 0 1 10 1")
+    b.ok("isend 1 0 0 100 1 9")
+    a.begin("wait 1 0")
+    assert a.ended(None) == 1
+    assert "WAITIO_ERR_TRUNCATE" in a.err()
+
+
+def test_a_program_may_look_at_codes(universe):
+    """The program's word goes before the environment's."""
+    for errors in (None, "abort"):
+        a, b = universe(WAITIO_ERRORS=errors).actors([1, 1])
+        a.ok("errors 1")
+        a.ok("irecv 1 0 1 10 1")
+        b.kill()
+        a.fails("wait 1 0", "PEER", "PB 1 rank 0")
+        a.fails("isend 1 0 7 8 1", "RANK")
+        assert "WAITIO_ERR" not in a.err()
+
+
 def test_errors_may_end_the_process(universe):
     (a,) = universe(WAITIO_ERRORS="abort").actors([1])
     a.begin("isend 1 0 7 8 1")

@@ -293,6 +293,8 @@ static void do_simple(char **w)
             answer(rc);
         else
             say(line);
+    } else if (strcmp(w[0], "errors") == 0) {
+        answer(waitio_set_errors(atoi(w[1])));
     } else if (strcmp(w[0], "abort") == 0) {
         waitio_abort((int)number(w[1]));
     } else if (strcmp(w[0], "exit") == 0) {
