@@ -19,6 +19,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 
 import waitio
 
@@ -40,8 +41,11 @@ include "staging.pxi"
 include "device.pxi"
 include "buffers.pxi"
 include "datatypes.pxi"
+include "derived.pxi"
+include "userops.pxi"
 include "orphans.pxi"
 include "request.pxi"
 include "blocks.pxi"
 include "collectives.pxi"
+include "matched.pxi"
 include "group.pxi"

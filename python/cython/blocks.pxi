@@ -143,6 +143,16 @@ cdef void land_blocks_unseen(tuple keep):
         print_failure(failure, (<_Block> keep[1]).what)
 
 
+cdef Py_ssize_t room_for(_Block block, Datatype kind) except -1:
+    """How many elements of a datatype that was made of others lie in this memory."""
+    cdef Py_ssize_t size = block.view.len
+    if kind.first_ < 0:
+        raise block.wrong(f"elements of {kind!r} begin {-kind.first_} bytes before their place")
+    if kind.end_ > size:
+        raise block.wrong(f"an element of {kind!r} reaches to byte {kind.end_} of its {size}")
+    return (size - kind.end_) // kind.extent_ + 1 if kind.extent_ > 0 else 1
+
+
 cdef int read_type(_Block block, object obj, object kind) except -1:
     """What are the elements? `kind`: what the user says, or None."""
     if kind is None:
@@ -150,6 +160,9 @@ cdef int read_type(_Block block, object obj, object kind) except -1:
         kind = type_of_format(letters, block.view.itemsize, obj)
         block.items = block.view.len // max(1, block.view.itemsize)
         block.unit = 1 if kind is not None else max(1, block.view.itemsize)
+    elif (<Datatype> kind).made:
+        block.items = room_for(block, <Datatype> kind)
+        block.unit = 1
     else:
         if block.view.len % (<Datatype> kind).extent_:
             raise block.wrong(

@@ -105,8 +105,22 @@ cdef int get_buffer(object obj, Py_buffer *view, int flags) except -1:
     return PyObject_GetBuffer(obj, view, flags & ~PyBUF_FORMAT)
 
 
-cdef int take_slow(object obj, Py_buffer *view, int flags, bint fill) except -1:
+cdef bint has_gaps(object obj, bint writable):
+    """Is this memory that only a datatype describes?"""
+    try:
+        view = memoryview(obj)
+    except (TypeError, ValueError, _builtins.BufferError):
+        view = getattr(obj, "flags", None)  # an array whose elements have no format
+        return view is not None and not (view.c_contiguous or view.f_contiguous) \
+            and (view.writeable or not writable)
+    return not view.contiguous and not (writable and view.readonly)
+
+
+cdef int take_slow(object obj, Py_buffer *view, int flags, bint fill, bint gaps=False) except -1:
+    """Returns 1, and takes nothing, where `gaps` are welcome and the memory has them."""
     cdef bint writable = (flags & PyBUF_WRITABLE) != 0
+    if gaps and isinstance(obj, (list, tuple)):
+        return 1
     if not PyObject_CheckBuffer(obj):
         obj = other_memory(obj, writable)
         if fill and not writable and type(obj) is _Stage:
@@ -116,6 +130,8 @@ cdef int take_slow(object obj, Py_buffer *view, int flags, bint fill) except -1:
     except _BufferError:
         raise
     except (_builtins.BufferError, ValueError, TypeError) as error:
+        if gaps and has_gaps(obj, writable):
+            return 1
         raise cannot_take(obj, writable, error) from None
     if view.format != NULL and names_references(view.format):
         PyBuffer_Release(view)
@@ -123,15 +139,17 @@ cdef int take_slow(object obj, Py_buffer *view, int flags, bint fill) except -1:
     return 0
 
 
-cdef inline int take(object obj, Py_buffer *view, bint writable, bint fill=True) except -1:
+cdef inline int take(object obj, Py_buffer *view, bint writable, bint fill=True,
+                     bint gaps=False) except -1:
     """Hold the memory of `obj`; PyBuffer_Release gives it back.
 
-    `fill`: what an array on a device holds is to be sent now.
+    `fill`: what an array on a device holds is to be sent now. `gaps`: returns 1, and takes nothing,
+    for what a datatype has to describe.
     """
     cdef int flags = PyBUF_ANY_CONTIGUOUS | (PyBUF_WRITABLE if writable else 0)
     if type(obj) is not bytes and type(obj) is not bytearray:
         flags |= PyBUF_FORMAT  # says whether these are Python objects
-    return take_slow(obj, view, flags, fill)
+    return take_slow(obj, view, flags, fill, gaps)
 
 
 def _new_buffer(Py_ssize_t size):

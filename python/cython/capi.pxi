@@ -173,9 +173,54 @@ cdef extern from "waitio_mpi.h" nogil:
         WAITIO_MPI_MAXLOC
         WAITIO_MPI_UNDEFINED
         WAITIO_MPI_ERRORS_RETURN
+        WAITIO_MPI_ORDER_C
+        WAITIO_MPI_ORDER_FORTRAN
+        WAITIO_MPI_COMM_TYPE_SHARED
+        WAITIO_MPI_COMM_TYPE_PB
 
     void *WAITIO_MPI_IN_PLACE
 
+    ctypedef struct WAITIO_MPI_Status:
+        int MPI_SOURCE
+        int MPI_TAG
+        size_t waitio_bytes
+
+    double WAITIO_MPI_Wtime()
+    double WAITIO_MPI_Wtick()
+    int WAITIO_MPI_Cancel(waitio_req_t *req)
+    int WAITIO_MPI_Isend(const void *buf, int count, int type, int dest, int tag,
+                         waitio_group_t comm, waitio_req_t *req)
+    int WAITIO_MPI_Irecv(void *buf, int count, int type, int source, int tag, waitio_group_t comm,
+                         waitio_req_t *req)
+    int WAITIO_MPI_Improbe(int source, int tag, waitio_group_t comm, int *flag, int *message,
+                           WAITIO_MPI_Status *status)
+    int WAITIO_MPI_Imrecv(void *buf, int count, int type, int *message, waitio_req_t *req)
+    int WAITIO_MPI_Type_contiguous(int count, int type, int *out)
+    int WAITIO_MPI_Type_vector(int count, int length, int stride, int type, int *out)
+    int WAITIO_MPI_Type_create_hvector(int count, int length, intptr_t stride, int type, int *out)
+    int WAITIO_MPI_Type_indexed(int count, const int *lengths, const int *places, int type,
+                                int *out)
+    int WAITIO_MPI_Type_create_hindexed(int count, const int *lengths, const intptr_t *bytes,
+                                        int type, int *out)
+    int WAITIO_MPI_Type_create_struct(int count, const int *lengths, const intptr_t *bytes,
+                                      const int *types, int *out)
+    int WAITIO_MPI_Type_create_subarray(int dims, const int *sizes, const int *parts,
+                                        const int *starts, int order, int type, int *out)
+    int WAITIO_MPI_Type_create_resized(int type, intptr_t lb, intptr_t extent, int *out)
+    int WAITIO_MPI_Type_commit(int *type)
+    int WAITIO_MPI_Type_free(int *type)
+    int WAITIO_MPI_Type_get_true_extent(int type, intptr_t *lb, intptr_t *extent)
+    int WAITIO_MPI_Op_create(void *function, int commute, int *op)
+    int WAITIO_MPI_Op_free(int *op)
+    int WAITIO_MPI_Comm_split_type(waitio_group_t comm, int type, int key, int info,
+                                   waitio_group_t *out)
+    int WAITIO_MPI_Comm_group(waitio_group_t comm, waitio_group_t *out)
+    int WAITIO_MPI_Group_incl(waitio_group_t group, int n, const int *ranks, waitio_group_t *out)
+    int WAITIO_MPI_Group_free(waitio_group_t *group)
+    int WAITIO_MPI_Comm_create_group(waitio_group_t comm, waitio_group_t group, int tag,
+                                     waitio_group_t *out)
+    int WAITIO_MPI_Ireduce_scatter_block(const void *sbuf, void *rbuf, int count, int type, int op,
+                                         waitio_group_t comm, waitio_req_t *req)
     void waitio_mpi_blocking_next()
     int waitio_mpi_waitany_for(int n, waitio_req_t *reqs, double seconds, int *index, int *flag,
                                waitio_status_t *status)

@@ -6,7 +6,7 @@
 
 cdef enum what_coll:
     BARRIER, BCAST, REDUCE, ALLREDUCE, SCAN, EXSCAN, REDUCE_SCATTER, GATHER, SCATTER, ALLGATHER, \
-        ALLTOALL
+        ALLTOALL, REDUCE_SCATTER_BLOCK
 
 cdef struct coll_side:
     void *buf
@@ -63,6 +63,8 @@ cdef int launch_inside(coll_call *c, waitio_group_t comm, waitio_req_t *req) noe
         return WAITIO_MPI_Iexscan(s.buf, r.buf, r.count, r.type, c.op, comm, req)
     if c.what == REDUCE_SCATTER:
         return WAITIO_MPI_Ireduce_scatter(s.buf, r.buf, r.counts, r.type, c.op, comm, req)
+    if c.what == REDUCE_SCATTER_BLOCK:
+        return WAITIO_MPI_Ireduce_scatter_block(s.buf, r.buf, r.count, r.type, c.op, comm, req)
     if c.what == GATHER:
         return WAITIO_MPI_Igather(s.buf, s.count, s.type, r.buf, r.count, r.type, c.root, comm, req)
     if c.what == SCATTER:
@@ -150,7 +152,7 @@ cdef class Collectives:
             self.unfinished = request
         return 0
 
-    cdef Request begin(self, coll_call *call, _Block s, _Block r):
+    cdef Request begin(self, coll_call *call, _Block s, _Block r, Op op=None):
         """Make the C call."""
         cdef Request request = Request.__new__(Request)
         cdef int code
@@ -168,7 +170,7 @@ cdef class Collectives:
             code = launch(call, handle, req)
         if code:
             raise error_of(code)
-        keep = (s, r)
+        keep = (s, r, op if op is not None and op.slot >= 0 else None)
         Py_INCREF(keep)
         request.keep = <PyObject *> keep
         request.collective = True
@@ -205,6 +207,8 @@ cdef class Collectives:
         check_same_type(name, s, r, op)
         if what == REDUCE_SCATTER:
             share_results(self, s, r, counts)
+        elif what == REDUCE_SCATTER_BLOCK:
+            share_blocks(self, s, r)
         else:
             if not s.in_place:
                 s.whole()
@@ -213,7 +217,7 @@ cdef class Collectives:
                 if not s.in_place and s.count != r.count:
                     raise s.wrong(f"{s.items} elements are sent, the receive buffer has {r.items}")
         call.what, call.op, call.root, call.blocking = what, op.number, root, blocking
-        return self.begin(&call, s, r)
+        return self.begin(&call, s, r, op)
 
     cdef Request movement(self, what_coll what, bint v, sendbuf, recvbuf, root_, bint blocking):
         cdef coll_call call
@@ -325,6 +329,14 @@ cdef class Collectives:
         """Start `Reduce_scatter`."""
         return self.reduction(REDUCE_SCATTER, sendbuf, recvbuf, op, 0, recvcounts, False)
 
+    def Reduce_scatter_block(self, sendbuf, recvbuf, Op op=None):
+        """Combine the arrays of all members by `op`; each gets an equal part, by rank."""
+        self.run(self.reduction(REDUCE_SCATTER_BLOCK, sendbuf, recvbuf, op, 0, None, True))
+
+    def Ireduce_scatter_block(self, sendbuf, recvbuf, Op op=None):
+        """Start `Reduce_scatter_block`."""
+        return self.reduction(REDUCE_SCATTER_BLOCK, sendbuf, recvbuf, op, 0, None, False)
+
     def Gather(self, sendbuf, recvbuf, root=0):
         """Collect equal parts of all members in the array of `root`, by rank."""
         self.run(self.movement(GATHER, False, sendbuf, recvbuf, root, True))
@@ -393,15 +405,32 @@ cdef class Collectives:
 
     def Dup(self):
         """Make a group of the same members with a message space of its own; all members call."""
-        return made_by_all(self, True, 0, 0)
+        return made_by_all(self, MAKE_DUP, 0, 0)
 
     def Split(self, color=0, key=0):
         """Make a group of the members that give the same `color`; all members call.
 
         Ranks in it go by `key`, then by rank here. `color` None: no group for this process.
         """
-        return made_by_all(self, False, WAITIO_MPI_UNDEFINED if color is None
+        return made_by_all(self, MAKE_SPLIT, WAITIO_MPI_UNDEFINED if color is None
                            else as_int(color, "color"), as_int(key, "key"))
+
+    def Split_type(self, split_type=None, key=0):
+        """Make a group of the members that share something; all members call.
+
+        `split_type`: waitio.COMM_TYPE_SHARED (memory: the same host), waitio.COMM_TYPE_PB (the same
+        parallel block), None: no group for this process.
+        """
+        return made_by_all(self, MAKE_TYPE, WAITIO_MPI_UNDEFINED if split_type is None
+                           else as_int(split_type, "split_type"), as_int(key, "key"))
+
+    def Create_group(self, ranks, tag=0):
+        """Make a group of these members of this one, in this order; only they call.
+
+        It has a message space of its own. `tag` tells calls apart that several threads make at once.
+        """
+        ranks = [as_rank(r, "rank") for r in ranks]
+        return made_by_all(self, MAKE_GROUP, as_tag(tag), 0, ranks)
 
     # ---- objects ----
 
@@ -447,7 +476,7 @@ cdef class Collectives:
 
 
 _NAMES = ("Barrier", "Bcast", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Gather",
-          "Scatter", "Allgather", "Alltoall")
+          "Scatter", "Allgather", "Alltoall", "Reduce_scatter_block")
 
 
 cdef int check_same_type(str name, _Block s, _Block r, Op op) except -1:
@@ -495,11 +524,28 @@ cdef int share_results(Collectives group, _Block s, _Block r, counts) except -1:
     return 0
 
 
-cdef object made_by_all(Collectives parent, bint dup, int color, int key):
-    """Dup and Split. They block in C, in a thread of their own where signals would wait."""
+cdef int share_blocks(Collectives group, _Block s, _Block r) except -1:
+    """Reduce_scatter_block: as much for each."""
+    cdef _Block data = r if s.in_place else s
+    if data.items % group.size_:
+        raise data.wrong(f"{data.items} elements are no multiple of the {group.size_} members")
+    if r.items < data.items // group.size_:
+        raise r.wrong(f"{data.items // group.size_} elements come, it has {r.items}")
+    data.whole()
+    r.count = data.count // group.size_
+    r.used = r.count
+    return 0
+
+
+cdef enum what_group:
+    MAKE_DUP, MAKE_SPLIT, MAKE_TYPE, MAKE_GROUP
+
+
+cdef object made_by_all(Collectives parent, what_group how, int a, int b, list ranks=None):
+    """Groups made of groups. The calls block in C, in a thread where signals would wait."""
     parent.enter()
-    code, text, address = interruptible(functools.partial(_c_make, <uintptr_t> parent.handle, dup,
-                                                          color, key))
+    code, text, address = interruptible(functools.partial(_c_make, <uintptr_t> parent.handle,
+                                                          <int> how, a, b, ranks or []))
     if code:
         raise from_code(code, text)
     if not address:
@@ -507,19 +553,39 @@ cdef object made_by_all(Collectives parent, bint dup, int color, int key):
     return Group.wrap(<waitio_group_t> <uintptr_t> address, parent.gid_)
 
 
-def _c_make(uintptr_t parent, bint dup, int color, int key):
+cdef int create_group(waitio_group_t parent, int n, const int *ranks, int tag,
+                      waitio_group_t *made) noexcept nogil:
+    cdef waitio_group_t all_ = NULL, some = NULL
+    cdef int rc = WAITIO_MPI_Comm_group(parent, &all_)
+    if rc == 0:
+        rc = WAITIO_MPI_Group_incl(all_, n, ranks, &some)
+        WAITIO_MPI_Group_free(&all_)
+    if rc == 0:
+        rc = WAITIO_MPI_Comm_create_group(parent, some, tag, made)
+        WAITIO_MPI_Group_free(&some)
+    return rc
+
+
+def _c_make(uintptr_t parent, int how, int a, int b, list ranks):
     global splitting
     cdef waitio_group_t made = NULL
-    cdef int rc
+    cdef int rc, n = len(ranks)
+    cdef int *members = c_ints(ranks, "ranks", n)
     with join_lock:
         if left:
+            PyMem_Free(members)
             return WAITIO_ERR_STATE, "the universe was left (finalize) by another thread", 0
         splitting += 1
     with nogil:
-        if dup:
+        if how == MAKE_DUP:
             rc = WAITIO_MPI_Comm_dup(<waitio_group_t> parent, &made)
+        elif how == MAKE_SPLIT:
+            rc = WAITIO_MPI_Comm_split(<waitio_group_t> parent, a, b, &made)
+        elif how == MAKE_TYPE:
+            rc = WAITIO_MPI_Comm_split_type(<waitio_group_t> parent, a, b, 0, &made)
         else:
-            rc = WAITIO_MPI_Comm_split(<waitio_group_t> parent, color, key, &made)
+            rc = create_group(<waitio_group_t> parent, n, members, a, &made)
+    PyMem_Free(members)
     with join_lock:
         splitting -= 1
     return rc, waitio_last_error().decode("utf-8", "replace") if rc else "", <uintptr_t> made

@@ -6,15 +6,25 @@ cdef class Datatype:
     """Type of the elements of a collective's buffer.
 
     Arrays tell theirs; one has to be named for memory that does not: `[buffer, waitio.DOUBLE]`.
+    The methods that begin with `Create` make datatypes of others; they can be used at once, and are
+    freed when nobody holds them.
     """
 
     cdef int number
     cdef str name_
     cdef Py_ssize_t extent_
+    cdef Py_ssize_t size_          # bytes of data in it
+    cdef Py_ssize_t first_, end_   # where its data begins and ends
     cdef bint holes  # between its parts
+    cdef bint made   # of others, by the program
 
     def __init__(self):
-        raise TypeError("the datatypes are constants: waitio.DOUBLE, waitio.INT and so on")
+        raise TypeError("the datatypes are constants (waitio.DOUBLE, waitio.INT and so on), or made "
+                        "of them: waitio.DOUBLE.Create_vector(...)")
+
+    def __dealloc__(self):
+        if self.made and not left and not forked:
+            WAITIO_MPI_Type_free(&self.number)
 
     @property
     def name(self):
@@ -26,10 +36,142 @@ cdef class Datatype:
         """Bytes from one element to the next."""
         return self.extent_
 
+    @property
+    def size(self):
+        """Bytes of data in an element, without gaps."""
+        return self.size_
+
+    def Get_size(self):
+        """Return `size`."""
+        return self.size_
+
+    def Get_extent(self):
+        """Return (lower bound, extent) in bytes."""
+        cdef intptr_t lb = 0, extent = 0
+        check(WAITIO_MPI_Type_get_extent(self.number, &lb, &extent))
+        return lb, extent
+
+    def Get_true_extent(self):
+        """Return (where its data begins, bytes from there to where it ends)."""
+        return self.first_, self.end_ - self.first_
+
+    def Create_contiguous(self, count):
+        """Make the datatype of `count` elements one after the other."""
+        cdef int made = 0, code
+        code = WAITIO_MPI_Type_contiguous(as_int(count, "count"), self.number, &made)
+        return derived(code, made, "contiguous")
+
+    def Create_vector(self, count, blocklength, stride):
+        """Make `count` blocks of `blocklength` elements, `stride` elements from one to the next."""
+        cdef int made = 0, code
+        code = WAITIO_MPI_Type_vector(as_int(count, "count"), as_int(blocklength, "blocklength"),
+                                      as_int(stride, "stride"), self.number, &made)
+        return derived(code, made, "vector")
+
+    def Create_hvector(self, count, blocklength, stride):
+        """The same with the stride in bytes."""
+        cdef int made = 0, code
+        cdef intptr_t distance = whole_number(stride, "stride")
+        code = WAITIO_MPI_Type_create_hvector(as_int(count, "count"),
+                                              as_int(blocklength, "blocklength"), distance,
+                                              self.number, &made)
+        return derived(code, made, "hvector")
+
+    def Create_indexed(self, blocklengths, displacements):
+        """Make blocks of these lengths at these places, counted in elements."""
+        cdef int made = 0, code, n = len(blocklengths)
+        cdef int *lengths = NULL
+        cdef int *places = NULL
+        try:
+            lengths = c_ints(blocklengths, "blocklengths", n)
+            places = c_ints(displacements, "displacements", n)
+            code = WAITIO_MPI_Type_indexed(n, lengths, places, self.number, &made)
+        finally:
+            PyMem_Free(lengths)
+            PyMem_Free(places)
+        return derived(code, made, "indexed")
+
+    def Create_hindexed(self, blocklengths, displacements):
+        """The same with the places in bytes."""
+        cdef int made = 0, code, n = len(blocklengths)
+        cdef int *lengths = NULL
+        cdef intptr_t *places = NULL
+        try:
+            lengths = c_ints(blocklengths, "blocklengths", n)
+            places = c_bytes(displacements, "displacements", n)
+            code = WAITIO_MPI_Type_create_hindexed(n, lengths, places, self.number, &made)
+        finally:
+            PyMem_Free(lengths)
+            PyMem_Free(places)
+        return derived(code, made, "hindexed")
+
+    @staticmethod
+    def Create_struct(blocklengths, displacements, datatypes):
+        """Make blocks of these lengths at these places, in bytes, each of a datatype of its own."""
+        cdef int made = 0, code, n = len(blocklengths)
+        cdef int *lengths = NULL
+        cdef int *kinds = NULL
+        cdef intptr_t *places = NULL
+        try:
+            lengths = c_ints(blocklengths, "blocklengths", n)
+            places = c_bytes(displacements, "displacements", n)
+            kinds = c_ints([int(named_type(t)) for t in datatypes], "datatypes", n)
+            code = WAITIO_MPI_Type_create_struct(n, lengths, places, kinds, &made)
+        finally:
+            PyMem_Free(lengths)
+            PyMem_Free(places)
+            PyMem_Free(kinds)
+        return derived(code, made, "struct")
+
+    def Create_subarray(self, sizes, subsizes, starts, order=None):
+        """Make the part of `subsizes` elements that begins at `starts` of an array of `sizes`.
+
+        `order`: waitio.ORDER_C (None), the last dimension lies densest, or waitio.ORDER_FORTRAN.
+        """
+        cdef int made = 0, code, n = len(sizes)
+        cdef int *whole = NULL
+        cdef int *parts = NULL
+        cdef int *first = NULL
+        cdef int layout = WAITIO_MPI_ORDER_C if order is None else as_int(order, "order")
+        try:
+            whole = c_ints(sizes, "sizes", n)
+            parts = c_ints(subsizes, "subsizes", n)
+            first = c_ints(starts, "starts", n)
+            code = WAITIO_MPI_Type_create_subarray(n, whole, parts, first, layout, self.number,
+                                                   &made)
+        finally:
+            PyMem_Free(whole)
+            PyMem_Free(parts)
+            PyMem_Free(first)
+        return derived(code, made, "subarray")
+
+    def Create_resized(self, lb, extent):
+        """Make the same with another lower bound and extent, in bytes."""
+        cdef int made = 0, code
+        cdef intptr_t low = whole_number(lb, "lb"), bytes_ = whole_number(extent, "extent")
+        code = WAITIO_MPI_Type_create_resized(self.number, low, bytes_, &made)
+        return derived(code, made, self.name_)
+
+    @staticmethod
+    def from_dtype(dtype):
+        """Return the datatype of elements of a NumPy dtype, structures among them."""
+        import numpy
+
+        return type_of_dtype(numpy.dtype(dtype))
+
+    def Commit(self):
+        """Return the datatype itself: it can be used as soon as it is made."""
+        return self
+
+    def Free(self):
+        """Does nothing: a datatype is freed when nobody holds it."""
+
     def __int__(self):
         return self.number
 
     def __reduce__(self):
+        if self.made:
+            raise TypeError("a Datatype that was made of others belongs to this process")
         return self.name_  # the constant of this module
 
     def __repr__(self):
@@ -42,9 +184,33 @@ cdef class Op:
     cdef int number
     cdef str name_
     cdef object function
+    cdef int slot        # of an operator of the program, see userops.pxi
+    cdef object failure  # what its function raised
+    cdef object __weakref__
 
     def __init__(self):
-        raise TypeError("the operators are constants: waitio.SUM, waitio.MAX and so on")
+        raise TypeError("the operators are constants (waitio.SUM, waitio.MAX and so on), or made by "
+                        "waitio.Op.Create(function)")
+
+    def __cinit__(self):
+        self.slot = -1
+
+    def __dealloc__(self):
+        if self.slot >= 0 and not left and not forked:
+            WAITIO_MPI_Op_free(&self.number)
+
+    @staticmethod
+    def Create(function, commute=False):
+        """Make an operator of `function(a, b)`, for reductions of arrays.
+
+        It is called with two NumPy arrays of one dimension, parts of those that are reduced, `a`
+        from lower ranks. It returns an array, or None when it has changed `b`. `commute`: the two
+        may change places. What it raises is raised by the reduction of this process.
+        """
+        return new_operator(function, bool(commute))
+
+    def Free(self):
+        """Does nothing: an operator is freed when nobody holds it."""
 
     @property
     def name(self):
@@ -55,6 +221,8 @@ cdef class Op:
         return self.number
 
     def __reduce__(self):
+        if self.slot >= 0:
+            raise TypeError("an Op that was made by Create belongs to this process")
         return self.name_  # the constant of this module
 
     def __call__(self, a, b):
@@ -85,6 +253,10 @@ cdef Datatype make_type(str name, int number):
     made.number = number
     made.extent_ = extent
     made.holes = size != extent
+    made.size_ = size
+    WAITIO_MPI_Type_get_true_extent(number, &lb, &extent)
+    made.first_ = lb
+    made.end_ = lb + extent
     return made
 
 
@@ -133,6 +305,11 @@ _OPS = {name: make_op(name, number, function) for name, number, function in (
 )}
 globals().update(_OPS)
 SUM = _OPS["SUM"]
+BYTE = _TYPES["BYTE"]
+ORDER_C = WAITIO_MPI_ORDER_C
+ORDER_FORTRAN = WAITIO_MPI_ORDER_FORTRAN
+COMM_TYPE_SHARED = WAITIO_MPI_COMM_TYPE_SHARED
+COMM_TYPE_PB = WAITIO_MPI_COMM_TYPE_PB
 
 IN_PLACE = _InPlace.__new__(_InPlace)
 

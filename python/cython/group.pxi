@@ -194,7 +194,9 @@ cdef class Group(Collectives):
         cdef waitio_status_t st
         cdef int to = as_rank(dest, "dest"), label = as_tag(tag)
         self.valid()
-        take(buf, &view, False)
+        if take(buf, &view, False, True, True):
+            described(self, buf, to, label, False, False).Wait()
+            return
         memset(&st, 0, sizeof(st))
         start_send(self, &view, to, label, &req)
         wait_and_release(self, &req, &view, &st, to, False)
@@ -209,7 +211,10 @@ cdef class Group(Collectives):
         cdef waitio_status_t st
         cdef int origin = as_rank(source, "source"), label = as_tag(tag)
         self.valid()
-        take(buf, &view, True)
+        if take(buf, &view, True, True, True):
+            request = described(self, buf, origin, label, True, False)
+            request.Wait(status)
+            return request._result()
         memset(&st, 0, sizeof(st))
         start_recv(self, &view, origin, label, &req)
         wait_and_release(self, &req, &view, &st, origin, True)
@@ -221,7 +226,8 @@ cdef class Group(Collectives):
         cdef Request request = Request.__new__(Request)
         cdef int to = as_rank(dest, "dest"), label = as_tag(tag)
         self.valid()
-        take(buf, &request.view, False)
+        if take(buf, &request.view, False, True, True):
+            return described(self, buf, to, label, False, False)
         start_send(self, &request.view, to, label, &request.req)
         request.group = self
         request.peer = to
@@ -233,7 +239,8 @@ cdef class Group(Collectives):
         cdef Request request = Request.__new__(Request)
         cdef int origin = as_rank(source, "source"), label = as_tag(tag)
         self.valid()
-        take(buf, &request.view, True)
+        if take(buf, &request.view, True, True, True):
+            return described(self, buf, origin, label, True, False)
         start_recv(self, &request.view, origin, label, &request.req)
         request.group = self
         request.peer = origin
@@ -324,7 +331,49 @@ cdef class Group(Collectives):
         fill_status(status, &st)
         return new_status(&st)
 
+    def Improbe(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None):
+        """Take a matching message that is there, for its `Recv` alone; None when there is none."""
+        cdef MatchedMessage message
+        self.valid()
+        message = matched_probe(self, as_rank(source, "source"), as_tag(tag))
+        if message is not None:
+            fill_status(status, &message.st)
+        return message
+
+    def Mprobe(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None, timeout=None):
+        """Wait for a matching message and take it: a `MatchedMessage`, which no other receive sees.
+
+        `TimeoutError` after `timeout` seconds (None: for ever).
+        """
+        cdef double until = 0 if timeout is None else time.monotonic() + max(0, timeout)
+        while True:  # another thread may take what was seen
+            self.Probe(source, tag, None, None if timeout is None
+                       else max(0, until - <double> time.monotonic()))
+            message = self.Improbe(source, tag, status)
+            if message is not None:
+                return message
+
+    def Abort(self, errorcode=1):
+        """End this process after saying so to all peers of the universe; their operations fail."""
+        abort(as_int(errorcode, "errorcode"))
+
     # ---- objects ----
+
+    def probe(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None, timeout=None):
+        """As `Probe`: wait until an object can be received, and return the Status of its message."""
+        return self.Probe(source, tag, status, timeout)
+
+    def iprobe(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None):
+        """Return whether a matching object can be received now."""
+        return self.Iprobe(source, tag, status) is not None
+
+    def mprobe(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None, timeout=None):
+        """As `Mprobe`; `recv` of what it returns receives the object."""
+        return self.Mprobe(source, tag, status, timeout)
+
+    def improbe(self, source=waitio.ANY_SOURCE, tag=waitio.ANY_TAG, Status status=None):
+        """As `Improbe`."""
+        return self.Improbe(source, tag, status)
 
     def send(self, obj, dest, tag=0):
         """Send any Python object, for `recv` on the other side."""
@@ -387,7 +436,8 @@ cdef Request synchronous(Group group, object buf, int dest, int tag, bint persis
     cdef int code, n
     cdef waitio_group_t handle = group.handle
     group.valid()
-    take(buf, &request.view, False, not persistent)
+    if take(buf, &request.view, False, not persistent, not persistent):
+        return described(group, buf, dest, tag, False, True)
     if request.view.len > 0x7fffffff:
         failure = from_code(
             WAITIO_ERR_LIMIT,

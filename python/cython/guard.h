@@ -114,6 +114,11 @@ static inline int wio_py_isend_released(waitio_group_t group, int dst, const voi
 #define waitio_waitany_for(...) WIO_PY_LOOK((waitio_waitany_for)(__VA_ARGS__))
 #define waitio_mpi_waitany_for(...) WIO_PY_LOOK((waitio_mpi_waitany_for)(__VA_ARGS__))
 #define waitio_probe_for(...) WIO_PY_LOOK((waitio_probe_for)(__VA_ARGS__))
+#define WAITIO_MPI_Isend(...) WIO_PY_ALWAYS((WAITIO_MPI_Isend)(__VA_ARGS__))
+#define WAITIO_MPI_Irecv(...) WIO_PY_ALWAYS((WAITIO_MPI_Irecv)(__VA_ARGS__))
+#define WAITIO_MPI_Imrecv(...) WIO_PY_ALWAYS((WAITIO_MPI_Imrecv)(__VA_ARGS__))
+#define WAITIO_MPI_Improbe(...) WIO_PY_LOOK((WAITIO_MPI_Improbe)(__VA_ARGS__))
+#define WAITIO_MPI_Cancel(...) WIO_PY_QUICK((WAITIO_MPI_Cancel)(__VA_ARGS__))
 #define WAITIO_MPI_Issend(...) WIO_PY_ALWAYS((WAITIO_MPI_Issend)(__VA_ARGS__))
 
 #define waitio_test(...) WIO_PY_QUICK_LOOK((waitio_test)(__VA_ARGS__))

@@ -114,8 +114,10 @@ cdef void abandon(waitio_req_t *req, Py_buffer *view, bint receive, object keep,
         return  # not ours: the parent's operation goes on there
     if joined and not left:
         sweep()
-        if receive:
+        if receive and keep is None:
             waitio_cancel(req)
+        elif receive:
+            WAITIO_MPI_Cancel(req)
     if not gone:  # while another thread is in finalize, which cancels and delivers, too
         memset(&status, 0, sizeof(status))
         code = 0 if left else test_one(req, &flag, &status)

@@ -118,9 +118,10 @@ cdef class Request:
     cdef bint active      # C knows it
     cdef int busy         # a thread completes it
     cdef bint receive
-    cdef bint collective
+    cdef bint collective  # only calls of the conversion library complete it
+    cdef bint message     # and yet it is a message
     cdef bint persistent
-    cdef PyObject *keep   # memory of a collective: (_Block, _Block)
+    cdef PyObject *keep   # memory of such: (_Block that is read, _Block that is written, Op)
     cdef int peer         # rank of the other side, -1: any
     cdef Group group
     cdef waitio_status_t st
@@ -156,7 +157,7 @@ cdef class Request:
             if code:
                 failure = error_of(code, self.other_side())
             elif self.collective:
-                failure = land_blocks(self.kept())
+                failure = operator_failure(self.kept()) or land_blocks(self.kept())
             if not self.collective:
                 failure = land(&self.view, self.st.bytes, failure)
             if failure is not None:
@@ -170,7 +171,7 @@ cdef class Request:
 
     cdef object other_side(self):
         cdef int rank = self.peer if self.peer >= 0 else self.st.source
-        if self.collective:
+        if self.collective and not self.message:
             return None
         return self.group.peer_of(rank)
 
@@ -314,9 +315,11 @@ cdef class Request:
         cdef int code
         if self.active:
             usable()
-            if self.collective:
+            if self.collective and not self.message:
                 raise from_code(WAITIO_ERR_UNSUPPORTED, "collectives cannot be cancelled")
-            code = waitio_cancel(&self.req)
+            if self.message and not self.receive:
+                raise from_code(WAITIO_ERR_UNSUPPORTED, "a send cannot be cancelled")
+            code = WAITIO_MPI_Cancel(&self.req) if self.message else waitio_cancel(&self.req)
             if code != WAITIO_ERR_REQUEST:  # that is: a thread that waits for it was quicker
                 check(code)
 
@@ -357,6 +360,65 @@ cdef class Request:
             end_persistent(self)
         give_back(&self.busy)
 
+    @staticmethod
+    def Waitall(requests, statuses=None):
+        """Wait for all; fill the list `statuses`, of a `Status` for each."""
+        requests = list(requests)
+        waitall(requests)
+        fill_statuses(requests, statuses)
+        return True
+
+    @staticmethod
+    def Testall(requests, statuses=None):
+        """Return whether all are over, and fill `statuses` then."""
+        requests = list(requests)
+        over, _ = testall(requests)
+        if over:
+            fill_statuses(requests, statuses)
+        return over
+
+    @staticmethod
+    def Waitany(requests, Status status=None):
+        """Wait for any one; return its index (None: there was none)."""
+        requests = list(requests)
+        index, _ = waitany(requests)
+        if index is not None:
+            fill_statuses([requests[index]], [status])
+        return index
+
+    @staticmethod
+    def Testany(requests, Status status=None):
+        """Return (index, True) of one that is over, (None, True) for none, else (None, False)."""
+        requests = list(requests)
+        index, _ = testany(requests)
+        if index is not None:
+            fill_statuses([requests[index]], [status])
+            return index, True
+        return None, all(r is None for r in requests)
+
+    @staticmethod
+    def Waitsome(requests, statuses=None):
+        """Wait until some are over that were not before; return their indices (None: no others)."""
+        requests = list(requests)
+        indices, _ = waitsome(requests)
+        if indices is not None:
+            fill_statuses([requests[i] for i in indices], statuses)
+        return indices
+
+    @staticmethod
+    def Testsome(requests, statuses=None):
+        """The same without waiting: the list may be empty."""
+        requests = list(requests)
+        indices, _ = testsome(requests)
+        if indices is not None:
+            fill_statuses([requests[i] for i in indices], statuses)
+        return indices
+
+    @staticmethod
+    def Startall(requests):
+        """Start all of these persistent requests."""
+        startall(requests)
+
     def __reduce__(self):
         raise TypeError("a Request belongs to this process and cannot be pickled")
 
@@ -366,12 +428,28 @@ cdef class Request:
         return aio.wait(self).__await__()
 
     def __repr__(self):
-        what = "collective" if self.collective else "receive" if self.receive else "send"
+        what = "collective" if self.collective and not self.message else "receive" if self.receive else "send"
         state = "pending" if self.active else "failed" if self.failure is not None else "done"
         if self.persistent:
             what = "persistent " + what
             state = state if self.active or self.failure is not None else "inactive"
         return f"<Request: {what}, {state}>"
+
+
+cdef int fill_statuses(list requests, object statuses) except -1:
+    """Into the caller's Status objects, as many as there are."""
+    cdef Status status
+    if statuses is None:
+        return 0
+    for request, into in zip(requests, statuses):
+        if into is None or request is None:
+            continue
+        status = into
+        if isinstance(request, Request):
+            status.st = (<Request> request).st
+        elif request.status is not None:  # of an object
+            status.st = (<Status?> request.status).st
+    return 0
 
 
 cdef void end_persistent(Request request):

@@ -260,6 +260,16 @@ def abort(int code=1):
     waitio_abort(code)
 
 
+def Wtime():
+    """Return seconds since some moment in the past."""
+    return WAITIO_MPI_Wtime()
+
+
+def Wtick():
+    """Return the resolution of `Wtime` in seconds."""
+    return WAITIO_MPI_Wtick()
+
+
 def allow_pickle(allowed=True):
     """Say whether Python objects may be exchanged without authentication.
 

@@ -134,7 +134,7 @@ def test_stubs_agree_with_the_extension(site, helpers, tmp_path):
     allow = tmp_path / "allow"
     allow.write_text(
         # What Cython's classes look like.
-        "waitio\\._core\\.(Collectives|Datatype|Group|Op|Request|Status)(\\.__init__)?\n"
+        "waitio\\._core\\.(Collectives|Datatype|Group|MatchedMessage|Op|Request|Status)(\\.__init__)?\n"
         "waitio\\._core\\.__test__\n"
     )
     env = clean(PYTHONPATH=str(site), MYPYPATH=str(site))

@@ -7,6 +7,8 @@ from waitio._core import BOR as BOR
 from waitio._core import BXOR as BXOR
 from waitio._core import BYTE as BYTE
 from waitio._core import CHAR as CHAR
+from waitio._core import COMM_TYPE_PB as COMM_TYPE_PB
+from waitio._core import COMM_TYPE_SHARED as COMM_TYPE_SHARED
 from waitio._core import COMPLEX as COMPLEX
 from waitio._core import DOUBLE as DOUBLE
 from waitio._core import DOUBLE_COMPLEX as DOUBLE_COMPLEX
@@ -29,6 +31,8 @@ from waitio._core import MAX as MAX
 from waitio._core import MAXLOC as MAXLOC
 from waitio._core import MIN as MIN
 from waitio._core import MINLOC as MINLOC
+from waitio._core import ORDER_C as ORDER_C
+from waitio._core import ORDER_FORTRAN as ORDER_FORTRAN
 from waitio._core import PROD as PROD
 from waitio._core import SHORT as SHORT
 from waitio._core import SUM as SUM
@@ -40,9 +44,12 @@ from waitio._core import UINT64_T as UINT64_T
 from waitio._core import Collectives as Collectives
 from waitio._core import Datatype as Datatype
 from waitio._core import Group as Group
+from waitio._core import MatchedMessage as MatchedMessage
 from waitio._core import Op as Op
 from waitio._core import Request as Request
 from waitio._core import Status as Status
+from waitio._core import Wtick as Wtick
+from waitio._core import Wtime as Wtime
 from waitio._core import abort as abort
 from waitio._core import allow_pickle as allow_pickle
 from waitio._core import counter as counter

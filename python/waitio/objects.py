@@ -21,7 +21,7 @@ from collections.abc import Generator
 from typing import Any
 
 from waitio import _core
-from waitio._core import Group, Request, Status
+from waitio._core import Group, MatchedMessage, Request, Status
 from waitio.exceptions import Error, PickleError, ProtocolError, TruncateError, from_code
 
 MAGIC = b"WIO\x05"
@@ -242,6 +242,18 @@ def irecv(group: Group, source: int, tag: int) -> ObjectRequest:
     check_allowed()
     room = _core._new_buffer(INLINE)
     first = group.Irecv(room, source, tag)
+    progress = _Progress()
+    return ObjectRequest(_recv_steps(group, room, first, progress), progress)
+
+
+def matched(group: Group, message: MatchedMessage) -> ObjectRequest:
+    """Start to receive the object whose first message was taken by a probe."""
+    check_allowed()
+    room = _core._new_buffer(INLINE)
+    try:
+        first = message.Irecv(room)
+    except TruncateError as error:
+        raise _no_object(error) from None
     progress = _Progress()
     return ObjectRequest(_recv_steps(group, room, first, progress), progress)
 
