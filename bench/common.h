@@ -68,10 +68,28 @@ static inline int bench_wanted(size_t bytes, size_t max)
     return max == 0 || bytes <= max;
 }
 
-static inline void *bench_buffer(size_t n)
+/** Memory that begins with a page. */
+static inline void *bench_pages(size_t n)
 {
     void *p = NULL;
     if (posix_memalign(&p, 4096, n) != 0) {
+        fprintf(stderr, "no memory for a buffer of %zu bytes\n", n);
+        exit(1);
+    }
+    memset(p, 1, n);
+    return p;
+}
+
+/** A buffer as programs have it: from malloc, which puts large ones 16 bytes behind the beginning
+ * of a page. BENCH_OFFSET=N: N bytes behind one. */
+static inline void *bench_buffer(size_t n)
+{
+    const char *offset = getenv("BENCH_OFFSET");
+    void *p;
+    if (offset != NULL)
+        return (char *)bench_pages(n + 4096) + strtoul(offset, NULL, 10) % 4096;
+    p = malloc(n);
+    if (p == NULL) {
         fprintf(stderr, "no memory for a buffer of %zu bytes\n", n);
         exit(1);
     }

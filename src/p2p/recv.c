@@ -75,7 +75,7 @@ static void copy_out(struct wio_universe *u, struct wio_request *r, const struct
 {
     size_t n = m->arrived < r->bytes ? m->arrived : r->bytes;
     if (n > 0)
-        memcpy(r->buf, m->data, n);
+        wio_os_copy(r->buf, m->data, n);
     u->ctr.copied_bytes += n;
 }
 

@@ -6,6 +6,12 @@
 #define SHM_PUBLISH 32u
 #include "transport/shm/ring.c"
 
+/* The explorer sees what is copied, not how. */
+void wio_os_copy(void *to, const void *from, size_t n)
+{
+    memcpy(to, from, n);
+}
+
 static struct shm_writer w;
 static struct shm_reader r;
 static int nmsgs;

@@ -181,7 +181,7 @@ static int self_send(struct wio_ep *ep, struct wio_tx *tx)
         c->tx.payload = c->data;
         c->tx.done = copy_done;
         if (tx->bytes > 0)
-            memcpy(c->data, tx->payload, tx->bytes);
+            wio_os_copy(c->data, tx->payload, tx->bytes);
         c->owner = f;
         tx = &c->tx;
     }
@@ -237,7 +237,7 @@ static int deliver(struct self_iface *f, struct self_ep *l, struct wio_tx *tx)
     }
     size_t n = tx->bytes < sink.len ? tx->bytes : sink.len;
     if (n > 0)
-        memcpy(sink.buf, tx->payload, n);
+        wio_os_copy(sink.buf, tx->payload, n);
     stop = up->on_payload(f->base.p.user, &l->ep, l->ep.peer, &sink);
     count(l, tx, false);
     tx->done(tx, 0);

@@ -2,6 +2,8 @@
 /** @file ring.c  Byte rings and geometry of a ring; the parts too large to be inlined. */
 #include "transport/shm/ring.h"
 
+#include "os/os.h"
+
 bool wio_shm_ring_geo_ok(const struct shm_ring_geo *g)
 {
     return shm_power_of_two(g->slots, 4, SHM_SLOTS_MAX) &&
@@ -25,17 +27,17 @@ void wio_shm_ring_place(struct shm_ring *r, const struct shm_ring_geo *g, void *
 void wio_shm_copy_in(uint8_t *ring, uint32_t size, uint64_t at, const void *src, size_t n)
 {
     size_t off = (size_t)(at & (size - 1)), first = size - off < n ? size - off : n;
-    memcpy(ring + off, src, first);
+    wio_os_copy(ring + off, src, first);
     if (first < n)
-        memcpy(ring, (const uint8_t *)src + first, n - first);
+        wio_os_copy(ring, (const uint8_t *)src + first, n - first);
 }
 
 void wio_shm_copy_out(const uint8_t *ring, uint32_t size, uint64_t at, void *dst, size_t n)
 {
     size_t off = (size_t)(at & (size - 1)), first = size - off < n ? size - off : n;
-    memcpy(dst, ring + off, first);
+    wio_os_copy(dst, ring + off, first);
     if (first < n)
-        memcpy((uint8_t *)dst + first, ring, n - first);
+        wio_os_copy((uint8_t *)dst + first, ring, n - first);
 }
 
 static size_t stream_room(const struct shm_writer *w)

@@ -316,7 +316,7 @@ static enum took rest_cell(struct shm_link *l, uint32_t n, const uint8_t *data)
         return bad(l, "the rest of no message");
     size_t keep = keep_of(l, n);
     if (keep > 0)
-        memcpy((uint8_t *)l->sink.buf + l->rx_pos, data, keep);
+        wio_os_copy((uint8_t *)l->sink.buf + l->rx_pos, data, keep);
     advance(l, n);
     return TAKEN;
 }

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies of bulk data whose speed does not depend on where the buffers lie.
+ *
+ * From a few KiB on C libraries copy by one instruction (rep movsb) where the processor says that
+ * it is quick. It often is the quickest: it need not fetch the cache lines that it overwrites. But
+ * on some processors it takes three to ten times as long for certain distances between target and
+ * source, modulo the size of a page (glibc's bug 30994 tells of AMD's Zen 4), and malloc gives
+ * every large array such an offset. So the first bulk copy of a process measures both ways for all
+ * classes of distances; those where the C library is much slower go by a loop of our own. AMD EPYC
+ * of family 26 (Zen 5) has no such distances, and there the C library is up to 1.6 times as fast
+ * between two processors; so the loop is not taken everywhere.
+ *
+ * The loop goes backwards when the target lies ahead within the page: else its loads would have to
+ * wait for stores just made whose addresses have the same lowest 12 bits.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "os/os.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WATCHED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WATCHED 1
+#endif
+
+#ifdef WATCHED
+
+/* The sanitizers know memcpy, and look at every access of a loop. */
+void wio_os_copy(void *to, const void *from, size_t n)
+{
+    memcpy(to, from, n);
+}
+
+#else
+
+enum {
+    VECTOR = 32,
+    STEP = 4 * VECTOR, /* bytes loaded before the first of them is stored */
+    LINE = 64,         /* the loop's stores are aligned to it */
+    PAGE = 4096,       /* what distances are taken modulo of */
+    SMALL = 2048,      /* below, the C library does well */
+    PROBE = 16384,     /* bytes of a measured copy: a piece of a ring */
+    TRIES = 3,         /* of which the quickest counts */
+    BITS = 12,         /* of a distance within a page */
+    CLASSES = 2 * BITS /* by sign and highest bit */
+};
+
+typedef uint8_t vector __attribute__((vector_size(VECTOR), aligned(1), may_alias));
+
+/* One body for every instruction set: the compiler makes of it what the target attribute allows. */
+static inline __attribute__((always_inline)) void step(uint8_t *to, const uint8_t *from)
+{
+    vector a = *(const vector *)from, b = *(const vector *)(from + VECTOR);
+    vector c = *(const vector *)(from + 2 * VECTOR), d = *(const vector *)(from + 3 * VECTOR);
+    *(vector *)to = a;
+    *(vector *)(to + VECTOR) = b;
+    *(vector *)(to + 2 * VECTOR) = c;
+    *(vector *)(to + 3 * VECTOR) = d;
+}
+
+/* n >= 2 * STEP. Both ends go first and last as whole steps that overlap the aligned ones. */
+static inline __attribute__((always_inline)) void loop(uint8_t *to, const uint8_t *from, size_t n,
+                                                       bool backwards)
+{
+    size_t head = LINE - (uintptr_t)to % LINE, steps = (n - head) / STEP;
+    if (backwards) {
+        step(to + n - STEP, from + n - STEP);
+        for (size_t i = steps; i-- > 0;)
+            step(to + head + i * STEP, from + head + i * STEP);
+        step(to, from);
+    } else {
+        step(to, from);
+        for (size_t i = 0; i < steps; i++)
+            step(to + head + i * STEP, from + head + i * STEP);
+        step(to + n - STEP, from + n - STEP);
+    }
+}
+
+static void loop_plain(uint8_t *to, const uint8_t *from, size_t n, bool backwards)
+{
+    loop(to, from, n, backwards);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void loop_avx2(uint8_t *to, const uint8_t *from, size_t n,
+                                                      bool backwards)
+{
+    loop(to, from, n, backwards);
+}
+#endif
+
+static void (*best_loop)(uint8_t *to, const uint8_t *from, size_t n, bool backwards) = loop_plain;
+static bool slow[CLASSES]; /* distances at which the C library's copy is */
+static pthread_once_t measured = PTHREAD_ONCE_INIT;
+
+/* How far the target lies ahead of the source, within half a page either way. */
+static int distance(const uint8_t *to, const uint8_t *from)
+{
+    int d = (int)(((uintptr_t)to - (uintptr_t)from) % PAGE);
+    return d < PAGE / 2 ? d : d - PAGE;
+}
+
+static int class_of(int d)
+{
+    unsigned size = (unsigned)(d < 0 ? -d : d);
+    int bit = 0;
+    while (size >> (bit + 1) != 0)
+        bit++;
+    return d < 0 ? BITS + bit : bit;
+}
+
+static void by_loop(uint8_t *to, const uint8_t *from, size_t n)
+{
+    int d = distance(to, from);
+    best_loop(to, from, n, d > 0);
+}
+
+static int64_t time_of(uint8_t *to, const uint8_t *from, bool own)
+{
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        int64_t begun = wio_os_now_ns(), ns;
+        if (own)
+            by_loop(to, from, PROBE);
+        else
+            memcpy(to, from, PROBE);
+        ns = wio_os_now_ns() - begun;
+        best = ns < best ? ns : best;
+    }
+    return best;
+}
+
+/* Half slower is slow: for less, what is measured alone in the cache says too little. */
+static bool much_slower(uint8_t *to, uint8_t *from)
+{
+    int64_t own = time_of(to, from, true);
+    return time_of(to, from, false) > own + own / 2;
+}
+
+static void measure(void)
+{
+    uint8_t *memory = wio_os_alloc(2 * PROBE + 4 * PAGE);
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2"))
+        best_loop = loop_avx2;
+#endif
+    if (memory == NULL)
+        return; /* the C library's copy is right, at worst slow */
+    uint8_t *from = memory + PAGE - (uintptr_t)memory % PAGE, *to = from + PROBE + 2 * PAGE;
+    for (int bit = 0; bit < BITS - 1; bit++) {
+        int d = 1 << bit, e = d + d / 2;
+        slow[class_of(d)] = much_slower(to + d, from) || much_slower(to + e, from);
+        slow[class_of(-d)] = much_slower(to - d, from) || much_slower(to - e, from);
+    }
+    wio_os_free(memory);
+}
+
+void wio_os_copy(void *to, const void *from, size_t n)
+{
+    if (n < SMALL) {
+        if (n > 0)
+            memcpy(to, from, n);
+        return;
+    }
+    pthread_once(&measured, measure);
+    if (slow[class_of(distance(to, from))])
+        by_loop(to, from, n);
+    else
+        memcpy(to, from, n);
+}
+
+#endif
