@@ -31,12 +31,15 @@ void wio_run_end(struct wio_running *run)
 
 int wio_run_again(struct wio_running *run)
 {
+    struct wio_universe *u = wio_api_universe();
     struct wio_comm *comm = run->comm;
 
+    if (u == NULL)
+        return wio_last_code();
     wio_run_end(run);
     wio_run_init(run, comm, run->tag);
     wio_comm_release(comm); /* it is held already */
-    return wio_revoked_check(wio_api_universe(), comm->twin.space);
+    return wio_revoked_check(u, comm->twin.space);
 }
 
 void wio_run_free(struct wio_running *run)

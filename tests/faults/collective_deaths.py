@@ -40,6 +40,9 @@ KINDS = [
     "BARRIER",
 ]
 SHAPES = [[1, 2], [2, 2], [3, 2], [1, 4], [2, 2, 1], [3, 3], [5, 1]]
+# Forms of colldeath.c beside the plain one, and the kinds in which every process hears from others.
+FORMS = {1: [2], 2: [2, 5, 6, 9], 3: [6]}
+NAMES = ["", "persistent ", "between groups: ", "ring: "]
 PEER, REVOKED = -8, -23
 TOLD_S = 2.0
 
@@ -65,13 +68,16 @@ class Round:
         per_call = 5 + self.bytes // 1000
         self.delay = chance.choice([0, chance.randrange(1, 4 * per_call)])
         self.transport = chance.choice(transports)
+        self.form = chance.choice([0, 0, 0, 0, 1, 2, 3])
+        if self.form:
+            self.kind = chance.choice(FORMS[self.form])
         self.algorithm = chance.choice(["auto", chance.choice(rows[KINDS[self.kind]])])
 
     def __str__(self):
         return (
-            f"{'' if self.blocking else 'I'}{KINDS[self.kind]} {self.bytes} B {self.shape} "
-            f"{self.transport} {self.algorithm}, rank {self.victim} dies {self.delay} us into "
-            f"call {self.call}"
+            f"{NAMES[self.form]}{'' if self.blocking else 'I'}{KINDS[self.kind]} {self.bytes} B "
+            f"{self.shape} {self.transport} {self.algorithm}, rank {self.victim} dies "
+            f"{self.delay} us into call {self.call}"
         )
 
     def start(self, home):
@@ -90,7 +96,7 @@ class Round:
         env[f"WAITIO_COLL_{KINDS[self.kind]}"] = self.algorithm
         command = [os.path.join(self.build, "tests", "system", "colldeath"), str(self.kind)]
         command += [str(self.bytes), str(int(self.blocking)), str(self.victim)]
-        command += [str(self.call), str(self.delay)]
+        command += [str(self.call), str(self.delay), str(self.form)]
         started = []
         for pbid, count in enumerate(self.shape):
             for rank in range(count):

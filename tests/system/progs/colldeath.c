@@ -4,7 +4,10 @@
  * itself in its call number CALL, after some time in it or right before it. Survivors go on until a
  * call fails, then ask for one more, which has to be refused, and stay alive, outside the library.
  *
- *   colldeath KIND BYTES BLOCKING VICTIM CALL MICROSECONDS
+ *   colldeath KIND BYTES BLOCKING VICTIM CALL MICROSECONDS [FORM]
+ *
+ * FORM: 0 of the universe; 1 a persistent allreduce; 2 between two halves of the universe; 3 a
+ * neighbour alltoall on a ring.
  *
  * Prints lines "joined", "died T" (CLOCK_MONOTONIC, seconds), "failed T code text", "then code
  * text", and ends when its input ends.
@@ -106,11 +109,59 @@ static int start(int kind, int count, int each, int root, WAITIO_MPI_Comm c, WAI
     }
 }
 
+enum form { PLAIN, PERSISTENT, BETWEEN, RING };
+static int form;
+
+/* What the collective is called on. */
+static WAITIO_MPI_Comm prepare(WAITIO_MPI_Comm all)
+{
+    WAITIO_MPI_Comm made = all, half;
+    int low = rank < size / 2, one = 1;
+
+    if (form == RING)
+        WAITIO_MPI_Cart_create(all, 1, &size, &one, 0, &made);
+    if (form == BETWEEN) {
+        WAITIO_MPI_Comm_split(all, low, rank, &half);
+        WAITIO_MPI_Intercomm_create(half, 0, all, low ? size / 2 : 0, 1, &made);
+    }
+    return made;
+}
+
+/* Made once, started again and again. */
+static int start_kept(int count, WAITIO_MPI_Comm c)
+{
+    static WAITIO_MPI_Request kept;
+    static int known;
+    int rc = 0;
+
+    if (!known)
+        rc = WAITIO_MPI_Allreduce_init(in, out, count, t, sum, c, WAITIO_MPI_INFO_NULL, &kept);
+    known |= rc == 0;
+    if (rc == 0)
+        rc = WAITIO_MPI_Start(&kept);
+    return rc != 0 ? rc : WAITIO_MPI_Wait(&kept, WAITIO_MPI_STATUS_IGNORE);
+}
+
+static int ring(int each, int blocking, WAITIO_MPI_Comm c)
+{
+    WAITIO_MPI_Request r;
+    int rc;
+
+    if (blocking)
+        return WAITIO_MPI_Neighbor_alltoall(in, each, t, out, each, t, c);
+    rc = WAITIO_MPI_Ineighbor_alltoall(in, each, t, out, each, t, c, &r);
+    return rc != 0 ? rc : WAITIO_MPI_Wait(&r, WAITIO_MPI_STATUS_IGNORE);
+}
+
 /* @return the code of the call, or of the wait for it */
 static int call(int kind, int count, int root, int blocking, WAITIO_MPI_Comm c)
 {
     WAITIO_MPI_Request r;
     int each = count / size > 0 ? count / size : 1, rc;
+    if (form == PERSISTENT)
+        return start_kept(count, c);
+    if (form == RING)
+        return ring(each, blocking, c);
     if (blocking)
         return blocking_call(kind, count, each, root, c);
     rc = start(kind, count, each, root, c, &r);
@@ -119,7 +170,7 @@ static int call(int kind, int count, int root, int blocking, WAITIO_MPI_Comm c)
 
 int main(int argc, char **argv)
 {
-    if (argc != 7)
+    if (argc != 7 && argc != 8)
         return 2;
     int kind = atoi(argv[1]), count = atoi(argv[2]) / 8, blocking = atoi(argv[3]);
     int victim = atoi(argv[4]), at = atoi(argv[5]), rc = 0;
@@ -134,6 +185,9 @@ int main(int argc, char **argv)
     out = calloc((size_t)count + (size_t)size, sizeof *out);
     if (in == NULL || out == NULL)
         return 4;
+    form = argc > 7 ? atoi(argv[7]) : PLAIN;
+    all = prepare(all);
+    WAITIO_MPI_Barrier(all); /* nobody dies before all have it */
     puts("joined");
     for (int i = 0; rc == 0; i++) {
         if (rank == victim && i == at)
