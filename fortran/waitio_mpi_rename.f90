@@ -49,6 +49,7 @@ module waitio_mpi_rename
         MPI_ERRORS_ARE_FATAL => WAITIO_MPI_ERRORS_ARE_FATAL, &
         MPI_ERRORS_RETURN => WAITIO_MPI_ERRORS_RETURN, &
         MPI_ERRHANDLER_NULL => WAITIO_MPI_ERRHANDLER_NULL, &
+        MPI_INTEGER_KIND => WAITIO_MPI_INTEGER_KIND, &
         MPI_ADDRESS_KIND => WAITIO_MPI_ADDRESS_KIND, &
         MPI_OFFSET_KIND => WAITIO_MPI_OFFSET_KIND, &
         MPI_MAX_PROCESSOR_NAME => WAITIO_MPI_MAX_PROCESSOR_NAME, &
@@ -105,9 +106,9 @@ module waitio_mpi_rename
         MPI_ERR_BASE => WAITIO_MPI_ERR_BASE, &
         MPI_ERR_CONVERSION => WAITIO_MPI_ERR_CONVERSION, &
         MPI_ERR_DISP => WAITIO_MPI_ERR_DISP, &
-        MPI_ERR_DUP_DATAREP => WAITIO_MPI_ERR_DUP_DATAREP, &
-        MPI_ERR_FILE => WAITIO_MPI_ERR_FILE
+        MPI_ERR_DUP_DATAREP => WAITIO_MPI_ERR_DUP_DATAREP
     use waitio_mpi, only: &
+        MPI_ERR_FILE => WAITIO_MPI_ERR_FILE, &
         MPI_ERR_FILE_EXISTS => WAITIO_MPI_ERR_FILE_EXISTS, &
         MPI_ERR_FILE_IN_USE => WAITIO_MPI_ERR_FILE_IN_USE, &
         MPI_ERR_INFO => WAITIO_MPI_ERR_INFO, &
@@ -206,9 +207,9 @@ module waitio_mpi_rename
         MPI_UB => WAITIO_MPI_UB, &
         MPI_DATATYPE_NULL => WAITIO_MPI_DATATYPE_NULL, &
         MPI_SUM => WAITIO_MPI_SUM, &
-        MPI_MAX => WAITIO_MPI_MAX, &
-        MPI_MIN => WAITIO_MPI_MIN
+        MPI_MAX => WAITIO_MPI_MAX
     use waitio_mpi, only: &
+        MPI_MIN => WAITIO_MPI_MIN, &
         MPI_PROD => WAITIO_MPI_PROD, &
         MPI_LAND => WAITIO_MPI_LAND, &
         MPI_BAND => WAITIO_MPI_BAND, &
@@ -307,9 +308,9 @@ module waitio_mpi_rename
         MPI_Dist_graph_create => WAITIO_MPI_Dist_graph_create, &
         MPI_Dist_graph_neighbors_count => WAITIO_MPI_Dist_graph_neighbors_count, &
         MPI_Dist_graph_neighbors => WAITIO_MPI_Dist_graph_neighbors, &
-        MPI_Dims_create => WAITIO_MPI_Dims_create, &
-        MPI_Comm_group => WAITIO_MPI_Comm_group
+        MPI_Dims_create => WAITIO_MPI_Dims_create
     use waitio_mpi, only: &
+        MPI_Comm_group => WAITIO_MPI_Comm_group, &
         MPI_Group_size => WAITIO_MPI_Group_size, &
         MPI_Group_rank => WAITIO_MPI_Group_rank, &
         MPI_Group_translate_ranks => WAITIO_MPI_Group_translate_ranks, &
@@ -410,6 +411,101 @@ module waitio_mpi_rename
         MPI_Wtick => WAITIO_MPI_Wtick
     use waitio_mpi, only: MPI_STATUS_SIZE => WAITIO_STATUS_SIZE
     implicit none
+
+    external :: MPI_2COMPLEX
+    external :: MPI_2DOUBLE_COMPLEX
+    external :: MPI_ARGVS_NULL
+    external :: MPI_ARGV_NULL
+    external :: MPI_ASYNC_PROTECTS_NONBLOCKING
+    external :: MPI_COMBINER_CONTIGUOUS
+    external :: MPI_COMBINER_DARRAY
+    external :: MPI_COMBINER_DUP
+    external :: MPI_COMBINER_F90_COMPLEX
+    external :: MPI_COMBINER_F90_INTEGER
+    external :: MPI_COMBINER_F90_REAL
+    external :: MPI_COMBINER_HINDEXED
+    external :: MPI_COMBINER_HINDEXED_BLOCK
+    external :: MPI_COMBINER_HINDEXED_INTEGER
+    external :: MPI_COMBINER_HVECTOR
+    external :: MPI_COMBINER_HVECTOR_INTEGER
+    external :: MPI_COMBINER_INDEXED
+    external :: MPI_COMBINER_INDEXED_BLOCK
+    external :: MPI_COMBINER_NAMED
+    external :: MPI_COMBINER_RESIZED
+    external :: MPI_COMBINER_STRUCT
+    external :: MPI_COMBINER_STRUCT_INTEGER
+    external :: MPI_COMBINER_SUBARRAY
+    external :: MPI_COMBINER_VECTOR
+    external :: MPI_CONVERSION_FN_NULL
+    external :: MPI_CXX_BOOL
+    external :: MPI_CXX_COMPLEX
+    external :: MPI_CXX_DOUBLE_COMPLEX
+    external :: MPI_CXX_FLOAT_COMPLEX
+    external :: MPI_CXX_LONG_DOUBLE_COMPLEX
+    external :: MPI_DISPLACEMENT_CURRENT
+    external :: MPI_ERRCODES_IGNORE
+    external :: MPI_FILE_NULL
+    external :: MPI_INFO_ENV
+    external :: MPI_INTEGER16
+    external :: MPI_LOCK_EXCLUSIVE
+    external :: MPI_LOCK_SHARED
+    external :: MPI_MAX_DATAREP_STRING
+    external :: MPI_MAX_PORT_NAME
+    external :: MPI_MODE_APPEND
+    external :: MPI_MODE_CREATE
+    external :: MPI_MODE_DELETE_ON_CLOSE
+    external :: MPI_MODE_EXCL
+    external :: MPI_MODE_NOCHECK
+    external :: MPI_MODE_NOPRECEDE
+    external :: MPI_MODE_NOPUT
+    external :: MPI_MODE_NOSTORE
+    external :: MPI_MODE_NOSUCCEED
+    external :: MPI_MODE_RDONLY
+    external :: MPI_MODE_RDWR
+    external :: MPI_MODE_SEQUENTIAL
+    external :: MPI_MODE_UNIQUE_OPEN
+    external :: MPI_MODE_WRONLY
+    external :: MPI_NO_OP
+    external :: MPI_REAL2
+    external :: MPI_REPLACE
+    external :: MPI_SEEK_CUR
+    external :: MPI_SEEK_END
+    external :: MPI_SEEK_SET
+    external :: MPI_SIZEOF
+    external :: MPI_SUBARRAYS_SUPPORTED
+    external :: MPI_TYPE_DUP_FN
+    external :: MPI_TYPE_NULL_COPY_FN
+    external :: MPI_TYPE_NULL_DELETE_FN
+    external :: MPI_T_ERR_CANNOT_INIT
+    external :: MPI_T_ERR_CVAR_SET_NEVER
+    external :: MPI_T_ERR_CVAR_SET_NOT_NOW
+    external :: MPI_T_ERR_INVALID
+    external :: MPI_T_ERR_INVALID_HANDLE
+    external :: MPI_T_ERR_INVALID_INDEX
+    external :: MPI_T_ERR_INVALID_ITEM
+    external :: MPI_T_ERR_INVALID_SESSION
+    external :: MPI_T_ERR_MEMORY
+    external :: MPI_T_ERR_NOT_INITIALIZED
+    external :: MPI_T_ERR_OUT_OF_HANDLES
+    external :: MPI_T_ERR_OUT_OF_SESSIONS
+    external :: MPI_T_ERR_PVAR_NO_ATOMIC
+    external :: MPI_T_ERR_PVAR_NO_STARTSTOP
+    external :: MPI_T_ERR_PVAR_NO_WRITE
+    external :: MPI_WIN_BASE
+    external :: MPI_WIN_CREATE_FLAVOR
+    external :: MPI_WIN_DISP_UNIT
+    external :: MPI_WIN_DUP_FN
+    external :: MPI_WIN_FLAVOR_ALLOCATE
+    external :: MPI_WIN_FLAVOR_CREATE
+    external :: MPI_WIN_FLAVOR_DYNAMIC
+    external :: MPI_WIN_FLAVOR_SHARED
+    external :: MPI_WIN_MODEL
+    external :: MPI_WIN_NULL
+    external :: MPI_WIN_NULL_COPY_FN
+    external :: MPI_WIN_NULL_DELETE_FN
+    external :: MPI_WIN_SEPARATE
+    external :: MPI_WIN_SIZE
+    external :: MPI_WIN_UNIFIED
 
     interface
         subroutine MPI_Comm_idup(comm, out, request, ierr)

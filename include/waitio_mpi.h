@@ -151,6 +151,9 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_LB 524349
 #define WAITIO_MPI_UB 524350
 #define WAITIO_MPI_DATATYPE_NULL 0
+/** MPI_INTEGER and MPI_DOUBLE_PRECISION of C programs that are built by renaming: the same data as
+ * WAITIO_MPI_INTEGER and WAITIO_MPI_DOUBLE_PRECISION, which have the numbers of INT and DOUBLE. */
+enum { waitio_mpi_integer_type = 524351, waitio_mpi_double_precision_type = 524352 };
 
 #define WAITIO_MPI_SUM 524289
 #define WAITIO_MPI_MAX 524290

@@ -72,6 +72,7 @@
       integer, parameter :: WAITIO_MPI_ERRORS_ARE_FATAL=1
       integer, parameter :: WAITIO_MPI_ERRORS_RETURN=2
       integer, parameter :: WAITIO_MPI_ERRHANDLER_NULL=0
+      integer, parameter :: WAITIO_MPI_INTEGER_KIND=4
       integer, parameter :: WAITIO_MPI_ADDRESS_KIND=8
       integer, parameter :: WAITIO_MPI_OFFSET_KIND=8
       integer, parameter :: WAITIO_MPI_MAX_PROCESSOR_NAME=256

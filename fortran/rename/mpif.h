@@ -60,6 +60,7 @@
       integer, parameter :: MPI_ERRORS_ARE_FATAL=1
       integer, parameter :: MPI_ERRORS_RETURN=2
       integer, parameter :: MPI_ERRHANDLER_NULL=0
+      integer, parameter :: MPI_INTEGER_KIND=4
       integer, parameter :: MPI_ADDRESS_KIND=8
       integer, parameter :: MPI_OFFSET_KIND=8
       integer, parameter :: MPI_MAX_PROCESSOR_NAME=256
@@ -245,3 +246,98 @@
       external MPI_DUP_FN
       external MPI_NULL_COPY_FN
       external MPI_NULL_DELETE_FN
+! What the library lacks: an error wherever it is used.
+      external MPI_2COMPLEX
+      external MPI_2DOUBLE_COMPLEX
+      external MPI_ARGVS_NULL
+      external MPI_ARGV_NULL
+      external MPI_ASYNC_PROTECTS_NONBLOCKING
+      external MPI_COMBINER_CONTIGUOUS
+      external MPI_COMBINER_DARRAY
+      external MPI_COMBINER_DUP
+      external MPI_COMBINER_F90_COMPLEX
+      external MPI_COMBINER_F90_INTEGER
+      external MPI_COMBINER_F90_REAL
+      external MPI_COMBINER_HINDEXED
+      external MPI_COMBINER_HINDEXED_BLOCK
+      external MPI_COMBINER_HINDEXED_INTEGER
+      external MPI_COMBINER_HVECTOR
+      external MPI_COMBINER_HVECTOR_INTEGER
+      external MPI_COMBINER_INDEXED
+      external MPI_COMBINER_INDEXED_BLOCK
+      external MPI_COMBINER_NAMED
+      external MPI_COMBINER_RESIZED
+      external MPI_COMBINER_STRUCT
+      external MPI_COMBINER_STRUCT_INTEGER
+      external MPI_COMBINER_SUBARRAY
+      external MPI_COMBINER_VECTOR
+      external MPI_CONVERSION_FN_NULL
+      external MPI_CXX_BOOL
+      external MPI_CXX_COMPLEX
+      external MPI_CXX_DOUBLE_COMPLEX
+      external MPI_CXX_FLOAT_COMPLEX
+      external MPI_CXX_LONG_DOUBLE_COMPLEX
+      external MPI_DISPLACEMENT_CURRENT
+      external MPI_ERRCODES_IGNORE
+      external MPI_FILE_NULL
+      external MPI_INFO_ENV
+      external MPI_INTEGER16
+      external MPI_LOCK_EXCLUSIVE
+      external MPI_LOCK_SHARED
+      external MPI_MAX_DATAREP_STRING
+      external MPI_MAX_PORT_NAME
+      external MPI_MODE_APPEND
+      external MPI_MODE_CREATE
+      external MPI_MODE_DELETE_ON_CLOSE
+      external MPI_MODE_EXCL
+      external MPI_MODE_NOCHECK
+      external MPI_MODE_NOPRECEDE
+      external MPI_MODE_NOPUT
+      external MPI_MODE_NOSTORE
+      external MPI_MODE_NOSUCCEED
+      external MPI_MODE_RDONLY
+      external MPI_MODE_RDWR
+      external MPI_MODE_SEQUENTIAL
+      external MPI_MODE_UNIQUE_OPEN
+      external MPI_MODE_WRONLY
+      external MPI_NO_OP
+      external MPI_REAL2
+      external MPI_REPLACE
+      external MPI_SEEK_CUR
+      external MPI_SEEK_END
+      external MPI_SEEK_SET
+      external MPI_SIZEOF
+      external MPI_SUBARRAYS_SUPPORTED
+      external MPI_TYPE_DUP_FN
+      external MPI_TYPE_NULL_COPY_FN
+      external MPI_TYPE_NULL_DELETE_FN
+      external MPI_T_ERR_CANNOT_INIT
+      external MPI_T_ERR_CVAR_SET_NEVER
+      external MPI_T_ERR_CVAR_SET_NOT_NOW
+      external MPI_T_ERR_INVALID
+      external MPI_T_ERR_INVALID_HANDLE
+      external MPI_T_ERR_INVALID_INDEX
+      external MPI_T_ERR_INVALID_ITEM
+      external MPI_T_ERR_INVALID_SESSION
+      external MPI_T_ERR_MEMORY
+      external MPI_T_ERR_NOT_INITIALIZED
+      external MPI_T_ERR_OUT_OF_HANDLES
+      external MPI_T_ERR_OUT_OF_SESSIONS
+      external MPI_T_ERR_PVAR_NO_ATOMIC
+      external MPI_T_ERR_PVAR_NO_STARTSTOP
+      external MPI_T_ERR_PVAR_NO_WRITE
+      external MPI_WIN_BASE
+      external MPI_WIN_CREATE_FLAVOR
+      external MPI_WIN_DISP_UNIT
+      external MPI_WIN_DUP_FN
+      external MPI_WIN_FLAVOR_ALLOCATE
+      external MPI_WIN_FLAVOR_CREATE
+      external MPI_WIN_FLAVOR_DYNAMIC
+      external MPI_WIN_FLAVOR_SHARED
+      external MPI_WIN_MODEL
+      external MPI_WIN_NULL
+      external MPI_WIN_NULL_COPY_FN
+      external MPI_WIN_NULL_DELETE_FN
+      external MPI_WIN_SEPARATE
+      external MPI_WIN_SIZE
+      external MPI_WIN_UNIFIED

@@ -117,19 +117,19 @@ FORTRAN_NAMES = frozenset(
     in_place ineighbor_allgather ineighbor_allgatherv ineighbor_alltoall ineighbor_alltoallv
     ineighbor_alltoallw info_create info_delete info_dup info_free info_get info_get_nkeys
     info_get_nthkey info_get_valuelen info_null info_set init init_thread initialized int
-    int16_t int32_t int64_t int8_t integer integer1 integer2 integer4 integer8 intercomm_create
-    intercomm_merge io iprobe irecv ireduce ireduce_scatter ireduce_scatter_block irsend
-    is_thread_main iscan iscatter iscatterv isend issend keyval_create keyval_free
-    keyval_invalid land lastusedcode lb logical logical1 logical2 logical4 logical8 long
-    long_double long_double_int long_int long_long long_long_int lor lxor max max_error_string
-    max_info_key max_info_val max_library_version_string max_object_name max_processor_name
-    maxloc message_no_proc message_null min minloc mprobe mrecv neighbor_allgather
-    neighbor_allgather_init neighbor_allgatherv neighbor_allgatherv_init neighbor_alltoall
-    neighbor_alltoall_init neighbor_alltoallv neighbor_alltoallv_init neighbor_alltoallw
-    neighbor_alltoallw_init null_copy_fn null_delete_fn offset offset_kind op_commutative
-    op_create op_free op_null order_c order_fortran pack pack_size packed pcontrol probe
-    proc_null prod query_thread real real16 real4 real8 recv recv_init reduce reduce_init
-    reduce_local reduce_scatter reduce_scatter_block reduce_scatter_block_init
+    int16_t int32_t int64_t int8_t integer integer1 integer2 integer4 integer8 integer_kind
+    intercomm_create intercomm_merge io iprobe irecv ireduce ireduce_scatter
+    ireduce_scatter_block irsend is_thread_main iscan iscatter iscatterv isend issend
+    keyval_create keyval_free keyval_invalid land lastusedcode lb logical logical1 logical2
+    logical4 logical8 long long_double long_double_int long_int long_long long_long_int lor lxor
+    max max_error_string max_info_key max_info_val max_library_version_string max_object_name
+    max_processor_name maxloc message_no_proc message_null min minloc mprobe mrecv
+    neighbor_allgather neighbor_allgather_init neighbor_allgatherv neighbor_allgatherv_init
+    neighbor_alltoall neighbor_alltoall_init neighbor_alltoallv neighbor_alltoallv_init
+    neighbor_alltoallw neighbor_alltoallw_init null_copy_fn null_delete_fn offset offset_kind
+    op_commutative op_create op_free op_null order_c order_fortran pack pack_size packed
+    pcontrol probe proc_null prod query_thread real real16 real4 real8 recv recv_init reduce
+    reduce_init reduce_local reduce_scatter reduce_scatter_block reduce_scatter_block_init
     reduce_scatter_init request_free request_get_status request_null root rsend rsend_init scan
     scan_init scatter scatter_init scatterv scatterv_init send send_init sendrecv
     sendrecv_replace short short_int signed_char similar source ssend ssend_init start startall

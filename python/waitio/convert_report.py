@@ -9,54 +9,37 @@ from dataclasses import dataclass
 # Why the library lacks a name, and what to do. The first pattern that fits the name without MPI_.
 ADVICE = (
     (
-        r"win_|put$|get$|r?accumulate|r?get_accumulate|fetch_and_op|compare_and_swap|rput|rget"
-        r"|alloc_mem|free_mem|lock_|mode_no",
+        r"win_|win$|put(_c)?$|get(_c)?$|r?accumulate|r?get_accumulate|fetch_and_op"
+        r"|compare_and_swap|rput|rget|lock_|mode_no|replace$|no_op$",
         "one-sided communication",
         "send and receive instead, or keep this part on plain MPI",
     ),
     (
-        r"file|mode_|seek_|register_datarep|max_datarep|datarep|display",
+        r"file|mode_|seek_|register_datarep|max_datarep|datarep|displacement|conversion_fn",
         "MPI's file interface",
         "use ordinary files, or keep this part on plain MPI",
     ),
     (
         r"comm_(spawn|connect|accept|join|disconnect|get_parent)|.*_port|.*publish_name"
-        r"|lookup_name|argvs?_null|errcodes_ignore|universe_size|appnum",
+        r"|lookup_name|argvs?_null|errcodes_ignore|max_port",
         "dynamic processes",
         "blocks join at start: give them to waitio run",
     ),
+    (r"t_", "MPI's tools interface", "see waitio-info(1) and WAITIO_STATS"),
     (
-        r"intercomm|comm_remote|comm_test_inter|root$",
-        "intercommunicators",
-        "use one communicator of both sides",
+        r"session|max_pset|.*from_group|group_from_session|max_stringtag",
+        "MPI-4's sessions",
+        "use the calls of MPI-3",
     ),
     (
-        r"graph|i?neighbor|dist_graph|unweighted|weights_empty",
-        "graph topologies",
-        "send to the neighbours by their ranks",
+        r"p(send|recv|ready|arrived)",
+        "MPI-4's partitioned messages",
+        "use persistent messages",
     ),
     (
         r"type_.*(keyval|_attr|copy|delete)|type_(dup|null)_",
         "attributes of types",
         "keep such data in variables",
-    ),
-    (r"t_", "MPI's tools interface", "see waitio-info(1) and WAITIO_STATS"),
-    (
-        r"err_|add_error|errors_abort",
-        "this class of errors",
-        "0 is success, others are WAITIO_ERR_ codes; waitio_last_error() has the text",
-    ),
-    (r".*_c$", "MPI-4's calls with large counts", "describe large buffers by derived types"),
-    (
-        r"session|p(send|recv|ready|arrived)|(all|barrier|bcast|gather|scatter|reduce|scan|exscan).*_init$",
-        "MPI-4's sessions, partitioned messages and persistent collectives",
-        "use the calls of MPI-3",
-    ),
-    (r"grequest", "generalized requests", "keep the state of your operation yourself"),
-    (
-        r"request_[cf]2[cf]",
-        "requests as integers",
-        "copy the request itself: it is the same in C and in Fortran",
     ),
     (
         r"type_get_(envelope|contents)|combiner",
@@ -67,6 +50,52 @@ ADVICE = (
         r"(un)?pack_external",
         "the external32 format",
         "WAITIO_MPI_Pack is portable between machines",
+    ),
+    (r".*_c$", "MPI-4's calls with large counts", "describe large buffers by derived types"),
+    (
+        r"isendrecv",
+        "MPI-4's non-blocking sendrecv",
+        "start a send and a receive",
+    ),
+    (
+        r"grequest|status_set",
+        "generalized requests",
+        "keep the state of your operation yourself",
+    ),
+    (
+        r"request_[cf]2[cf]",
+        "requests as integers",
+        "copy the request itself: it is the same in C and in Fortran",
+    ),
+    (
+        r"info_(create_env|get_string|env)",
+        "MPI-4's calls for hints",
+        "use MPI_Info_get; hints are not read here",
+    ),
+    (
+        r"comm_type_hw",
+        "splitting by parts of a machine",
+        "split by MPI_COMM_TYPE_SHARED",
+    ),
+    (
+        r"errors_abort|.*_errhandler_fn",
+        "errhandlers of MPI-4, and of MPI-2 as they were first named",
+        "use MPI_ERRORS_ARE_FATAL, and the names of MPI-3",
+    ),
+    (
+        r"cxx_|integer16|real2$|2(double_)?complex",
+        "this datatype",
+        "use a type of C or of Fortran of the same size, or MPI_BYTE",
+    ),
+    (
+        r".*f08|f_(status|source|tag|error)|async_protects|subarrays_supported",
+        "module mpi_f08 and what belongs to it",
+        "use the module mpi, or mpif.h",
+    ),
+    (
+        r"sizeof|(aint|address)_(add|diff)$",
+        "this function",
+        "use storage_size(x) / 8; add and subtract addresses as they are",
     ),
 )
 

@@ -78,7 +78,7 @@ int WAITIO_MPI_Mprobe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Mess
         if (rc == 0)
             rc = look(comm, source, tag, &flag, message, &st);
     }
-    wio_mpi_status_long(&st, status);
+    wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Mprobe", rc);
 }
 
@@ -96,7 +96,7 @@ int WAITIO_MPI_Improbe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
         rc = look(comm, source, tag, flag, message, &st);
     }
     if (rc == 0 && *flag)
-        wio_mpi_status_long(&st, status);
+        wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Improbe", rc);
 }
 
@@ -149,6 +149,6 @@ int WAITIO_MPI_Mrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_
 
     if (rc == 0)
         rc = wio_request_wait(&req, &st);
-    wio_mpi_status_long(&st, status);
+    wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Mrecv", rc);
 }

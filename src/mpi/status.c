@@ -33,6 +33,15 @@ void wio_mpi_status_long(const waitio_status_t *st, WAITIO_MPI_Status *out)
         *out = (WAITIO_MPI_Status){source_of(st), tag_of(st), st->error, st->cancelled, st->bytes};
 }
 
+void wio_mpi_status_one(const waitio_status_t *st, WAITIO_MPI_Status *out)
+{
+    int error = out == NULL ? 0 : out->MPI_ERROR;
+
+    wio_mpi_status_long(st, out);
+    if (out != NULL)
+        out->MPI_ERROR = error;
+}
+
 waitio_status_t wio_mpi_from_nobody(void)
 {
     return (waitio_status_t){.source = WAITIO_MPI_PROC_NULL, .tag = WAITIO_ANY_TAG};

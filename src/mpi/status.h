@@ -7,6 +7,9 @@
 
 /** MPI's form; @p out may be NULL. */
 void wio_mpi_status_long(const waitio_status_t *st, WAITIO_MPI_Status *out);
+/** The same, but MPI_ERROR keeps the value that the program gave it: MPI lets only calls that
+ *  complete several operations set it. */
+void wio_mpi_status_one(const waitio_status_t *st, WAITIO_MPI_Status *out);
 /** What MPI reports of a receive from PROC_NULL. */
 waitio_status_t wio_mpi_from_nobody(void);
 

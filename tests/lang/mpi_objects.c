@@ -310,6 +310,82 @@ static void added_codes(void)
     expect(class_ == MPI_ERR_DIMS, "a code of a class of MPI");
 }
 
+/* ---- names of types, cancelled sends, what a matched probe leaves alone ---- */
+
+static void type_named(MPI_Datatype type, const char *want)
+{
+    char name[MPI_MAX_OBJECT_NAME];
+    int length = -1;
+
+    MPI_Type_get_name(type, name, &length);
+    expect(strcmp(name, want) == 0 && length == (int)strlen(want), want);
+}
+
+static void type_names(void)
+{
+    int here = 3 + me, top = -1;
+
+    type_named(MPI_INTEGER, "MPI_INTEGER");
+    type_named(MPI_INT, "MPI_INT");
+    type_named(MPI_DOUBLE_PRECISION, "MPI_DOUBLE_PRECISION");
+    type_named(MPI_DOUBLE, "MPI_DOUBLE");
+    MPI_Type_set_name(MPI_SHORT, "sixteen bits");
+    type_named(MPI_SHORT, "sixteen bits");
+    type_named(MPI_UNSIGNED_SHORT, "MPI_UNSIGNED_SHORT");
+    MPI_Allreduce(&here, &top, 1, MPI_INTEGER, MPI_MAX, MPI_COMM_WORLD);
+    expect(top == n + 2, "a maximum of MPI_INTEGER");
+}
+
+static void cancelled_sends(void)
+{
+    static double column[40];
+    MPI_Datatype every_other;
+    MPI_Request req;
+    MPI_Status st;
+    int out = 7 + me, in = -1, flag = -1;
+
+    MPI_Isend(&out, 1, MPI_INT, me, 5, MPI_COMM_WORLD, &req);
+    expect(MPI_Cancel(&req) == MPI_SUCCESS, "Cancel of a send");
+    MPI_Type_vector(20, 1, 2, MPI_DOUBLE, &every_other);
+    MPI_Type_commit(&every_other);
+#ifdef FOR_WAITIO /* an MPI may withdraw the message, and then the receive would wait for good */
+    MPI_Recv(&in, 1, MPI_INT, me, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&req, &st);
+    MPI_Test_cancelled(&st, &flag);
+    expect(flag == 0 && in == 7 + me, "a cancelled send arrives");
+    MPI_Isend(column, 1, every_other, me, 6, MPI_COMM_WORLD, &req);
+    expect(MPI_Cancel(&req) == MPI_SUCCESS, "Cancel of a send of a column");
+    MPI_Recv(column, 1, every_other, me, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&req, &st);
+    MPI_Test_cancelled(&st, &flag);
+    expect(flag == 0, "a cancelled send of a column arrives");
+#else
+    MPI_Wait(&req, &st);
+    MPI_Test_cancelled(&st, &flag);
+    if (!flag)
+        MPI_Recv(&in, 1, MPI_INT, me, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    (void)column;
+#endif
+    MPI_Type_free(&every_other);
+}
+
+static void matched_status(void)
+{
+    MPI_Message message;
+    MPI_Request req;
+    MPI_Status st;
+    int out = 11, in = -1;
+
+    st.MPI_ERROR = MPI_ERR_TOPOLOGY;
+    MPI_Isend(&out, 1, MPI_INT, me, 7, MPI_COMM_WORLD, &req);
+    MPI_Mprobe(me, 7, MPI_COMM_WORLD, &message, &st);
+    expect(st.MPI_ERROR == MPI_ERR_TOPOLOGY && st.MPI_TAG == 7, "status of Mprobe");
+    st.MPI_TAG = -1;
+    MPI_Mrecv(&in, 1, MPI_INT, &message, &st);
+    expect(st.MPI_ERROR == MPI_ERR_TOPOLOGY && st.MPI_TAG == 7 && in == 11, "status of Mrecv");
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+}
+
 int main(void)
 {
     MPI_Init(NULL, NULL);
@@ -321,6 +397,9 @@ int main(void)
     no_two_are_equal();
     classes();
     added_codes();
+    type_names();
+    cancelled_sends();
+    matched_status();
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     expect(ended == 1 && gone[0] == 1 && gone[2] == 1, "functions on COMM_SELF are called once");

@@ -44,7 +44,12 @@ def generate(spec):
 def renamed():
     """MPI's names for the conversion library."""
     symbols = {line.split()[0] for line in read("spec/symbols.txt").splitlines() if line.strip()}
-    found = rename.Sources(read("include/waitio_mpi.h"), read("include/waitio_mpif.h"), symbols)
+    found = rename.Sources(
+        read("include/waitio_mpi.h"),
+        read("include/waitio_mpif.h"),
+        symbols,
+        read("spec/mpi-4.0-names.txt"),
+    )
     return rename.files(found)
 
 

@@ -12,15 +12,16 @@
     ((KIND) == WIO_KIND_FLONG || (KIND) == WIO_KIND_CLONG || (KIND) == WIO_KIND_FLONG_I32)
 
 /* One element of SIZE bytes whose parts of UNIT bytes have a byte order of their own. */
-#define PLAIN(NAME, SIZE, UNIT, KIND)                                                              \
+#define NUMBERED(ID, NAME, SIZE, UNIT, KIND)                                                       \
     {                                                                                              \
-        .id = WAITIO_MPI_##NAME, .name = #NAME, .kind = (KIND), .long_double = IS_LONG(KIND),      \
-        .align = (UNIT), .committed = true, .solid = true, .size = (SIZE), .nbasic = 1,            \
-        .ub = (SIZE), .true_ub = (SIZE), .nruns = 1, .run = &(const struct wio_run)                \
+        .id = (ID), .name = (NAME), .kind = (KIND), .long_double = IS_LONG(KIND), .align = (UNIT), \
+        .committed = true, .solid = true, .size = (SIZE), .nbasic = 1, .ub = (SIZE),               \
+        .true_ub = (SIZE), .nruns = 1, .run = &(const struct wio_run)                              \
         {                                                                                          \
             .count = 1, .repeat = 1, .width = (SIZE), .unit = (UNIT)                               \
         }                                                                                          \
     }
+#define PLAIN(NAME, SIZE, UNIT, KIND) NUMBERED(WAITIO_MPI_##NAME, #NAME, SIZE, UNIT, KIND)
 #define ROW(NAME, SIZE, KIND) PLAIN(NAME, SIZE, SIZE, KIND)
 #define COMPLEX(NAME, SIZE, KIND) PLAIN(NAME, 2 * (SIZE), SIZE, KIND)
 
@@ -122,6 +123,11 @@ static const struct wio_mpi_type types[] = {
     PAIR(2INTEGER, int, int, WIO_KIND_I32_I32),
     MARK(LB),
     MARK(UB),
+    /* WAITIO_MPI_INTEGER is WAITIO_MPI_INT since the first release. Programs that are built by
+     * renaming get numbers of their own, so that the types have names of their own, too. */
+    NUMBERED(waitio_mpi_integer_type, "INTEGER", sizeof(int), sizeof(int), WIO_KIND_I32),
+    NUMBERED(waitio_mpi_double_precision_type, "DOUBLE_PRECISION", sizeof(double), sizeof(double),
+             WIO_KIND_F64),
 };
 
 _Static_assert(sizeof(long) == 8, "LONG_INT is a pair of 8 and 4 bytes");

@@ -7,34 +7,49 @@
 
 /* ---- names ---- */
 
+/* Basic types are constants, shared by all; names that programs give them are kept here. */
+enum { BASIC_MAX = 96 };
+static char *basic_label[BASIC_MAX];
+
+/* Where the name that the program gave is kept. */
+static char **label_of(struct wio_mpi_type *t)
+{
+    int row = t->id - WAITIO_MPI_DEFTAG - 1;
+
+    if (t->kind == WIO_KIND_DERIVED)
+        return &t->label;
+    return row >= 0 && row < BASIC_MAX ? &basic_label[row] : NULL;
+}
+
 int WAITIO_MPI_Type_get_name(WAITIO_MPI_Datatype type, char *name, int *length)
 {
-    const struct wio_mpi_type *t = wio_mpi_type(type);
-    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need_both("name", name, "length", length);
+    struct wio_mpi_type *t = (struct wio_mpi_type *)(uintptr_t)wio_mpi_type(type);
+    int rc = t == NULL ? WAITIO_MPI_ERR_TYPE : wio_mpi_need_both("name", name, "length", length);
+    char **label = rc == 0 ? label_of(t) : NULL;
 
     if (rc != 0)
         return wio_mpi_result("WAITIO_MPI_Type_get_name", rc);
-    if (t->kind != WIO_KIND_DERIVED)
-        *length = (int)wio_text(name, WAITIO_MPI_MAX_OBJECT_NAME, "MPI_%s", t->name);
+    if (label != NULL && *label != NULL)
+        *length = (int)wio_text(name, WAITIO_MPI_MAX_OBJECT_NAME, "%s", *label);
     else
-        *length =
-            (int)wio_text(name, WAITIO_MPI_MAX_OBJECT_NAME, "%s", t->label != NULL ? t->label : "");
+        *length = (int)wio_text(name, WAITIO_MPI_MAX_OBJECT_NAME, "%s%s",
+                                t->kind == WIO_KIND_DERIVED ? "" : "MPI_",
+                                t->kind == WIO_KIND_DERIVED ? "" : t->name);
     return 0;
 }
 
 int WAITIO_MPI_Type_set_name(WAITIO_MPI_Datatype type, const char *name)
 {
     struct wio_mpi_type *t = (struct wio_mpi_type *)(uintptr_t)wio_mpi_type(type);
-    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need("name", name);
+    int rc = t == NULL ? WAITIO_MPI_ERR_TYPE : wio_mpi_need("name", name);
+    char **label = rc == 0 ? label_of(t) : NULL;
 
-    if (rc == 0 && t->kind != WIO_KIND_DERIVED)
-        rc = wio_fail(WAITIO_ERR_ARG, "%s is a basic type and has its name", t->name);
-    if (rc == 0 && t->label == NULL) {
-        t->label = wio_os_alloc(WAITIO_MPI_MAX_OBJECT_NAME);
-        rc = t->label != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "no memory for a name");
+    if (label != NULL && *label == NULL) {
+        *label = wio_os_alloc(WAITIO_MPI_MAX_OBJECT_NAME);
+        rc = *label != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "no memory for a name");
     }
-    if (rc == 0)
-        wio_text(t->label, WAITIO_MPI_MAX_OBJECT_NAME, "%s", name);
+    if (label != NULL && rc == 0)
+        wio_text(*label, WAITIO_MPI_MAX_OBJECT_NAME, "%s", name);
     return wio_mpi_result("WAITIO_MPI_Type_set_name", rc);
 }
 
