@@ -68,10 +68,39 @@ def test_a_wheel_from_the_sdist_works_in_an_empty_environment(sdist, helpers, ma
     assert "messages between" in helpers.command(waitio, "--help", env=clean()).lower()
     out = helpers.command(waitio, "info", env=env)  # a program of the C library, from the wheel
     assert "0.1" in out
+    beside = clean(**place, PATH=f"{python.parent}:{os.environ['PATH']}", HOME=str(u.folder))
+    assert helpers.command("waitio-info", env=beside).splitlines()[0] == out.splitlines()[0]
+    assert "--mode" in helpers.command("waitio-perf", "--help", env=beside)
+    assert "waitio-serv" in helpers.command("waitio-serv", "--help", env=beside)
     code = "import waitio; print('rank', waitio.Universe(20).rank)"
     run = [waitio, "run", "-n", "2", python, "-c", code]
     text = helpers.command(*run, env=clean(HOME=str(u.folder)), cwd=u.folder)
     assert "rank 0" in text and "rank 1" in text
+
+
+def test_scripts_of_pip_do_not_take_themselves_for_the_program(source, tmp_path):
+    """Where the C library is not in the package, they find the installed program, or say so."""
+    words = tomllib.loads((source / "pyproject.toml").read_text())["project"]["scripts"]
+    assert {w for w in words if w != "waitio"} == {"waitio-info", "waitio-perf", "waitio-serv"}
+    for name in words:
+        module, function = words[name].split(":")
+        script = tmp_path / "bin" / name
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(
+            f"#!{sys.executable}\nimport sys\nfrom {module} import {function}\n"
+            f"sys.exit({function}())\n"
+        )
+        script.chmod(0o755)
+    real = tmp_path / "real"
+    real.mkdir()
+    env = clean(PYTHONPATH=str(source), PATH=f"{tmp_path / 'bin'}:{real}:/usr/bin:/bin")
+    call = [tmp_path / "bin" / "waitio-info", "--one"]
+    done = subprocess.run(call, env=env, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 127 and "not installed" in done.stderr, done.stderr
+    (real / "waitio-info").write_text('#!/bin/sh\necho "the program $*"\n')
+    (real / "waitio-info").chmod(0o755)
+    done = subprocess.run(call, env=env, capture_output=True, text=True, timeout=30)
+    assert done.stdout == "the program --one\n", done.stderr
 
 
 def test_the_root_of_the_checkout_builds_the_same(source, helpers, tmp_path):

@@ -32,11 +32,43 @@ def find_tool(name: str) -> str | None:
         if path is None:
             raise WaitioError(f"{variable}={given}: no such program", 127)
         return path
-    for folder in _folders():
+    for folder in (*_folders(), *os.get_exec_path()):
         path = os.path.join(folder, name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
+        if os.path.isfile(path) and os.access(path, os.X_OK) and not _leads_here(path):
             return path
-    return shutil.which(name)
+    return None
+
+
+def _leads_here(path: str) -> bool:
+    """Is it the script that pip makes for one of the functions below?"""
+    try:
+        with open(path, "rb") as file:
+            return b"waitio.tools" in file.read(1024)
+    except OSError:
+        return False
+
+
+def _as_command(name: str) -> int:
+    try:
+        return exec_tool(name, sys.argv[1:])
+    except WaitioError as error:
+        sys.stderr.write(f"{name}: {error}\n")
+        return error.status
+
+
+def info() -> int:
+    """Be the command waitio-info of an installation by pip."""
+    return _as_command("waitio-info")
+
+
+def perf() -> int:
+    """Be the command waitio-perf of an installation by pip."""
+    return _as_command("waitio-perf")
+
+
+def serv() -> int:
+    """Be the command waitio-serv of an installation by pip."""
+    return _as_command("waitio-serv")
 
 
 def exec_tool(name: str, words: Sequence[str]) -> int:
