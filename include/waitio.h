@@ -95,6 +95,7 @@ int waitio_init(int timeout);
  * Also done at exit when not called. Pending receives are cancelled.
  * @return 0; TIMEOUT when unresponsive peers were given up after WAITIO_LINGER; STATE when not
  * joined
+ * A wait of another thread ends with STATE, or PEER.
  * @blocking while living peers still owe acknowledgements; unresponsive ones for WAITIO_LINGER
  */
 int waitio_finalize(void);

@@ -45,11 +45,32 @@ static void at_exit(void)
         wio_api_result("waitio_finalize", rc);
 }
 
-/* In the child of a fork: nothing of the universe is ours. */
+/* A child that never calls us must not hold our sockets: peers see by their end that we have died.
+ * The lock is taken around the fork, so that the child finds lists in order; not when this very
+ * thread is inside, which only a signal handler can be. Then its first call closes them. */
+static _Thread_local struct wio_universe *fork_holds;
+
+static void before_fork(void)
+{
+    struct wio_universe *u = wio_api_current();
+    fork_holds = u != NULL && wio_universe_before_fork(u) ? u : NULL;
+}
+
+static void in_parent(void)
+{
+    if (fork_holds != NULL)
+        wio_universe_forked(fork_holds);
+    fork_holds = NULL;
+}
+
+/* Nothing of the universe is ours. */
 static void in_child(void)
 {
     if (atomic_load(&phase) != NOT_YET)
         atomic_store(&forked, 1);
+    if (fork_holds != NULL && !atomic_exchange(&fork_cleaned, 1))
+        wio_universe_after_fork(fork_holds);
+    fork_holds = NULL;
 }
 
 static int forked_error(void)
@@ -79,7 +100,7 @@ static int join_locked(int timeout, bool implied)
     }
     errors_mode = wio_universe_config(u)->errors;
     if (!atomic_exchange(&hooks_set, 1)) {
-        wio_os_at_fork_child(in_child);
+        wio_os_at_fork(before_fork, in_parent, in_child);
         atexit(at_exit);
     }
     atomic_store(&the_universe, u);

@@ -195,9 +195,9 @@ int wio_os_thread_start(pthread_t *t, void *(*fn)(void *), void *arg, const char
     return 0;
 }
 
-int wio_os_at_fork_child(void (*fn)(void))
+int wio_os_at_fork(void (*before)(void), void (*parent)(void), void (*child)(void))
 {
-    return -pthread_atfork(NULL, NULL, fn);
+    return -pthread_atfork(before, parent, child);
 }
 
 void wio_os_exit_now(int code)

@@ -233,8 +233,10 @@ int wio_universe_leave(struct wio_universe *u, bool keep)
     wio_recv_refuse_held(
         u); /* two processes that both leave must not wait for each other's answer */
     drive(&l, all_sent, "finalize (delivering what was sent)");
-    if (!keep && u->inside == 0) /* else a thread that waits would take it for an end */
+    if (!keep && u->inside == 0)
         wio_recv_cancel_all(u);
+    else if (!keep) /* a thread that waits would take a cancelled receive for a success */
+        wio_recv_end_all(u);
     l.begun_ns = wio_os_now_ns();
     drive(&l, all_closed, "finalize (goodbyes)");
     if (u->cfg.stats)
@@ -263,6 +265,19 @@ void wio_universe_abort(struct wio_universe *u)
             p->iface->tr->close(p->ep, WIO_BYE_ABORT);
     }
     wio_leave(u);
+}
+
+bool wio_universe_before_fork(struct wio_universe *u)
+{
+    if (interrupted_ourselves(u))
+        return false;
+    wio_lock_take(&u->lock, &u->want);
+    return true;
+}
+
+void wio_universe_forked(struct wio_universe *u)
+{
+    wio_lock_leave(&u->lock);
 }
 
 void wio_universe_after_fork(struct wio_universe *u)

@@ -229,6 +229,8 @@ static void why_failed(const struct wio_request *r)
     char name[64];
     if ((r->peer == NULL || !r->peer->dead) && wio_is_revoked(r->u, r->space))
         (void)wio_revoked_error(r->u, r->space);
+    else if (r->err == WAITIO_ERR_STATE)
+        wio_fail(r->err, "another thread has left the universe while this one waited");
     else if (r->peer == NULL)
         wio_fail(r->err, "no living process of the group could send");
     else if (r->refused)
@@ -625,6 +627,8 @@ struct look {
 
 static bool source_gone(const struct look *l)
 {
+    if (l->u->left)
+        return true;
     if (l->src >= 0) {
         const struct wio_peer *p = l->u->peer[l->src];
         return p != NULL && p->dead;
@@ -685,8 +689,9 @@ int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, i
         res->tag = (int32_t)l.found->tag;
         res->bytes = m->total;
     } else if (source_gone(&l)) {
-        rc = l.src >= 0 ? wio_peer_error(u, u->peer[l.src])
-                        : wio_fail(WAITIO_ERR_PEER, "no living process of the group could send");
+        rc = u->left      ? wio_fail(WAITIO_ERR_STATE, "another thread has left the universe")
+             : l.src >= 0 ? wio_peer_error(u, u->peer[l.src])
+                          : wio_fail(WAITIO_ERR_PEER, "no living process of the group could send");
     }
     wio_leave(u);
     return rc;

@@ -62,6 +62,10 @@ int wio_universe_join(double timeout_s, struct wio_universe **out);
 int wio_universe_leave(struct wio_universe *u, bool keep);
 /** Say ABORT to all links and return at once; the caller ends the process. */
 void wio_universe_abort(struct wio_universe *u);
+/** Before a fork, by its thread: keep others out until wio_universe_forked, in the parent.
+ * @return false: this thread is inside itself, or nobody gets in */
+bool wio_universe_before_fork(struct wio_universe *u);
+void wio_universe_forked(struct wio_universe *u);
 /** In a forked child: close inherited descriptors, touch nothing else. */
 void wio_universe_after_fork(struct wio_universe *u);
 const struct wio_table *wio_universe_table(const struct wio_universe *u);

@@ -192,6 +192,8 @@ void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool lef
     fail_sends(u, p, err);
     wio_recv_peer_gone(u, p);
     wio_ctl_drop(u, p);
+    if (!left && !u->ending)
+        wio_revoke_of(u, p);
     u->completed = true;
 }
 

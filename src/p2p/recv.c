@@ -162,6 +162,9 @@ void wio_recv_start(struct wio_request *r)
     } else if (r->src == WIO_ANY && wio_nobody_left(u, r->group)) {
         wio_match_unpost(&u->match, &r->post);
         wio_req_finish(r, WAITIO_ERR_PEER);
+    } else if (WIO_UNLIKELY(u->left)) {
+        wio_match_unpost(&u->match, &r->post);
+        wio_req_finish(r, WAITIO_ERR_STATE);
     }
 }
 
@@ -275,6 +278,20 @@ static void cancel_posted(void *arg, struct wio_post *post)
     wio_match_unpost(&u->match, post);
     r->cancelled = true;
     wio_req_finish(r, 0);
+}
+
+static void end_posted(void *arg, struct wio_post *post)
+{
+    struct wio_universe *u = arg;
+    wio_match_unpost(&u->match, post);
+    wio_req_finish(WIO_CONTAINER(post, struct wio_request, post), WAITIO_ERR_STATE);
+}
+
+void wio_recv_end_all(struct wio_universe *u)
+{
+    u->left = true;
+    wio_match_each_post(&u->match, end_posted, u);
+    wio_announce(u); /* threads that wait may sleep */
 }
 
 void wio_recv_cancel_all(struct wio_universe *u)

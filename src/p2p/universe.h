@@ -242,11 +242,14 @@ struct wio_universe {
     int64_t stuck_ns;                /* last wio_stuck_check */
     uint64_t stuck_said[8];          /* the last reports of long waits, hashed */
     uint32_t stuck_next;
-    int64_t looked_ns;  /* first probe of any source in vain; 0 = none */
-    uint32_t dial_next; /* any-source: member to dial next */
+    int64_t looked_ns;                /* first probe of any source in vain; 0 = none */
+    uint32_t dial_next;               /* any-source: member to dial next */
+    _Atomic uint32_t collectives;     /* begun */
+    _Atomic int64_t looked_around_ns; /* last look around in one of them */
 
     int *sizes;  /* processes per PB, made on demand */
     bool ending; /* finalize has begun */
+    bool left;   /* nothing is received any more: threads that wait end */
     bool joined;
 };
 #define WIO_SMALL_HELD 256u
@@ -360,6 +363,7 @@ bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g)
 /** Nobody will receive it: drop it when it is out of the tables, and say so to a sender that waits.
  */
 void wio_recv_discard(struct wio_universe *u, struct wio_unexpected *m);
+void wio_recv_end_all(struct wio_universe *u); /* the same with an error, for who waits */
 void wio_recv_cancel_all(struct wio_universe *u);
 /** After a peer failure: fail the receives that only this peer could have matched. */
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
@@ -418,6 +422,9 @@ static inline bool wio_is_revoked(const struct wio_universe *u, uint64_t space)
 }
 /** wio_revoke inside the lock. */
 void wio_revoke_locked(struct wio_universe *u, const struct waitio_group *g, int code);
+/** A member of communicators has died: their collectives end, whoever notices, also while no
+ * collective call is under way here. */
+void wio_revoke_of(struct wio_universe *u, const struct wio_peer *dead);
 /** A REVOKE has come. @return 0; PROTOCOL */
 int wio_revoke_heard(struct wio_universe *u, const struct wio_peer *from,
                      const struct wio_msg *msg);

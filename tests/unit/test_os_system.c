@@ -302,7 +302,7 @@ static void test_fork_is_noticed_by_the_child(void **state)
 {
     (void)state;
     int status = 0;
-    assert_int_equal(wio_os_at_fork_child(note_fork), 0);
+    assert_int_equal(wio_os_at_fork(NULL, NULL, note_fork), 0);
     pid_t child = fork();
     if (child == 0)
         _exit(forked);
