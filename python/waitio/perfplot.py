@@ -56,14 +56,48 @@ def _curves(axes: Any, runs: Sequence[dict[str, Any]], mode: str, key: str, scal
         axes.plot(sizes, [value * scale for value in values], marker="o", label=label)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_xlabel("message size (bytes)")
+    _size_axis(axes, [size for _, sizes, _ in _series(runs, mode, key) for size in sizes])
     axes.grid(True, which="major", alpha=0.4)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", frameon=False)
+
+
+def _size_axis(axes: Any, sizes: Sequence[int]) -> None:
+    """Sizes as one says them: 64 KiB, not 2^16; not more than nine of them."""
+    every = sorted(set(sizes))
+    shown = every[:: (len(every) + 8) // 9] or every
+    axes.set_xticks(shown)
+    axes.set_xticks([], minor=True)
+    axes.set_xticklabels([_size(size) for size in shown], fontsize="small")
+    axes.set_xlabel("message size")
+
+
+BUSY = 2.0  # times the median: a mean above it comes from other work on the machine
+
+
+def busy(runs: Sequence[dict[str, Any]]) -> bool:
+    """Was a mean far above its median, as when other programs take the processors?"""
+    return any(
+        row["half_rtt_worst_mean"] > BUSY * row["half_rtt_median"] > 0
+        for run in runs
+        for row in run["results"]
+        if row["mode"] == "latency"
+    )
 
 
 def _latency(axes: Any, runs: Sequence[dict[str, Any]]) -> None:
-    _curves(axes, runs, "latency", "half_rtt_worst_mean", 1e6)
-    axes.set_title("Half round trip, mean of the worst stream")
+    _curves(axes, runs, "latency", "half_rtt_median", 1e6)
+    medians = _series(runs, "latency", "half_rtt_median")
+    means = _series(runs, "latency", "half_rtt_worst_mean")
+    for at, ((_, sizes, low), (_, _, high)) in enumerate(zip(medians, means)):
+        axes.fill_between(
+            sizes, [v * 1e6 for v in low], [v * 1e6 for v in high], alpha=0.2, color=f"C{at}", lw=0
+        )
+    axes.set_title("Half round trip: median, shaded up to the worst stream's mean")
+    if busy(runs):
+        axes.text(
+            0.98, 0.03, "the machine was busy: a mean is far above the median",
+            transform=axes.transAxes, ha="right", va="bottom", fontsize="small", color="C3",
+        )  # fmt: skip
     axes.set_ylabel("microseconds")
 
 
@@ -85,7 +119,8 @@ def _bars(axes: Any, names: list[str], groups: dict[str, list[float]]) -> None:
         axes.bar([i + at * width for i in range(len(names))], values, width, label=label)
     axes.set_xticks([i + 0.4 - width / 2 for i in range(len(names))])
     axes.set_xticklabels(names, fontsize="small")
-    axes.legend(fontsize="small")
+    if len(groups) > 1:  # one kind of bar is what the title says
+        axes.legend(fontsize="small", frameon=False)
 
 
 def _size(size: int) -> str:

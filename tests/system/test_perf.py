@@ -297,6 +297,29 @@ def test_plots(perf, drawing_python):
     assert done.returncode == 1 and b"not a file that waitio perf --json wrote" in done.stderr
 
 
+def test_plots_say_sizes_in_words_and_when_the_machine_was_busy(perf, drawing_python):
+    """Texts are text in this picture: of a quiet machine, then of one whose mean is far away."""
+    pairs = [{"transport": "shm"}]
+    row = {"mode": "latency", "streams": 1, "bandwidth": 1e9, "half_rtt_median": 1e-6}
+    rate = {"mode": "rate", "streams": 1, "bytes": 8, "rate": 1e6}
+    for mean, busy in ((1.2e-6, False), (9e-6, True)):
+        rows = [{**row, "bytes": n, "half_rtt_worst_mean": mean} for n in (8, 65536, 1 << 20)]
+        run = {"blocks": 2, "pairs": pairs, "results": [*rows, rate]}
+        code = (
+            "import matplotlib; matplotlib.rcParams['svg.fonttype'] = 'none'\n"
+            f"from waitio import perfplot; perfplot.draw([{run!r}], 'texts.svg')"
+        )
+        call = [drawing_python, "-c", code]
+        done = subprocess.run(
+            call, env=perf.waitio.env, cwd=perf.cwd, capture_output=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        text = (perf.cwd / "texts.svg").read_text()
+        assert ">64 KiB<" in text and ">1 MiB<" in text and ">8 B<" in text
+        assert ("machine was busy" in text) == busy
+        assert "all streams<" not in text.split("Message rate")[-1]  # no legend of one kind
+
+
 def test_manual_page_and_help_name_every_option(perf, source_dir, monkeypatch):
     monkeypatch.syspath_prepend(str(source_dir / "python"))
     from waitio import perf as package

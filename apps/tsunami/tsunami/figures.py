@@ -111,7 +111,11 @@ def runs(outcome):
     """(title, maps, grid) of what is compared."""
     here = outcome.folder
     return [
-        ("what really happened", outcome.recording / "truth", outcome.recording / "grid.bin"),
+        (
+            "truth (a recorded simulation)",
+            outcome.recording / "truth",
+            outcome.recording / "grid.bin",
+        ),
         ("free run,\nfrom the first report", here / "free", here / "grid.bin"),
         ("the same simulation\nwith the gauges", here / "event", here / "grid.bin"),
     ]
@@ -186,7 +190,9 @@ def draw_town(axes, outcome, town):
     k = list(world.TOWNS).index(town)
     s = outcome.sensors + k
     axes.axhline(0, color="#dddddd", lw=0.8, zorder=0)
-    axes.plot(minutes, outcome.truth[:, s], color=BLACK, lw=2.8, label="what really happened")
+    axes.plot(
+        minutes, outcome.truth[:, s], color=BLACK, lw=2.8, label="truth (a recorded simulation)"
+    )
     axes.plot(minutes, outcome.free[:, s], color=GREY, lw=1.4, ls="--", label="free run")
     axes.plot(minutes, outcome.event[:, s], color=SKY, lw=1.7, label="simulation with the gauges")
     label = f"learned forecast, made {lead:.0f} min before"
