@@ -5,6 +5,7 @@
 #include "mpi/mpi.h"
 #include "mpi/names.h"
 #include "mpi/status.h"
+#include "mpi/waiting.h"
 #include "os/os.h"
 
 /* First word of our own requests; no slot of the engine has this number. */
@@ -38,7 +39,7 @@ static bool is_null(const waitio_req_t *req)
     return req->opaque[0] == 0 && req->opaque[1] == 0 && req->opaque[2] == 0;
 }
 
-static bool is_own(const waitio_req_t *req)
+bool wio_request_is_own(const waitio_req_t *req)
 {
     return req->opaque[0] == MARK;
 }
@@ -158,7 +159,7 @@ static void *place_of(void *buf, const struct wio_mpi_type *t)
 
 /* ---- what is complete as soon as it is active ---- */
 
-static const waitio_status_t empty = {.source = -1, .tag = -1};
+const waitio_status_t wio_request_empty = {.source = -1, .tag = -1};
 
 static int own_nobody(const waitio_status_t *found, bool persistent, waitio_req_t *req,
                       struct own **out)
@@ -187,7 +188,7 @@ static int start_nobody(const struct wio_message *m, const struct wio_mpi_type *
                         waitio_req_t *req)
 {
     bool none = m->peer == WAITIO_MPI_PROC_NULL;
-    waitio_status_t found = none ? wio_mpi_from_nobody() : empty;
+    waitio_status_t found = none ? wio_mpi_from_nobody() : wio_request_empty;
     struct own *o = NULL;
     int rc = m->copied && !m->persistent ? send_copy(m, t) : 0;
 
@@ -340,7 +341,7 @@ int wio_request_begin(waitio_req_t *req)
 
     if (req == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the request argument is NULL");
-    if (!is_own(req))
+    if (!wio_request_is_own(req))
         return waitio_start(req);
     o = own_of(req);
     if (o == NULL)
@@ -389,8 +390,7 @@ static int complete(struct own *o, int rc, waitio_req_t *req)
     return rc;
 }
 
-/* Look, moving things on when @p poll. *idle: null, or persistent and not started. */
-static int peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
+int wio_request_peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
 {
     struct wio_universe *u;
     const struct own *o;
@@ -398,7 +398,7 @@ static int peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
     *done = *idle = true;
     if (is_null(req))
         return 0;
-    if (is_own(req)) {
+    if (wio_request_is_own(req)) {
         o = own_of(req);
         if (o == NULL)
             return WAITIO_ERR_REQUEST;
@@ -416,8 +416,7 @@ static int peek(const waitio_req_t *req, bool poll, bool *done, bool *idle)
     return wio_peek(u, (const struct wio_handle *)(const void *)req->opaque, poll, done);
 }
 
-/* Sleep until one of the requests is done. */
-static int sleep_on(int n, const waitio_req_t reqs[], int64_t timeout_ns)
+int wio_request_sleep(int n, const waitio_req_t reqs[], int64_t timeout_ns)
 {
     struct wio_handle few[8] = {{0}}, *h = few;
     struct wio_universe *u = wio_api_universe();
@@ -432,11 +431,12 @@ static int sleep_on(int n, const waitio_req_t reqs[], int64_t timeout_ns)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory to wait for %d requests", n);
     for (int i = 0; i < n; i++) {
         const waitio_req_t *req = &reqs[i];
-        const struct own *o = is_own(req) ? wio_names_find(&names, req->opaque[1]) : NULL;
+        const struct own *o =
+            wio_request_is_own(req) ? wio_names_find(&names, req->opaque[1]) : NULL;
         h[i] = (struct wio_handle){0};
         if (o != NULL)
             req = &o->inner;
-        if (!is_own(req))
+        if (!wio_request_is_own(req))
             memcpy(&h[i], req->opaque, sizeof h[i]);
     }
     /* A stale handle ends the wait, too: who looks next reports it. */
@@ -451,7 +451,7 @@ static void land(struct own *o)
 {
     if (o->landed)
         return;
-    o->found = empty;
+    o->found = wio_request_empty;
     o->code = waitio_wait_status(&o->inner, &o->found);
     deliver(o, &o->found);
     o->landed = true;
@@ -460,12 +460,12 @@ static void land(struct own *o)
 static int wait_own(waitio_req_t *req, waitio_status_t *st)
 {
     struct own *o = own_of(req);
-    waitio_status_t found = empty;
+    waitio_status_t found = wio_request_empty;
     int rc = 0;
 
     if (o == NULL)
         return WAITIO_ERR_REQUEST;
-    put(st, &empty);
+    put(st, &wio_request_empty);
     if (!o->active)
         return 0;
     if (o->run == NULL) {
@@ -483,7 +483,7 @@ static int wait_own(waitio_req_t *req, waitio_status_t *st)
 
 int wio_request_wait(waitio_req_t *req, waitio_status_t *st)
 {
-    if (req != NULL && is_own(req))
+    if (req != NULL && wio_request_is_own(req))
         return wait_own(req, st);
     return waitio_wait_status(req, st);
 }
@@ -496,7 +496,7 @@ int wio_request_test(waitio_req_t *req, int *flag, waitio_status_t *st)
     if (req == NULL || flag == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
                         req == NULL ? "request" : "flag");
-    rc = peek(req, true, &done, &idle);
+    rc = wio_request_peek(req, true, &done, &idle);
     *flag = rc == 0 && done;
     return *flag ? wio_request_wait(req, st) : rc;
 }
@@ -504,16 +504,16 @@ int wio_request_test(waitio_req_t *req, int *flag, waitio_status_t *st)
 int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st)
 {
     struct wio_universe *u = wio_api_universe();
-    struct wio_result res = {.source = empty.source, .tag = empty.tag};
+    struct wio_result res = {.source = wio_request_empty.source, .tag = wio_request_empty.tag};
     bool done, idle;
     int rc;
 
-    rc = peek(req, true, &done, &idle);
+    rc = wio_request_peek(req, true, &done, &idle);
     *flag = rc == 0 && done;
-    *st = empty;
+    *st = wio_request_empty;
     if (!*flag || idle)
         return rc;
-    if (is_own(req)) { /* a receive that is done is in the program's buffer */
+    if (wio_request_is_own(req)) { /* a receive that is done is in the program's buffer */
         struct own *o = own_of(req);
         if (o != NULL && o->run == NULL) {
             land(o);
@@ -525,180 +525,6 @@ int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st)
     }
     rc = wio_look(u, (const struct wio_handle *)(const void *)req->opaque, &done, &res);
     *st = (waitio_status_t){res.source, res.tag, res.err, res.cancelled, res.bytes};
-    return rc;
-}
-
-static bool plain(int n, const waitio_req_t reqs[])
-{
-    for (int i = 0; i < n; i++)
-        if (is_own(&reqs[i]))
-            return false;
-    return true;
-}
-
-int wio_request_check(int n, const void *reqs)
-{
-    if (n < 0 || (n > 0 && reqs == NULL))
-        return wio_fail(WAITIO_ERR_ARG, "%d requests%s", n,
-                        n < 0 ? ": a negative count" : ", but their array is NULL");
-    return 0;
-}
-
-int wio_request_waitall(int n, waitio_req_t reqs[], waitio_status_t st[])
-{
-    int first = wio_request_check(n, reqs);
-
-    if (first != 0 || plain(n, reqs))
-        return first != 0 ? first : waitio_waitall(n, reqs, st);
-    for (int i = 0; i < n; i++) {
-        waitio_status_t one = empty;
-        int rc = wio_request_wait(&reqs[i], &one);
-        one.error = rc;
-        if (st != NULL)
-            st[i] = one;
-        if (first == 0)
-            first = rc;
-    }
-    return first;
-}
-
-int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t st[])
-{
-    int rc = wio_request_check(n, reqs);
-
-    if (rc != 0 || plain(n, reqs))
-        return rc != 0 ? rc : waitio_testall(n, reqs, flag, st);
-    *flag = 0;
-    for (int i = 0; i < n; i++) {
-        bool done, idle;
-        rc = peek(&reqs[i], true, &done, &idle);
-        if (rc != 0 || !done)
-            return rc;
-    }
-    *flag = 1;
-    return wio_request_waitall(n, reqs, st);
-}
-
-/* The first active request from *i on, n when there is none. *active counts them; with the first
- * one everything is moved on. */
-static int next_active(int n, const waitio_req_t reqs[], int *i, int *active, bool *done)
-{
-    for (; *i < n; ++*i) {
-        bool idle;
-        int rc = peek(&reqs[*i], *active == 0, done, &idle);
-        if (rc != 0)
-            return rc;
-        if (!idle) {
-            ++*active;
-            return 0;
-        }
-    }
-    return 0;
-}
-
-/* The first request that is done. *index UNDEFINED: none is active. */
-static int look(int n, waitio_req_t reqs[], int *index, bool *found)
-{
-    int active = 0;
-
-    *found = false;
-    *index = WAITIO_UNDEFINED;
-    for (int i = 0; i < n; i++) {
-        bool done;
-        int rc = next_active(n, reqs, &i, &active, &done);
-        if (rc != 0)
-            return rc;
-        if (i < n && done) {
-            *found = true;
-            *index = i;
-            return 0;
-        }
-    }
-    *found = active == 0;
-    return 0;
-}
-
-int wio_request_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_status_t *st)
-{
-    bool found = false;
-    int rc = wio_request_check(n, reqs);
-
-    if (rc == 0)
-        rc = look(n, reqs, index, &found);
-    *flag = rc == 0 && found;
-    if (*flag && *index == WAITIO_UNDEFINED)
-        put(st, &empty);
-    return *flag && *index != WAITIO_UNDEFINED ? wio_request_wait(&reqs[*index], st) : rc;
-}
-
-int wio_request_waitany(int n, waitio_req_t reqs[], int *index, waitio_status_t *st)
-{
-    int flag = 0, rc = wio_request_check(n, reqs);
-
-    if (rc != 0 || plain(n, reqs))
-        return rc != 0 ? rc : waitio_waitany(n, reqs, index, st);
-    for (;;) {
-        rc = wio_request_testany(n, reqs, index, &flag, st);
-        if (rc == 0 && !flag)
-            rc = sleep_on(n, reqs, INT64_MAX);
-        if (rc != 0 || flag)
-            return rc;
-    }
-}
-
-int wio_request_waitany_for(int n, waitio_req_t reqs[], int64_t timeout_ns, int *index, int *flag,
-                            waitio_status_t *st)
-{
-    int64_t now = wio_os_now_ns();
-    int64_t until = timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
-    int rc;
-
-    for (;;) {
-        rc = wio_request_testany(n, reqs, index, flag, st);
-        if (rc != 0 || *flag)
-            return rc;
-        now = wio_os_now_ns();
-        if (now >= until)
-            return 0;
-        rc = sleep_on(n, reqs, until == INT64_MAX ? INT64_MAX : until - now);
-        if (rc != 0)
-            return rc;
-    }
-}
-
-/* Complete every request that is done. */
-static int sweep(int n, waitio_req_t reqs[], int *count, int indices[], waitio_status_t st[])
-{
-    int active = 0, got = 0, first = 0;
-
-    for (int i = 0; i < n; i++) {
-        bool done;
-        int rc = next_active(n, reqs, &i, &active, &done);
-        if (rc != 0)
-            return rc;
-        if (i == n || !done)
-            continue;
-        rc = wio_request_wait(&reqs[i], st == NULL ? NULL : &st[got]);
-        if (st != NULL)
-            st[got].error = rc;
-        indices[got++] = i;
-        first = first == 0 ? rc : first;
-    }
-    *count = active == 0 ? WAITIO_UNDEFINED : got;
-    return first;
-}
-
-int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indices[],
-                     waitio_status_t st[])
-{
-    int rc = wio_request_check(n, reqs);
-
-    while (rc == 0) {
-        rc = sweep(n, reqs, count, indices, st);
-        if (rc != 0 || !wait || *count != 0)
-            return rc;
-        rc = sleep_on(n, reqs, INT64_MAX);
-    }
     return rc;
 }
 
@@ -741,7 +567,7 @@ static int reap(bool wait)
 
     for (struct own *o = take_orphans(); o != NULL; o = next) {
         bool done = true, idle;
-        int rc = wait ? 0 : peek(&o->inner, false, &done, &idle);
+        int rc = wait ? 0 : wio_request_peek(&o->inner, false, &done, &idle);
         next = o->next;
         if (rc == 0 && !done) {
             orphan(o);
@@ -800,7 +626,7 @@ void wio_request_deliver(void)
     pthread_mutex_lock(&receives_lock);
     for (struct own **at = &receives, *o; (o = *at) != NULL;) {
         bool done = true, idle;
-        if (peek(&o->inner, false, &done, &idle) == 0 && !done) {
+        if (wio_request_peek(&o->inner, false, &done, &idle) == 0 && !done) {
             at = &o->next;
             continue;
         }
@@ -858,7 +684,7 @@ int wio_request_cancel(waitio_req_t *req)
 
     if (req == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the request argument is NULL");
-    if (!is_own(req))
+    if (!wio_request_is_own(req))
         return cancel_message(req);
     o = own_of(req);
     if (o == NULL)
@@ -872,7 +698,7 @@ int wio_request_drop(waitio_req_t *req)
 {
     struct own *o;
 
-    if (req == NULL || !is_own(req))
+    if (req == NULL || !wio_request_is_own(req))
         return req == NULL || !is_null(req) ? waitio_request_free(req) : 0;
     o = own_of(req);
     if (o == NULL)
