@@ -446,13 +446,30 @@ int wio_request_sleep(int n, const waitio_req_t reqs[], int64_t timeout_ns)
     return 0;
 }
 
+/* An error is told by the call that completes the operation, if any: here it must not end the
+ * program, for nobody may wait for it any more. */
+static int wait_inner(waitio_req_t *req, waitio_status_t *st)
+{
+    struct wio_universe *u = wio_api_universe();
+    struct wio_result res = {.source = wio_request_empty.source, .tag = wio_request_empty.tag};
+    int rc;
+
+    if (is_null(req))
+        return 0;
+    if (u == NULL)
+        return wio_last_code();
+    rc = wio_wait(u, wio_api_handle(req), &res);
+    *st = (waitio_status_t){res.source, res.tag, res.err, res.cancelled, res.bytes};
+    return rc != 0 ? rc : res.err;
+}
+
 /* Wait for the message of an operation, and put what it brought where the program wants it. */
 static void land(struct own *o)
 {
     if (o->landed)
         return;
     o->found = wio_request_empty;
-    o->code = waitio_wait_status(&o->inner, &o->found);
+    o->code = wait_inner(&o->inner, &o->found);
     deliver(o, &o->found);
     o->landed = true;
 }
@@ -574,7 +591,7 @@ static int reap(bool wait)
             continue;
         }
         if (rc == 0)
-            rc = waitio_wait_status(&o->inner, NULL);
+            rc = wait_inner(&o->inner, &o->found);
         first = first != 0 ? first : rc;
         end_orphan(o);
     }
