@@ -67,8 +67,19 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     source = pathlib.Path(__file__).with_name(program)
+    # An MPI's special pointers, such as MPI_STATUSES_IGNORE, look to gcc like arrays without room.
+    special = ["-Wno-stringop-overflow", "-Wno-stringop-overread"]
     done = subprocess.run(
-        [compiler, *C_FLAGS, "-std=c11", "-c", str(source), "-o", str(tmp_path / "plain.o")],
+        [
+            compiler,
+            *C_FLAGS,
+            *special,
+            "-std=c11",
+            "-c",
+            str(source),
+            "-o",
+            str(tmp_path / "plain.o"),
+        ],
         capture_output=True,
         text=True,
         timeout=60,
