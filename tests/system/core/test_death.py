@@ -99,6 +99,24 @@ def test_any_source_waits_for_the_living(universe):
     u.leave(s)
 
 
+@pytest.mark.only_socket
+def test_a_link_that_the_cap_has_closed(universe):
+    """Who waits for a process without a link dials it soon: only a dial can tell that it died."""
+    u = universe(WAITIO_MAX_CONNECTIONS=2)
+    s, v, b, c = u.actors([1, 1, 1, 1])
+    contact(s, 0, v, 1)
+    for other, rank in ((b, 2), (c, 3)):
+        contact(s, 0, other, rank)
+        contact(v, 1, other, rank)
+    s.ok("irecv 1 0 1 10 1")
+    s.begin("wait 1 0")
+    died = v.kill()
+    s.failed("PEER", "PB 1 rank 0", timeout=10)
+    soon(s, died)
+    contact(s, 0, b, 2)
+    u.leave(s, b, c)
+
+
 def use_up_credit_and_pool(s):
     """Sends from universe rank 0 to 1, tag = number: 200 of 4000 bytes, which are complete, and as
     many of 60000 as it takes: the last one, in slot 9, is not. How many there are."""
