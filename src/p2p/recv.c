@@ -121,7 +121,7 @@ bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g)
     const struct wio_peer *self = u->peer[u->table->me];
     if (u->deaths == 0)
         return false;
-    if (g->size == 1) /* only ourselves: another thread may send */
+    if (g->size == 1 && wio_group_member(g, 0) == u->table->me) /* another thread may send */
         return self != NULL && self->dead;
     if (self != NULL && !self->dead && self->send_envelope != self->recv_envelope)
         return false; /* a message to ourselves is on its way */

@@ -364,6 +364,21 @@ static void any_source_fails_when_nobody_is_left(void **unused)
     assert_done(irecv(WIO_ANY, 100, 5), WAITIO_ERR_PEER);
 }
 
+/* The far side of an intercommunicator may be one process, and another one than this. */
+static void a_group_of_one_other_process_ends_with_it(void **unused)
+{
+    (void)unused;
+    struct waitio_group *other = NULL;
+    struct wio_handle h;
+    assert_int_equal(wio_group_from_range(u->table, 1, 2, 1, &other), 0);
+    wio_group_register(u, other);
+    fake_open(2, ROOM);
+    assert_int_equal(wio_irecv(u, other, -1, in, 10, 5, false, &h), 0);
+    assert_pending(h);
+    fake_state(2, WIO_EP_CLOSED, WAITIO_ERR_PEER, WIO_BYE_NONE);
+    assert_done(h, WAITIO_ERR_PEER);
+}
+
 static void a_message_to_oneself_is_waited_for(void **unused)
 {
     (void)unused;
@@ -755,6 +770,7 @@ int main(void)
         T(a_large_stranger_waits_while_its_reader_returns),
         T(peer_death_in_the_middle_of_an_arrival),
         T(any_source_fails_when_nobody_is_left),
+        T(a_group_of_one_other_process_ends_with_it),
         T(a_message_to_oneself_is_waited_for),
         T(nothing_is_said_to_the_dead),
         T(confirmations_wait_for_a_new_link),
