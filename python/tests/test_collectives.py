@@ -275,13 +275,19 @@ def test_a_limit_of_counts_is_named(alone):
 def test_members_that_differ_get_an_error(universe):
     universe.passes("""
         a = np.zeros(4 + me)
+        other = world.Dup()
         try:
             world.Bcast(a, 0)
         except waitio.Error as error:
             assert me == 1 and "differ between its members" in str(error), error
+            try:
+                world.Barrier()
+            except waitio.RevokedError as error:
+                assert isinstance(error, waitio.PeerError)
+            else:
+                assert False, "a group whose members disagree takes more collectives"
         else:
             assert me == 0
-        other = world.Dup()
         total = np.zeros(1)
         other.Allreduce(np.ones(1), total)
         assert total[0] == 2

@@ -33,8 +33,8 @@ _OPERATORS = "Op SUM PROD MAX MIN LAND LOR LXOR BAND BOR BXOR MINLOC MAXLOC"
 _EXCEPTIONS = (
     "ArgumentError AuthError BufferError BusyError CancelledError ConfigError Error ForkError"
     " GroupError JoinError LimitError NoMemoryError Peer PeerError PickleError ProtocolError"
-    " RankError RequestError RouteError StateError SystemError TagError TimeoutError TruncateError"
-    " UnsupportedError VersionError"
+    " RankError RequestError RevokedError RouteError StateError SystemError TagError TimeoutError"
+    " TruncateError UnsupportedError VersionError"
 )
 _HOME = {
     **dict.fromkeys(f"{_CORE} {_TYPES} {_OPERATORS}".split(), "waitio._core"),

@@ -83,6 +83,7 @@ from waitio.exceptions import PickleError as PickleError
 from waitio.exceptions import ProtocolError as ProtocolError
 from waitio.exceptions import RankError as RankError
 from waitio.exceptions import RequestError as RequestError
+from waitio.exceptions import RevokedError as RevokedError
 from waitio.exceptions import RouteError as RouteError
 from waitio.exceptions import StateError as StateError
 from waitio.exceptions import SystemError as SystemError
@@ -120,3 +121,4 @@ ERR_UNSUPPORTED: int
 ERR_CANCELLED: int
 ERR_PROTOCOL: int
 ERR_BUSY: int
+ERR_REVOKED: int

@@ -104,6 +104,10 @@ class RouteError(PeerError, code=-14):
     """No transport connects the two processes."""
 
 
+class RevokedError(PeerError, code=-23):
+    """A member failed in a collective: the group takes no more of them."""
+
+
 class TimeoutError(Error, builtins.TimeoutError, code=-9):
     """The time given was not enough."""
 

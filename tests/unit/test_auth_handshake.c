@@ -841,7 +841,7 @@ static void the_length_of_a_refusal_is_not_believed(void **state)
 
 static void unknown_codes_of_a_refusal_become_protocol(void **state)
 {
-    static const unsigned codes[] = {0, 23, 1000, 65535};
+    static const unsigned codes[] = {0, -WAITIO_ERR_LAST + 1, 1000, 65535};
     (void)state;
     for (size_t i = 0; i < WIO_ARRAY_LEN(codes); i++) {
         struct auth_pair p;
