@@ -158,6 +158,7 @@ static void measure(void)
         slow[class_of(d)] = much_slower(to + d, from) || much_slower(to + e, from);
         slow[class_of(-d)] = much_slower(to - d, from) || much_slower(to - e, from);
     }
+    slow[class_of(-PAGE / 2)] = much_slower(to - PAGE / 2, from);
     wio_os_free(memory);
 }
 

@@ -367,7 +367,7 @@ static void held_piece(struct wio_universe *u, struct wio_unexpected *m,
         /* The receive matched while this piece was on its way into the held copy. */
         size_t room = r->bytes - m->arrived;
         size_t n = sink->bytes < room ? sink->bytes : room;
-        memcpy(r->buf + m->arrived, m->data + m->arrived, n);
+        wio_os_copy(r->buf + m->arrived, m->data + m->arrived, n);
     }
     m->arrived += sink->bytes;
     if (!complete(m))

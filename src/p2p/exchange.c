@@ -131,7 +131,7 @@ static bool take_held(struct wio_universe *u, struct wio_leg *leg, struct wio_he
     wio_match_unhold(&u->match, held);
     wio_credit_consumed(u, m->peer, m->cost, m->epoch);
     if (m->total > 0)
-        memcpy(leg->buf, m->data, m->total);
+        wio_os_copy(leg->buf, m->data, m->total);
     u->ctr.copied_bytes += m->total;
     wio_leg_landed(u, leg, m->total);
     wio_unexpected_free(u, m);

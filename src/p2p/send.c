@@ -228,7 +228,7 @@ static void keep_copy(struct wio_request *r)
             u->ctr.pool_waits++;
             return; /* not complete: the user waits, the stuck-wait report says why */
         }
-        memcpy(r->pool, r->buf, r->bytes);
+        wio_os_copy(r->pool, r->buf, r->bytes);
         if (r->tx_busy && r->tx.payload != NULL) /* the transport reads on from the copy */
             r->tx.payload = (uint8_t *)r->pool + ((const uint8_t *)r->tx.payload - r->buf);
         r->buf = r->pool;
