@@ -21,6 +21,7 @@
 #include "p2p/universe.h"
 
 enum { TELL_ALL = 16, REVOKED_MAX = 65536 };
+#define WIO_NOBODY UINT32_MAX
 
 const struct wio_revoked *wio_revoked_in(const struct wio_universe *u, uint64_t space)
 {
@@ -138,15 +139,24 @@ static void revoke(struct wio_universe *u, const struct waitio_group *g, struct 
     wio_announce(u);
 }
 
+/* A member that has died; one that has left is none. WIO_NOBODY: all live. */
+static uint32_t who_died(const struct wio_universe *u, const struct waitio_group *g)
+{
+    for (uint32_t i = 0; i < g->size; i++) {
+        const struct wio_peer *p = u->peer[wio_group_member(g, i)];
+        if (p != NULL && p->dead && !p->left)
+            return p->rank;
+    }
+    return WIO_NOBODY;
+}
+
 void wio_revoke_locked(struct wio_universe *u, const struct waitio_group *g, int code)
 {
-    uint32_t culprit = u->table->me; /* no death: the failure is our own */
-    for (uint32_t i = 0; code == WAITIO_ERR_PEER && i < g->size && culprit == u->table->me; i++) {
-        const struct wio_peer *p = u->peer[wio_group_member(g, i)];
-        if (p != NULL && p->dead)
-            culprit = p->rank;
-    }
-    revoke(u, g, (struct wio_revoked){g->space, culprit, u->table->me, code});
+    uint32_t culprit = code == WAITIO_ERR_PEER ? who_died(u, g) : u->table->me;
+    /* A collective that was dropped before its end may meet members that have finalized since:
+     * that is no reason to end what others are doing. */
+    if (culprit != WIO_NOBODY)
+        revoke(u, g, (struct wio_revoked){g->space, culprit, u->table->me, code});
 }
 
 void wio_revoke(struct wio_universe *u, const struct waitio_group *g, int code)

@@ -53,6 +53,13 @@ def algorithms():
     return {name: re.findall(r'"(\w+)"', text) for name, text in rows}
 
 
+def refused(then):
+    """Was the next collective refused, or ended when the word of the death came meanwhile?"""
+    return int(then[1]) == REVOKED or (
+        int(then[1]) == PEER and "failed in a collective of this communicator" in then[2]
+    )
+
+
 class Round:
     """One universe with one death."""
 
@@ -169,7 +176,7 @@ class Round:
             last = max(last, late)
             if late > patience.scaled(TOLD_S):
                 return f"rank {i} was told after {late:.2f} s: {failed[3]}", last
-            if int(failed[2]) not in (PEER, REVOKED) or not then or int(then[1]) != REVOKED:
+            if int(failed[2]) not in (PEER, REVOKED) or not then or not refused(then):
                 return f"rank {i}: {text!r}", last
         return None, last
 
