@@ -126,7 +126,7 @@ int wio_os_route_source(const struct sockaddr *to, socklen_t len, struct sockadd
 
 /* ---- memory and files ---- */
 /** memcpy() for bulk data: its speed does not depend on where the buffers lie (copy.c). The first
- * call with 2 KiB or more measures for about a millisecond. */
+ * call with 2 KiB or more measures for about a tenth of a millisecond. */
 void wio_os_copy(void *to, const void *from, size_t n);
 void *wio_os_alloc(size_t n); /* zeroed; NULL when out of memory */
 void *wio_os_realloc(void *p, size_t n);

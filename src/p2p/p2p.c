@@ -235,7 +235,8 @@ static void why_failed(const struct wio_request *r)
         wio_fail(r->err, "no living process of the group could send");
     else if (r->refused)
         wio_fail(r->err,
-                 "%s has begun to finalize without receiving this message of %zu bytes (tag %d)",
+                 "%s has begun to finalize, or has ended the collectives of this communicator, "
+                 "without receiving this message of %zu bytes (tag %d)",
                  wio_peer_name(r->u, r->peer->rank, name, sizeof name), r->bytes, r->tag);
     else
         wio_fail(r->err, "%s: %s", wio_peer_name(r->u, r->peer->rank, name, sizeof name),
