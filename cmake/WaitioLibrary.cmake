@@ -2,7 +2,16 @@
 # The shared library, the static one, and the view of the static one for tests and tools.
 set(WAITIO_MAP ${CMAKE_CURRENT_SOURCE_DIR}/src/libwaitio.map)
 
-add_library(waitio SHARED ${WAITIO_OBJECTS})
+if(WAITIO_LTO)
+  # Compiled apart from the static library, whose objects any linker must be able to read.
+  add_library(waitio SHARED ${WAITIO_SOURCES})
+  target_include_directories(waitio PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_compile_definitions(waitio PRIVATE _GNU_SOURCE)
+  target_compile_options(waitio PRIVATE ${WAITIO_WARNINGS} -O3 -flto=auto)
+  target_link_options(waitio PRIVATE -O3 -flto=auto ${WAITIO_LOAD_MOTION} ${WAITIO_PREFIX_MAP})
+else()
+  add_library(waitio SHARED ${WAITIO_OBJECTS})
+endif()
 add_library(waitio::waitio ALIAS waitio)
 target_include_directories(waitio PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -51,7 +51,28 @@ else()
   # Neither debug information nor __FILE__ may name the machine that built the library.
   check_c_compiler_flag(-ffile-prefix-map=a=b WAITIO_HAVE_PREFIX_MAP)
   if(WAITIO_HAVE_PREFIX_MAP)
-    add_compile_options(-ffile-prefix-map=${CMAKE_BINARY_DIR}=build
-                        -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+    set(WAITIO_PREFIX_MAP -ffile-prefix-map=${CMAKE_BINARY_DIR}=build
+                          -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+    add_compile_options(${WAITIO_PREFIX_MAP})
   endif()
 endif()
+
+# GCC 12 takes loads out of loops that change what they load (docs/design/compilers.md);
+# tests/unit/test_compiler.c fails where another version does. The option costs nothing measurable.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 12
+   AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
+  set(WAITIO_LOAD_MOTION -fno-tree-loop-im)
+  add_compile_options($<$<COMPILE_LANGUAGE:C>:${WAITIO_LOAD_MOTION}>)
+endif()
+
+# Short messages run through many small functions: the shared library is optimised as a whole. Other
+# compilers than GCC need a linker of their own for that.
+set(WAITIO_LTO_DEFAULT OFF)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 10
+   AND CMAKE_BUILD_TYPE MATCHES "^Rel" AND NOT WAITIO_SANITIZE AND NOT WAITIO_COVERAGE)
+  check_c_compiler_flag(-flto=auto WAITIO_HAVE_LTO) # GCC can be built without it
+  if(WAITIO_HAVE_LTO)
+    set(WAITIO_LTO_DEFAULT ON)
+  endif()
+endif()
+option(WAITIO_LTO "optimise the shared library as a whole (GCC 10 or newer)" ${WAITIO_LTO_DEFAULT})

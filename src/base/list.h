@@ -62,10 +62,19 @@ static inline struct wio_list *wio_list_pop(struct wio_list *l)
     return n;
 }
 
-#define WIO_LIST_FOR(it, head) for (struct wio_list *it = (head)->next; it != (head); it = it->next)
+/** The first node, or the head itself. A list's head is read here and above only, always through a
+ * pointer: GCC 12 gets loops wrong that read it as a member of its structure, too
+ * (docs/design/compilers.md). */
+static inline struct wio_list *wio_list_begin(const struct wio_list *l)
+{
+    return l->next;
+}
+
+#define WIO_LIST_FOR(it, head)                                                                     \
+    for (struct wio_list *it = wio_list_begin(head); it != (head); it = it->next)
 /** Safe against removal of the current node. */
 #define WIO_LIST_FOR_SAFE(it, tmp, head)                                                           \
-    for (struct wio_list *it = (head)->next, *tmp = it->next; it != (head);                        \
+    for (struct wio_list *it = wio_list_begin(head), *tmp = it->next; it != (head);                \
          it = tmp, tmp = it->next)
 
 #endif

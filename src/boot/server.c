@@ -266,7 +266,7 @@ static void dismiss_members(struct wio_service *s, int code, const char *text)
 static void forget_all(struct wio_service *s)
 {
     for (int i = 0; i < SVC_LISTS; i++)
-        for (struct wio_list *it = s->list[i].next; it != &s->list[i]; it = it->next)
+        for (struct wio_list *it = wio_list_begin(&s->list[i]); it != &s->list[i]; it = it->next)
             WIO_CONTAINER(it, struct svc_conn, bc.node)->client = 0;
     wio_roster_free(&s->roster);
     wio_roster_init(&s->roster, s->job, s->npb);

@@ -128,7 +128,7 @@ static void deliver_early(struct wio_universe *u, struct wio_peer *p)
 
 static void insert_early(struct wio_peer *p, struct wio_unexpected *m)
 {
-    struct wio_list *at = p->early.next;
+    struct wio_list *at = wio_list_begin(&p->early);
     while (at != &p->early) {
         struct wio_unexpected *e = WIO_CONTAINER(at, struct wio_unexpected, owned);
         if ((int32_t)(e->envelope - m->envelope) > 0)

@@ -197,7 +197,8 @@ static void failing(void)
     }
     rc = WAITIO_MPI_Wait(&req, WAITIO_MPI_STATUS_IGNORE);
     if (me == 0) { /* whichever of its threads found the error */
-        expect(rc == WAITIO_ERR_TRUNCATE, "the error of a collective did not stay with its request");
+        expect(rc == WAITIO_ERR_TRUNCATE,
+               "the error of a collective did not stay with its request");
         expect(strstr(waitio_last_error(), "contributes more") != NULL,
                "the text of a collective's error did not stay with its request");
     } else { /* the failure ends the communicator's collectives, perhaps before this one is over */

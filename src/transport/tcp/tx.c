@@ -496,7 +496,7 @@ void wio_tcp_flush(struct wio_iface *iface)
     struct tcp_iface *f = tcp_iface_of(iface);
     struct wio_list *end = f->out.prev; /* one round: a link that stays writable goes to the tail */
     while (!wio_list_empty(&f->out)) {
-        struct wio_list *it = f->out.next;
+        struct wio_list *it = wio_list_begin(&f->out);
         bool last = it == end;
         wio_tcp_tx_run(WIO_CONTAINER(it, struct tcp_link, onode));
         if (last)
