@@ -101,26 +101,24 @@ def table(found):
 
 
 def plot(found, path):
-    """Bars of the solver's parts, the two sides beside each other."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    """The solver's parts, stacked: medians, with the least and the largest whole of all rounds."""
+    pyplot = draw.plotstyle.pyplot()
     figure, all_axes = pyplot.subplots(
-        1, len(found), figsize=(4 * len(found), 4), layout="constrained", squeeze=False
+        1, len(found), figsize=(3.9 * len(found), 4), layout="constrained", squeeze=False
     )
     for axes, (cells, rounds) in zip(all_axes[0], found.items()):
-        bottom = [0.0, 0.0]
-        for part in SHOWN:
-            height = [1e3 * median(rounds, n, part) for n in (MPI, WAITIO)]
-            axes.bar((MPI, WAITIO), height, bottom=bottom, label=part)
-            bottom = [b + h for b, h in zip(bottom, height)]
+        names = (MPI, WAITIO)
+        parts = [(part, [1e3 * median(rounds, n, part) for n in names]) for part in SHOWN]
+        draw.plotstyle.stacks(axes, names, parts)
+        for at, name in enumerate(names):
+            whole = [1e3 * sum(r[name][part] for part in SHOWN) for r in rounds]
+            axes.vlines(at, min(whole), max(whole), color=draw.plotstyle.BLACK, lw=1.2)
+            if draw.plotstyle.busy([(statistics.median(whole), statistics.mean(whole))]):
+                draw.plotstyle.note_busy(axes)
         axes.set_title(f"{cells}³ cells, {rounds[0][MPI]['iterations']} iterations")
-        axes.set_ylabel("solver (ms)")
-    all_axes[0][0].legend(fontsize="small")
-    figure.savefig(path)
-    pyplot.close(figure)
+    all_axes[0][0].set_ylabel("solver (ms)")
+    figure.suptitle(draw.processor(), fontsize=10)
+    draw.plotstyle.save(figure, path)
 
 
 def arguments():

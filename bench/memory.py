@@ -9,6 +9,7 @@ Prints a table (median over the processes) and, with --plot, draws it.
 
 import argparse
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -18,6 +19,8 @@ import uuid
 from pathlib import Path
 
 from place import free_port
+
+from waitio import plotstyle
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 300
@@ -61,8 +64,11 @@ def one_run(build, n, mode, rounds, home):
             if p.poll() is None:
                 p.kill()
                 p.wait()
+    keys = ("link_bytes", "shm_bytes", "rings")
+    whole = [r["link_bytes"] + r["shm_bytes"] for r in rows]
     return {
-        key: statistics.median(r[key] for r in rows) for key in ("link_bytes", "shm_bytes", "rings")
+        **{key: statistics.median(r[key] for r in rows) for key in keys},
+        **{"median": statistics.median(whole), "least": min(whole), "most": max(whole)},
     }
 
 
@@ -74,31 +80,27 @@ def too_much(n, mode):
 
 
 def draw(results, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
-    for mode in MODES:
+    """Medians over the processes; the band reaches from the least to the largest of them."""
+    pyplot = plotstyle.pyplot()
+    figure, axes = pyplot.subplots(figsize=(8, 4.6), layout="constrained")
+    seen = []
+    dashes = ("-", "-", "-", "--", "-")  # the default lies on another curve
+    for mode, color, ls in zip(MODES, plotstyle.COLORS, dashes):
         points = sorted((n, r) for (n, m), r in results.items() if m == mode)
-        axes.plot(
-            [n - 1 for n, _ in points],
-            [(r["link_bytes"] + r["shm_bytes"]) / 2**20 for _, r in points],
-            marker="o",
-            label=mode,
-        )
-    axes.set(
-        xlabel="peers exchanged with (simple spread)",
-        ylabel="memory per process, MiB",
-        yscale="log",
-        xscale="log",
-    )
-    axes.set_title("Memory against the number of peers on one host")
-    axes.grid(True, which="both", alpha=0.3)
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(path)
+        peers = [n - 1 for n, _ in points]
+        bands = [[r[key] for _, r in points] for key in ("median", "least", "most")]
+        plotstyle.curve(axes, peers, *bands, color=color, ls=ls, label=mode)
+        seen += peers
+    axes.set(xscale="log", yscale="log", xlabel="peers exchanged with (simple spread)")
+    axes.set_yscale("log", base=2)
+    axes.set_xticks(sorted(set(seen)), labels=[str(n) for n in sorted(set(seen))])
+    axes.set_xticks([], minor=True)
+    low, high = (math.log2(one) for one in axes.get_ylim())
+    plotstyle.size_axis(axes.yaxis, [2**k for k in range(math.ceil(low), math.floor(high) + 1)])
+    axes.set_ylabel("memory of one process")
+    axes.grid(True, which="major", color="#dddddd", lw=0.8)
+    plotstyle.names_above(figure, axes, len(MODES))
+    plotstyle.save(figure, path)
 
 
 def main():
@@ -111,6 +113,8 @@ def main():
     p.add_argument("--json", type=Path)
     p.add_argument("--plot", type=Path, help="needs matplotlib")
     args = p.parse_args()
+    if args.plot and not plotstyle.available():
+        p.error("--plot needs matplotlib (pip install matplotlib, or python3-matplotlib)")
     results = {}
     print("| processes | mode | links, KiB | shared memory made, MiB | rings read |")
     print("|---|---|---|---|---|")

@@ -71,6 +71,13 @@ def run_waitio(args, place):
     return values
 
 
+def run_python(args, place):
+    """The same from Python; pt2pt.py binds itself to its processor."""
+    words = [sys.executable, str(HERE.parent / "python" / "bench" / "pt2pt.py")]
+    numbers = [str(args.scale), str(args.max)]
+    return parse(waitio_pair(args, place, [[*words, str(cpu), *numbers] for cpu in place.cpus]))
+
+
 def measure(args, place, peers):
     floors = FLOORS[args.transport, args.one_core]
     runs = {
@@ -78,6 +85,8 @@ def measure(args, place, peers):
         for name, (program, kind) in floors.items()
     }
     runs["waitio"] = lambda: run_waitio(args, place)
+    if args.python:
+        runs["waitio (Python)"] = lambda: run_python(args, place)
     names = list(peers.found) if peers else []
     rounds = []
     for i in range(args.rounds):
@@ -99,17 +108,9 @@ def ratios(rounds, name, key, base):
     return sorted(values)
 
 
-def size_text(n):
-    for unit in ("B", "KiB", "MiB"):
-        if n < 1024 or unit == "MiB":
-            return f"{n} {unit}"
-        n //= 1024
-    return str(n)
-
-
 def label(key):
     metric, size = key
-    text = size_text(size)
+    text = draw.plotstyle.size(size)
     return {
         "half_rtt": f"half round trip, {text}",
         "rate": f"{text} messages, window 64",
@@ -151,6 +152,12 @@ def against(rounds):
     return "\n".join(lines)
 
 
+def has_python():
+    """Has this interpreter what pt2pt.py needs?"""
+    call = [sys.executable, "-c", "import numpy, waitio._core"]
+    return subprocess.run(call, capture_output=True, check=False).returncode == 0
+
+
 def arguments():
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -169,6 +176,11 @@ def arguments():
         "--peers",
         action="store_true",
         help="also what is found of Open MPI, MPICH (one job each), UCX, ZeroMQ",
+    )
+    p.add_argument(
+        "--python",
+        action="store_true",
+        help="also from Python: this interpreter needs the package waitio and NumPy",
     )
     p.add_argument(
         "--overlap", action="store_true", help="only: send, compute, wait (64 MiB, or --max)"
@@ -190,6 +202,8 @@ def arguments():
         p.error("--netns: namespaces count as separate hosts and share no memory")
     if args.plot and not draw.available():
         p.error("--plot needs matplotlib (pip install matplotlib, or python3-matplotlib)")
+    if args.python and not has_python():
+        p.error(f"--python: {sys.executable} lacks waitio (pip install .) or NumPy")
     if args.rounds < 1 or args.scale < 1 or args.max < 0:
         p.error("--rounds and --scale are 1 or more, --max is 0 or more")
     if args.one_core and args.scale == 1:
@@ -224,7 +238,7 @@ def compare(args, place):
         if reason:
             print(f"note: {reason}", file=sys.stderr)
     if args.plot:
-        draw.draw(rounds, list(rounds[0]), args.plot)
+        draw.draw(rounds, list(rounds[0]), args.plot, args.transport)
     return rows(rounds)
 
 

@@ -304,8 +304,11 @@ def test_demo_is_good_and_writes_a_report(demo):
     assert "without MPI" not in out, out
     assert out.count("ok  ") == 4 and "FAIL" not in out, out
     text = (demo.home / "report.html").read_text()
-    assert text.count("data:image/png;base64,") == 4
-    assert not re.search(r'(src|href)="(?!data:)', text), "the report needs other files"
+    assert text.count('<img alt="') == text.count("<source media=") == 4
+    assert text.count("data:image/png;base64,") == 8
+    assert not re.search(r'(src|srcset|href)="(?!data:)', text), "the report needs other files"
+    assert 'content="width=device-width, initial-scale=1"' in text
+    assert text.index('<p class="blocks">') < text.index("An earthquake lifts")
     for block in ("ocean", "gauges", "assim"):
         assert f"waits for {block}" in text
     assert f"report: {demo.home / 'report.html'}" in out

@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pictures of the report. Colours are Okabe and Ito's, which the colour-blind tell apart; the
-sea is red (high) to blue (low) with white at rest."""
+"""The pictures of the report, in the style of waitio.plotstyle; the sea is red (high) to blue (low)
+with white at rest. Most come in two shapes: wide, and narrow for a phone."""
 
-import matplotlib
+import matplotlib.patheffects
+import numpy as np
+from matplotlib.colors import LightSource, LinearSegmentedColormap
+from matplotlib.patches import Patch
 
-matplotlib.use("Agg")
+from tsunami import files, world
+from waitio.plotstyle import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, YELLOW, pyplot
 
-import matplotlib.patheffects  # noqa: E402
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from matplotlib.colors import LightSource, LinearSegmentedColormap  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
-
-from tsunami import files, world  # noqa: E402
-
-BLACK, GREY, BLUE, ORANGE = "#000000", "#8a8a8a", "#0072B2", "#D55E00"
-GREEN, SKY, YELLOW = "#009E73", "#56B4E9", "#E69F00"
+NARROW = 5.0  # inches, which a phone shows at about the size of its own text
 BLOCK = {"ocean": BLUE, "gauges": YELLOW, "assim": GREEN}
 LAND = LinearSegmentedColormap.from_list("land", ["#b5ae97", "#8d8266", "#c9c2b2"])
 LIMIT = 1.0  # m, ends of the colour map
 SOUTH_PART = (-126.0, -122.25, 48.0, 49.3)  # where waves go within three hours
 
-plt.rcParams.update(
-    {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "figure.dpi": 100}
-)
+plt = pyplot()
 
 
 class Land:
@@ -107,6 +100,16 @@ def show_sensors(axes, grid, outcome):
     )  # fmt: skip
 
 
+def name_all(axes, grid, outcome, size=7.5):
+    """Everything that has a name, in one map: towns, and what the triangles are."""
+    show_sensors(axes, grid, outcome)
+    name_towns(axes, size)
+    axes.text(
+        0.99, 0.98, f"△ {outcome.sensors} gauges on the sea floor", transform=axes.transAxes,
+        ha="right", va="top", fontsize=size,
+    )  # fmt: skip
+
+
 def runs(outcome):
     """(title, maps, grid) of what is compared."""
     here = outcome.folder
@@ -136,9 +139,12 @@ def color_bar(figure, picture, axes, **options):
     bar.set_label("height above rest (m)")
 
 
-def maps(outcome, minutes=(5, 20, 40, 70)):
-    """Rows: what happened, the free run, the assimilated run. Columns: moments."""
+def maps(outcome, minutes=(5, 20, 40, 70), narrow=False):
+    """Rows: what happened, the free run, the assimilated run. Columns: moments; narrow: the second
+    of them."""
     land = Land()
+    if narrow:
+        return maps_narrow(outcome, land, minutes[1])
     figure, axes = plt.subplots(
         3, len(minutes), figsize=(3.15 * len(minutes) + 1.0, 5.3), layout="constrained"
     )
@@ -153,10 +159,20 @@ def maps(outcome, minutes=(5, 20, 40, 70)):
                 at.set_title(f"after {moment:.0f} min", fontsize=10)
             if column == 0:
                 at.set_ylabel(run[0], fontsize=9)
-    for at in axes[2]:
-        show_sensors(at, grid, outcome)
-    name_towns(axes[0, -1])
+    name_all(axes[0, -1], grid, outcome)
     color_bar(figure, sea, axes, shrink=0.8)
+    return figure
+
+
+def maps_narrow(outcome, land, minute):
+    figure, axes = plt.subplots(3, 1, figsize=(NARROW, 8.2), layout="constrained")
+    for row, (at, run) in enumerate(zip(axes, runs(outcome))):
+        sea, moment = map_at(at, land, run, minute)
+        degrees(at, True, row == 2)
+        at.set_title(run[0].replace("\n", " "))
+    name_all(axes[0], files.Grid.load(outcome.folder / "grid.bin"), outcome)
+    figure.suptitle(f"after {moment:.0f} min", fontsize=11)
+    color_bar(figure, sea, axes, orientation="horizontal", shrink=0.8)
     return figure
 
 
@@ -170,9 +186,8 @@ def summary(outcome, minute=20, towns=("Bamfield", "Victoria")):
     for k, (at, run) in enumerate(zip(axes, runs(outcome))):
         sea, moment = map_at(at, land, run, minute)
         degrees(at, k == 0, True)
-        at.set_title(run[0].replace("\n", " "), fontsize=10)
-    show_sensors(axes[2], grid, outcome)
-    name_towns(axes[0], 7)
+        at.set_title(run[0].replace("\n", " "))
+    name_all(axes[0], grid, outcome, 7)
     color_bar(top, sea, axes, shrink=0.85)
     top.suptitle(f"The sea {moment:.0f} minutes after the earthquake", fontsize=11)
     curves = bottom.subplots(1, 2, sharex=True)
@@ -180,7 +195,7 @@ def summary(outcome, minute=20, towns=("Bamfield", "Victoria")):
         draw_town(at, outcome, town)
         at.set_xlabel("minutes after the earthquake")
     handles, labels = curves[0].get_legend_handles_labels()
-    bottom.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, fontsize=9)
+    bottom.legend(handles, labels, loc="outside upper center", ncols=4)
     return figure
 
 
@@ -198,24 +213,28 @@ def draw_town(axes, outcome, town):
     label = f"learned forecast, made {lead:.0f} min before"
     due = minutes + lead
     axes.plot(due, outcome.forecasts[:, k], color=ORANGE, lw=1.5, ls=(0, (4, 1)), label=label)
-    axes.set_title(town, loc="left", fontsize=10, fontweight="bold")
+    axes.set_title(town, fontweight="bold")
     axes.set_xlim(0, minutes[-1])
     axes.set_ylabel("height (m)")
 
 
-def town_curves(outcome):
-    figure, axes = plt.subplots(4, 2, figsize=(11.5, 9), sharex=True, layout="constrained")
+def town_curves(outcome, narrow=False):
+    shape, size = ((8, 1), (NARROW, 14)) if narrow else ((4, 2), (11.5, 9))
+    figure, axes = plt.subplots(
+        *shape, figsize=size, sharex=True, layout="constrained", squeeze=False
+    )
     for town, at in zip(world.TOWNS, axes.T.flat):
         draw_town(at, outcome, town)
     for at in axes[-1]:
         at.set_xlabel("minutes after the earthquake")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=1 if narrow else 4)
     return figure
 
 
-def errors(outcome):
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 3.6), layout="constrained")
+def errors(outcome, narrow=False):
+    shape, size = ((2, 1), (NARROW, 7.4)) if narrow else ((1, 2), (11.5, 3.8))
+    figure, (left, right) = plt.subplots(*shape, figsize=size, layout="constrained")
     minutes = outcome.times / 60
     for heights, color, style, label in (
         (outcome.free, GREY, "--", "free run"),
@@ -231,20 +250,25 @@ def errors(outcome):
         xlabel="minutes after the earthquake", ylabel="root mean square error (m)", ylim=(0, None)
     )
     left.set_xlim(0, minutes[-1])
-    left.legend(frameon=False, fontsize=8.5)
+    left.legend(fontsize=8.5)
     truth, learned, stays, nothing = outcome.ahead()
     place = np.arange(len(world.TOWNS))
     lead = outcome.plan.lead * outcome.plan.cycle / 60
-    for shift, forecast, color, label in (
-        (-0.27, learned, ORANGE, "learned"),
-        (0.0, stays, GREY, "persistence: it stays as it is"),
-        (0.27, nothing, "#d0d0d0", "no forecast: the sea at rest"),
+    for line, (forecast, color, label) in enumerate(
+        (
+            (learned, ORANGE, "learned"),
+            (stays, GREY, "persistence: it stays as it is"),
+            (nothing, SKY, "no forecast: the sea at rest"),
+        )
     ):
         error = np.sqrt(np.mean((forecast - truth) ** 2, axis=0))
-        right.bar(place + shift, error, 0.27, color=color, label=label)
+        right.bar(place + 0.27 * (line - 1), error, 0.27, color=color)
+        right.text(  # the names of the bars, in their colours
+            1, 0.98 - 0.09 * line, label, color=color, transform=right.transAxes,
+            ha="right", va="top", fontsize=9,
+        )  # fmt: skip
     right.set_xticks(place, list(world.TOWNS), rotation=30, ha="right", fontsize=9)
     right.set_ylabel(f"error of a forecast\n{lead:.0f} min ahead (m)")
-    right.legend(frameon=False, fontsize=8.5)
     return figure
 
 
@@ -297,30 +321,23 @@ def draw_lanes(axes, traces, begin, end, pieces):
     axes.set_xlabel("seconds since the start")
 
 
-def timeline(traces):
+def timeline(traces, narrow=False):
     end = max(i[-1].end for i in traces.values() if i)
     gauges = next(i for (block, _), i in traces.items() if block == "gauges")
     moments = [i.start for i in gauges if i.what == "stream"]
     middle = moments[len(moments) // 2]
     width = max(0.02, 10 * (moments[-1] - moments[0]) / len(moments))
-    figure, (whole, zoom) = plt.subplots(2, 1, figsize=(11.5, 5.8), layout="constrained")
-    draw_lanes(whole, traces, 0, end, 300)
-    whole.set_title("the whole run", loc="left", fontsize=10)
+    size = (NARROW, 6.6) if narrow else (11.5, 5.8)
+    figure, (whole, zoom) = plt.subplots(2, 1, figsize=size, layout="constrained")
+    draw_lanes(whole, traces, 0, end, 120 if narrow else 300)
+    whole.set_title("the whole run (line: the earthquake)")
     whole.axvline(moments[0], color=ORANGE, lw=1.5)
-    whole.annotate(
-        "earthquake",
-        (moments[0], -0.5),
-        (4, 3),
-        textcoords="offset points",
-        color=ORANGE,
-        annotation_clip=False,
-        fontsize=9,
-    )
-    draw_lanes(zoom, traces, middle, middle + width, 1000)
-    zoom.set_title("a few cycles of the event", loc="left", fontsize=10)
+    draw_lanes(zoom, traces, middle, middle + width, 400 if narrow else 1000)
+    zoom.set_title("a few cycles of the event")
     zoom.ticklabel_format(axis="x", useOffset=False)
     handles = [
         Patch(color=color, alpha=a, lw=0, label=label) for label, color, a in ACTIVITIES.values()
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, fontsize=9)
+    columns = 2 if narrow else 4
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns)
     return figure

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report: one HTML file that needs nothing else, and its figures as files beside it."""
+"""The report: one HTML file that needs nothing else, and its figures as files beside it. On a phone
+it shows the figures' narrow shapes, and nothing is wider than the screen."""
 
 import base64
 import collections
+import functools
 import html
 
-import matplotlib.pyplot as plt
-
 from tsunami import figures, trace, world
+from waitio import plotstyle
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 74rem; margin: 2rem auto; padding: 0 1rem;
-       color: #222; background: #fff; }
+       color: #222; background: #fff; -webkit-text-size-adjust: 100%; overflow-wrap: break-word }
 h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.25rem; margin-top: 2.2rem }
 p, li { max-width: 52rem } figure { margin: 1rem 0 } img { max-width: 100%; height: auto }
 figcaption { color: #555; font-size: .92rem; max-width: 60rem }
@@ -19,24 +20,51 @@ table { border-collapse: collapse; margin: .8rem 0 } th, td { padding: .25rem .9
         text-align: left; border-bottom: 1px solid #ddd } td.n, th.n { text-align: right;
         font-variant-numeric: tabular-nums }
 .good { color: #00664b; font-weight: 600 } .bad { color: #b03a00; font-weight: 700 }
+.blocks { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: center; max-width: none }
+.blocks b { display: block } .block { border-left: .4rem solid; padding-left: .5rem;
+        font-size: .85rem; line-height: 1.25 } .arrow { color: #555; font-size: .85rem }
+@media (max-width: 40rem) { body { margin: 1rem auto; padding: 0 .7rem } h1 { font-size: 1.4rem }
+        table { width: 100%; font-size: .78rem; line-height: 1.3 }
+        th, td { padding-right: .4rem; overflow-wrap: anywhere } }
 """
 
 
 def summary(outcome, path):
     """The picture for the README."""
-    figure = figures.summary(outcome)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    plotstyle.save(figures.summary(outcome), path, dpi=110)
 
 
-def picture(folder, name, figure, caption, alt):
-    path = folder / f"{name}.png"
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-    data = base64.b64encode(path.read_bytes()).decode()
+def as_data(figure, path):
+    """Save a figure; its text for a page."""
+    plotstyle.save(figure, path, dpi=110)
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+def picture(folder, name, draw, caption, alt):
+    """A figure in the shape that suits the screen; draw(narrow=...) draws it."""
+    wide = as_data(draw(narrow=False), folder / f"{name}.png")
+    narrow = as_data(draw(narrow=True), folder / f"{name}-narrow.png")
     return (
-        f'<figure><img alt="{html.escape(alt)}" src="data:image/png;base64,{data}">'
+        f'<figure><picture><source media="(max-width: 40rem)" srcset="{narrow}">'
+        f'<img alt="{html.escape(alt)}" src="{wide}"></picture>'
         f"<figcaption>{caption}</figcaption></figure>"
+    )
+
+
+def diagram(traces):
+    """The blocks and what they exchange, in one line that wraps on a narrow screen."""
+    ranks = collections.Counter(block for block, _ in traces)
+    assim = "Python, MPICH" if ranks["assim"] > 1 else "Python"
+    kinds = {"gauges": "Python, no MPI", "assim": assim, "ocean": "Fortran, Open MPI"}
+    block = {
+        name: f'<span class="block" style="border-color: {figures.BLOCK[name]}"><b>{name}</b>'
+        f"{kind}, {ranks[name]} process{'es' if ranks[name] != 1 else ''}</span>"
+        for name, kind in kinds.items()
+    }
+    arrow = '<span class="arrow">{}</span>'.format
+    return (
+        f'<p class="blocks">{block["gauges"]}{arrow("readings →")}{block["assim"]}'
+        f"{arrow('← sea surface<br>correction →')}{block['ocean']}</p>"
     )
 
 
@@ -122,12 +150,13 @@ def verdict(found):
     return table(("check", "value", "at most", ""), rows, numbers=(1, 2))
 
 
-def words(outcome, numbers):
+def words(outcome, numbers, traces):
     plan = outcome.plan
     lead = plan.lead * plan.cycle / 60
     percent = 100 * (1 - numbers["event_towns"] / numbers["free_towns"])
     return f"""
 <h1>Tsunami early forecast in three programs</h1>
+{diagram(traces)}
 <p>An earthquake lifts the sea floor off Vancouver Island. The first report has it too small and in
 a wrong place, and so is the <b>free run</b> of the simulation. Three programs, launched apart, do
 better: <b>ocean</b> (Fortran, Open MPI) simulates the waves, <b>gauges</b> (a plain process) plays
@@ -149,31 +178,31 @@ def write(outcome, numbers, found):
     traces = {who: traces[who] for block in figures.BLOCK for who in traces if who[0] == block}
     lead = outcome.plan.lead * outcome.plan.cycle / 60
     parts = [
-        words(outcome, numbers),
+        words(outcome, numbers, traces),
         verdict(found),
         "<h2>The sea</h2>",
         picture(
-            folder, "maps", figures.maps(outcome),
-            "Height of the sea on the topography: red is above, blue below rest. Triangles are "
-            "the sensors on the sea floor; names are the towns of the next figure.",
+            folder, "maps", functools.partial(figures.maps, outcome),
+            "Height of the sea on the topography: red is above, blue below rest. One map names all:"
+            " triangles are the gauges on the sea floor, dots the towns of the next figure.",
             "Maps of the sea surface at several times",
         ),
         "<h2>At the towns</h2>",
         picture(
-            folder, "towns", figures.town_curves(outcome),
+            folder, "towns", functools.partial(figures.town_curves, outcome),
             "The simulation is corrected at the sensors only; the towns are its own. The forecast "
             f"(dashed orange) is drawn when it is due, and was made {lead:.0f} minutes earlier.",
             "Heights at eight towns over time",
         ),
         picture(
-            folder, "errors", figures.errors(outcome),
-            "Left: error of the simulation, free and assimilated. Right: error of forecasts "
+            folder, "errors", functools.partial(figures.errors, outcome),
+            "First: error of the simulation, free and assimilated. Second: error of forecasts "
             f"{lead:.0f} minutes ahead.",
             "Errors over time and by town",
         ),
         "<h2>Who waited for whom</h2>",
         picture(
-            folder, "timeline", figures.timeline(traces),
+            folder, "timeline", functools.partial(figures.timeline, traces),
             "The ocean first runs scenarios, from which assim learns; the gauges wait for their "
             "event. Then real time (fast forward) sets the pace: all wait for the next sample.",
             "What each process did over time",
@@ -189,7 +218,8 @@ def write(outcome, numbers, found):
     path = folder / "report.html"
     path.write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-        'content="width=device-width"><title>Tsunami early forecast over WaitIO</title>'
+        'content="width=device-width, initial-scale=1">'
+        "<title>Tsunami early forecast over WaitIO</title>"
         f"<style>{STYLE}</style>{''.join(parts)}</html>",
         encoding="utf-8",
     )
