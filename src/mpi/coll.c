@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the arguments of a collective call to a schedule: arguments are checked, buffers of types
- * with holes get a packed stand-in that is filled before and emptied after, in-place arguments are
- * resolved, and the algorithm is chosen. Algorithms see bytes only.
+ * From the arguments of a collective call to a schedule: checks arguments, gives buffers of types
+ * with holes a packed copy that is filled before and unpacked after, resolves in-place arguments,
+ * and chooses the algorithm. Algorithms see bytes only.
  */
 #include "mpi/coll.h"
 
@@ -14,7 +14,7 @@ struct plan {
     struct wio_collective c;
     const struct wio_algorithm *row; /* once it is chosen */
     struct unpack *after;            /* packed results to be unpacked at the end */
-    int blocks;                      /* of the area at hand: a member's or a neighbour's each */
+    int blocks;                      /* of this area: one for each member or neighbour */
     int rc;
 };
 
@@ -41,7 +41,7 @@ static void unpack_later(struct plan *p, const struct wio_mpi_type *type, const 
     }
 }
 
-/* Can data of this type be used where it lies? */
+/* Can data of this type be used in place? */
 static bool as_it_lies(const struct plan *p, const struct wio_mpi_type *t)
 {
     return t->solid && !p->who->swap;
@@ -72,7 +72,7 @@ static bool failed(struct plan *p, int rc)
     return p->rc != 0;
 }
 
-/* @param absolute the data lies at addresses of its own: NULL means BOTTOM */
+/* @param absolute the type has absolute addresses: NULL means BOTTOM */
 static int check_buffer(const char *name, const void *buf, size_t bytes, bool absolute)
 {
     if (bytes > 0 && ((buf == NULL && !absolute) || buf == WAITIO_MPI_IN_PLACE))
@@ -106,7 +106,7 @@ static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
                                 .asked = p->who->asked};
     const struct wio_algorithm *row = wio_algorithm_select(&choice);
 
-    /* Whether loans pay is tried out; see tune.h. */
+    /* Trials decide whether loans are quicker; see tune.h. */
     if (WIO_LIKELY((row->need & WIO_NEED_LOANS) == 0) || p->who->tune == NULL || choice.asked != 0)
         return row;
     p->s->trial = wio_tune_of(p->who->tune, bytes);
@@ -116,7 +116,7 @@ static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
 
 /* ---- buffers of one block ---- */
 
-/* The chosen algorithm has its packed form made part by part. */
+/* The chosen algorithm packs the data part by part itself. */
 static bool packs_itself(const struct plan *p)
 {
     return p->row != NULL && (p->row->need & WIO_PACKS) != 0 && !p->who->swap;
@@ -166,7 +166,7 @@ static void *result(struct plan *p, const struct wio_side *side, size_t *bytes)
 
 /* ---- buffers of a block per member ---- */
 
-/* Where block i of a side lies in the program's memory, and what it is. */
+/* Address, count and type of block i of a side, in the program's memory. */
 struct block_of {
     const struct wio_mpi_type *type;
     char *user;
@@ -190,7 +190,7 @@ static bool find_block(struct plan *p, const struct wio_side *side, int i, struc
     return true;
 }
 
-/* All blocks can be used where they lie. */
+/* Can all blocks be used in place? */
 static bool all_solid(struct plan *p, const struct wio_side *side)
 {
     struct block_of b;
@@ -289,7 +289,7 @@ static void area(struct plan *p, const struct wio_side *side, enum use use, bool
 
 /* ---- the kinds ---- */
 
-/* My own part moves by copying: it needs the check that others get from their messages. */
+/* The own part is copied: check its size here, as messages check those of the others. */
 static void check_own(struct plan *p, const char *what, size_t data, size_t room)
 {
     if (p->rc == 0 && data != room)
@@ -297,7 +297,7 @@ static void check_own(struct plan *p, const char *what, size_t data, size_t room
                          "%s: my own part has %zu bytes, its place %zu", what, data, room);
 }
 
-/* My block of a result area as contribution: in-place gathers. */
+/* In-place gathers: the contribution is the own block of the result. */
 static void own_as_operand(struct plan *p, const struct wio_side *side)
 {
     struct block_of b;
@@ -326,7 +326,7 @@ static void plan_bcast(struct plan *p)
         unpack_later(p, t, p->c.out, writable(&p->call->recv), p->c.bytes);
 }
 
-/* Reductions; in place the operand is where the result goes. */
+/* Reductions; in place the operand is in the result's buffer. */
 static void plan_reduction(struct plan *p, bool wants)
 {
     const struct wio_call *call = p->call;
@@ -431,7 +431,7 @@ static void plan_allgather(struct plan *p)
         own_as_operand(p, &call->recv);
     else
         p->c.in = operand(p, &call->send, 1, &p->c.bytes);
-    /* Blocks are passed on from process to process, so both sides must be of one size. */
+    /* Processes pass blocks on, so both sides must have the same size. */
     if (p->rc == 0)
         check_own(p, "allgather", p->c.bytes, wio_area_len(&p->c.outs, p->who->rank));
 }
@@ -450,7 +450,7 @@ static void plan_alltoall(struct plan *p)
                   wio_area_len(&p->c.outs, p->who->rank));
 }
 
-/* A block per neighbour on both sides, or one for all who hear from here. */
+/* A block per neighbour on both sides, or one block for all neighbours that receive from here. */
 static void plan_neighbours(struct plan *p)
 {
     const struct wio_call *call = p->call;
@@ -471,7 +471,7 @@ static void plan_neighbours(struct plan *p)
     area(p, &call->recv, FOR_RECEIVING, false, &p->c.outs);
 }
 
-/* Sums between groups; the root of a reduction gives nothing. */
+/* Reductions between groups; the root of a reduction contributes nothing. */
 static void between_sums(struct plan *p, bool root)
 {
     struct wio_side from = p->call->send;
@@ -486,7 +486,7 @@ static void between_sums(struct plan *p, bool root)
         p->c.in = operand(p, &from, 1, &p->c.bytes);
 }
 
-/* Blocks between groups: a far member's each, at the root or everywhere. */
+/* Blocks between groups: one for each far member, at the root or everywhere. */
 static void between_blocks(struct plan *p, bool root)
 {
     enum wio_collective_kind kind = p->call->kind;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file coll.h
- * A collective call as the program made it, on its way to a schedule. One structure for all of
- * them: what a collective does not have is zero.
+ * The arguments of a collective call, from which a schedule is made. One structure for all
+ * collectives: fields that a collective does not use are zero.
  */
 #ifndef WIO_MPI_COLL_H
 #define WIO_MPI_COLL_H
@@ -37,7 +37,7 @@ struct wio_caller {
     bool swap;                     /**< what is sent is in the other byte order */
     const struct wio_inter *inter; /**< two groups: rank and size are those in both */
     const struct wio_near *near;   /**< neighbours, for collectives of neighbourhoods */
-    const struct wio_comm *comm;   /**< or NULL: nothing is known of the members' formats */
+    const struct wio_comm *comm;   /**< or NULL: the members' formats are unknown */
     struct wio_tune *tune;         /**< of the communicator, or NULL: choose by the table alone */
 };
 
@@ -48,7 +48,7 @@ int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
 
 /** Make a persistent request of the call: every start runs it once. */
 int wio_coll_init(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
-/** Make the call: to the end when @p req is NULL, else started. Errors are returned. */
+/** Make the call: blocking when @p req is NULL, else non-blocking. Returns errors. */
 int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 
 #endif /* WIO_MPI_COLL_H */

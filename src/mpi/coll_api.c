@@ -43,7 +43,7 @@ static int prepared(const char *name, struct wio_call call, WAITIO_MPI_Comm comm
 #define AND_REQUEST(...) (__VA_ARGS__, WAITIO_MPI_Request * req)
 #define AND_INFO(...) (__VA_ARGS__, WAITIO_MPI_Info info, WAITIO_MPI_Request * req)
 
-/* Sides of a call: one block for (or from) everybody, blocks of one type, blocks of any types. */
+/* Sides of a call: one block for (or from) all members, blocks of one type, blocks of any types. */
 #define ONE(BUF, COUNT, TYPE)                                                                      \
     {                                                                                              \
         .buf = (BUF), .count = (COUNT), .type = (TYPE)                                             \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making a collective call: schedule, message space, tag; to the end or started. */
+/* Making a collective call, blocking or not: schedule, message space, tag. */
 #include "api/api.h"
 #include "mpi/coll.h"
 #include "mpi/plans.h"
 #include "mpi/request.h"
 #include "os/os.h"
 
-/* The WAITIO_COLL_ variable of a kind; the values stand in the order of the kind's rows. */
+/* The WAITIO_COLL_ variable of a kind; its values have the order of the kind's rows. */
 static int asked(const struct wio_config *cfg, enum wio_collective_kind kind)
 {
     switch (kind) {
@@ -37,7 +37,7 @@ static int asked(const struct wio_config *cfg, enum wio_collective_kind kind)
     }
 }
 
-/* The next started collective of this thread stands for a blocking one. */
+/* The next non-blocking collective of this thread is used as a blocking one. */
 static _Thread_local bool as_blocking;
 
 void waitio_mpi_blocking_next(void)
@@ -46,9 +46,9 @@ void waitio_mpi_blocking_next(void)
 }
 
 /*
- * Blocking collectives of a communicator follow each other, so that one tag does for all: messages
- * between two processes arrive in order. Non-blocking ones overlap and need a tag each. So do the
- * lanes of one collective, which is why tags go in steps.
+ * Blocking collectives of a communicator follow each other, so one tag is enough: messages between
+ * two processes arrive in order. Non-blocking ones overlap and need a tag each. The lanes of a
+ * collective also need a tag each, so tags are given out in steps.
  */
 enum { TAGS = WIO_LANES_MAX + 1 };
 
@@ -61,7 +61,7 @@ static int tag_of(struct wio_comm *c, WAITIO_MPI_Comm comm, int *tag)
     return rc;
 }
 
-/* How a call goes on when it is not made at once. */
+/* How a call with a request is run. */
 enum way { STARTED, AS_BLOCKING, PERSISTENT };
 
 static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call *call,
@@ -104,7 +104,7 @@ static int agree(WAITIO_MPI_Comm comm, struct wio_trial *trial)
     return 0;
 }
 
-/* To the end, by the plan that is kept of such calls or by a schedule of its own. */
+/* Run to the end, with the kept plan of such calls or with a new schedule. */
 static int call_now(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call *call,
                     const struct wio_caller *who)
 {
@@ -131,8 +131,8 @@ static int call_now(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_c
     return rc;
 }
 
-/* Who calls. Between two groups that is a member of the communicator behind, which takes *comm's
- * place. @param near memory for neighbours */
+/* The caller. Between two groups it is a member of the communicator of both, which replaces *comm.
+ * @param near memory for neighbours */
 static int caller(const struct wio_call *call, WAITIO_MPI_Comm *comm, struct wio_comm **c,
                   struct wio_near *near, struct wio_caller *who)
 {

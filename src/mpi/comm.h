@@ -13,7 +13,7 @@
 #include "mpi/tune.h"
 #include "waitio_mpi.h"
 
-/** Which members stand where. PBs are numbered in the order in which they first appear. */
+/** Which members belong to which PB. PBs are numbered in the order in which they first appear. */
 struct wio_topology {
     int npb;
     const int *pb;    /**< by rank: number of its PB */
@@ -47,7 +47,7 @@ struct wio_comm {
     char *name;                       /**< that the program gave, or NULL */
     uint32_t count[WIO_COUNTS];       /**< read when own */
     struct wio_plans *plans;          /**< schedules that are kept (plans.h), or NULL */
-    struct wio_tune tune;             /**< what long broadcasts have found out (tune.h) */
+    struct wio_tune tune;             /**< results of trials with long broadcasts (tune.h) */
 };
 
 /** State of @p comm, of which this process must be a member.
@@ -57,8 +57,8 @@ void wio_comm_hold(struct wio_comm *c);
 void wio_comm_release(struct wio_comm *c);
 
 /**
- * How often this was asked before for the message space of @p comm. All members ask in the same
- * order, because MPI makes collective calls ordered, so they agree without communication.
+ * How often this was called before for the message space of @p comm. MPI requires collective calls
+ * in the same order on all members, so they agree without communication.
  */
 int wio_comm_next(struct wio_comm *c, WAITIO_MPI_Comm comm, enum wio_comm_count what,
                   uint32_t *number);
@@ -73,21 +73,20 @@ int wio_comm_make(const uint32_t *members, uint32_t n, uint64_t space, WAITIO_MP
 /** The same where this process has a rank that is given: in an intercommunicator. */
 int wio_comm_make_as(const uint32_t *members, uint32_t n, uint64_t space, int32_t rank,
                      WAITIO_MPI_Comm *out);
-/** Do messages between this process and member @p peer need the common form, and is it not mine?
- *  The common form is little-endian, so that only big-endian machines ever convert. */
+/** Must this process convert messages to and from member @p peer? The common form is little-endian,
+ * so only big-endian machines convert. */
 bool wio_comm_swaps(const struct wio_comm *c, int peer);
 /** 0, or UNSUPPORTED naming a type that has no common form among the members of @p c. */
 int wio_comm_takes(const struct wio_comm *c, const struct wio_mpi_type *type);
-/** What a message needs to know. *unlike: the communicator's state when this process converts for
- * some members, else NULL. @return 0 or UNSUPPORTED as above; groups that are wrong are left to
- * others */
+/** *unlike: the communicator's state when this process converts for some members, else NULL.
+ * @return 0 or UNSUPPORTED as above; invalid groups are not checked here */
 int wio_comm_formats(WAITIO_MPI_Comm comm, const struct wio_mpi_type *type,
                      struct wio_comm **unlike);
 /** For tests: treat all members, this process too, as big-endian among little-endian ones. */
 extern bool wio_comm_pretend_swap;
 /** Universe ranks of all members, to be freed by the caller. NULL: no memory, text set. */
 uint32_t *wio_comm_members(const struct waitio_group *g);
-/** The plans end with their communicator. */
+/** Free the plans of a communicator. */
 void wio_plans_free(struct wio_plans *plans);
 /** Communicators' states alive, for tests. */
 int wio_comm_alive(void);

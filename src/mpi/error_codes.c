@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Classes and codes of errors: the library's, and those that programs add. Numbers of the latter
- * begin behind WAITIO_MPI_ERR_LASTCODE and are given out in turn; none is taken back.
+ * Classes and codes of errors: the library's, and those that programs add. The latter have numbers
+ * above WAITIO_MPI_ERR_LASTCODE, in the order of the calls; none is freed.
  */
 #include <pthread.h>
 
@@ -121,7 +121,7 @@ static int add(const int *class_, int *number)
     if (rc == 0) {
         *number = WAITIO_MPI_ERR_LASTCODE + 1 + more.n;
         a->class_ = class_ != NULL ? *class_ : *number;
-        a->text[0] = '\0'; /* as the standard has it until the program says more */
+        a->text[0] = '\0'; /* MPI's text until the program sets another */
         more.entry[more.n++] = a;
     }
     pthread_mutex_unlock(&more.lock);

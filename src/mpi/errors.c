@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens when a conversion call fails: as in MPI the program ends, unless told otherwise. */
+/* What happens when a conversion call fails: as in MPI the program ends, unless errors shall be
+ * returned. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "mpi/request.h"
 #include "os/os.h"
 
-/* Read when an error has happened, never on the way of a message. The variable itself is checked
+/* Read when an error has happened, not for each message. The variable itself is checked
  * with all others by the configuration table when the universe is joined. */
 static bool environment_returns(void)
 {
@@ -52,7 +53,8 @@ int WAITIO_MPI_Comm_set_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler h
                                        handler));
     __atomic_store_n(&function, h, __ATOMIC_RELEASE);
     __atomic_store_n(&chosen, h != NULL ? WAITIO_MPI_ERRORS_RETURN : handler, __ATOMIC_RELAXED);
-    /* Messages are those of the basic interface: it must not end what may go on. */
+    /* The calls use the basic interface, which must not end the program where this layer returns
+     * errors. */
     return waitio_set_errors(h != NULL || handler == WAITIO_MPI_ERRORS_RETURN
                                  ? WAITIO_ERRORS_RETURN
                                  : WAITIO_ERRORS_DEFAULT);
@@ -88,7 +90,7 @@ int WAITIO_MPI_Errhandler_create(WAITIO_MPI_Comm_errhandler_function *error_func
     return WAITIO_MPI_Comm_create_errhandler(error_function, handler);
 }
 
-/* The handler stays in force where it was set, so what it points to is kept: a few bytes. */
+/* The handler stays set where it was set, so its memory (a few bytes) is not freed. */
 int WAITIO_MPI_Errhandler_free(WAITIO_MPI_Errhandler *handler)
 {
     struct handler *h = wio_names_drop(&names, *handler);
@@ -99,7 +101,7 @@ int WAITIO_MPI_Errhandler_free(WAITIO_MPI_Errhandler *handler)
     return 0;
 }
 
-/* What the program wants to be called. It may end the program, or return. */
+/* Call the program's handler. It may end the program, or return. */
 static void call_function(const struct handler *h, WAITIO_MPI_Comm comm, int code)
 {
     int32_t world = WAITIO_MPI_DEFTAG + 1; /* WAITIO_MPI_COMM_WORLD of Fortran */
@@ -147,7 +149,7 @@ int WAITIO_MPI_Errhandler_get(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler *handl
     return WAITIO_MPI_Comm_get_errhandler(comm, handler);
 }
 
-/* "PB 1 rank 3: " when we know who we are; asking must not join the universe. */
+/* "PB 1 rank 3: " if the universe is joined already; this must not join it. */
 static void who_am_i(char *text, size_t n)
 {
     int flag = 0, pbid, rank;
@@ -170,7 +172,7 @@ void wio_mpi_die(const char *call, int code)
     char why[1024], who[64];
     const char *detail = waitio_last_error();
 
-    /* Copied first: finding out who we are may overwrite the thread's text. */
+    /* Copied first: asking for the own rank may overwrite the thread's text. */
     wio_text(why, sizeof why, "%s",
              detail != NULL && detail[0] != '\0' ? detail : waitio_strerror(code));
     who_am_i(who, sizeof who);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hints: lists of texts under names. They are kept for the program; the library reads none. */
+/* Hints: lists of keys and values. The library keeps them for the program and uses none. */
 #include "mpi/mpi.h"
 #include "mpi/names.h"
 #include "os/os.h"
@@ -31,14 +31,14 @@ static struct info *info_with(WAITIO_MPI_Info info, const char *key)
     return wio_mpi_need("key", key) != 0 ? NULL : info_of(info);
 }
 
-/* What a call on @p i writes to or reads must be there. @return @p i or NULL */
+/* Check the pointer that a call on @p i reads or writes. @return @p i or NULL */
 static struct info *given(struct info *i, const char *what, const void *a, const char *also,
                           const void *b)
 {
     return i == NULL || wio_mpi_need_both(what, a, also, b) != 0 ? NULL : i;
 }
 
-/* The link that leads to a key, or to the end. */
+/* The link that points to a key, or the last one. */
 static struct entry **place_of(struct info *i, const char *key)
 {
     struct entry **at = &i->first;

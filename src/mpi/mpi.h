@@ -42,12 +42,12 @@ int wio_mpi_need_status(const WAITIO_MPI_Status *status);
 int wio_mpi_handle_new(WAITIO_MPI_Comm comm, int32_t *handle);
 /** Communicator of a Fortran handle. @return 0; GROUP when the handle is null, stale or foreign */
 int wio_mpi_handle_get(int32_t handle, WAITIO_MPI_Comm *comm);
-/** Forget the handle of @p comm: it becomes stale. Nothing when there is none. */
+/** Free the handle of @p comm: it becomes stale. Does nothing when there is none. */
 void wio_mpi_handle_drop(WAITIO_MPI_Comm comm);
 
-/** Call what the program attached to COMM_SELF: the universe is about to end. */
+/** Call the delete functions of COMM_SELF, before the universe ends. */
 void wio_mpi_end_self(void);
-/** Forget every communicator: the universe has ended. */
+/** Free all communicators: the universe has ended. */
 void wio_mpi_state_reset(void);
 
 /** WAITIO_MPI_Comm_free without the error policy. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Matched probing. The engine has no messages off its queue, so what a matched probe finds is
- * received at once into a buffer of ours, and unpacked where the program wants it when it says so.
- * Looking and receiving are one step for all threads that probe in this way.
+ * Matched probing. The engine cannot take a message off its queue without a receive. So a matched
+ * probe receives the message into a buffer of the library, and Mrecv unpacks it into the program's
+ * buffer. Probe and receive are one step for all threads in matched probes.
  */
 #include "mpi/comm.h"
 #include "mpi/mpi.h"
@@ -21,7 +21,7 @@ static void forget(struct wio_matched *m)
     wio_os_free(m);
 }
 
-/* Start to receive what was found, as messages are received that need turning. */
+/* Start to receive the message, like messages that need conversion. */
 static int take(WAITIO_MPI_Comm comm, const waitio_status_t *st, int *message)
 {
     struct wio_matched *m = wio_os_alloc(sizeof *m);
@@ -73,7 +73,7 @@ int WAITIO_MPI_Mprobe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Mess
     int flag = source == WAITIO_MPI_PROC_NULL, rc = 0;
 
     *message = WAITIO_MPI_MESSAGE_NO_PROC;
-    while (rc == 0 && !flag) { /* another thread may take what was seen */
+    while (rc == 0 && !flag) { /* another thread may receive the message meanwhile */
         rc = waitio_probe(comm, source, tag, &st);
         if (rc == 0)
             rc = look(comm, source, tag, &flag, message, &st);
@@ -100,7 +100,7 @@ int WAITIO_MPI_Improbe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
     return wio_mpi_result("WAITIO_MPI_Improbe", rc);
 }
 
-/* Hand the message over: it becomes a request. */
+/* Make a request of the message. */
 static int receive(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
                    waitio_req_t *req)
 {

@@ -2,8 +2,8 @@
 /**
  * @file names.h
  * Numbers for things the program holds by an integer: derived types, user operators. A number is
- * generation << 20 | WAITIO_MPI_DEFTAG | index, so that it carries the mark of all our numbers, is
- * none of the constants (generation 0), and is recognised as stale once freed.
+ * generation << 20 | WAITIO_MPI_DEFTAG | index. So it has the mark of all our numbers, differs from
+ * the constants (generation 0), and is recognised as stale after it is freed.
  */
 #ifndef WIO_MPI_NAMES_H
 #define WIO_MPI_NAMES_H

@@ -58,7 +58,7 @@ static int send_now(const char *call, struct wio_message m)
     return wio_mpi_result(call, now(&m, &st));
 }
 
-/* Both are begun before either is waited for, so two partners never wait for each other. */
+/* Both are started before the wait, so two partners never wait for each other. */
 static int exchange(struct wio_message out, struct wio_message in, waitio_status_t *st)
 {
     struct wio_message both[] = {out, in};
@@ -141,7 +141,7 @@ int WAITIO_MPI_Send(const void *buf, int count, WAITIO_MPI_Datatype type, int de
     return send_now("WAITIO_MPI_Send", outgoing(buf, count, type, dest, tag, comm));
 }
 
-/* The same, complete when a receive has taken the message. */
+/* The same; complete when a receive has matched the message. */
 static struct wio_message synchronous(struct wio_message m)
 {
     m.sync = true;
@@ -278,7 +278,7 @@ int WAITIO_MPI_Sendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
     return wio_mpi_result("WAITIO_MPI_Sendrecv", rc);
 }
 
-/* What is sent is copied first, for the receive writes to the same place. */
+/* The data to send is copied first, because the receive writes to the same buffer. */
 static int exchange_here(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
                          int source, int rtag, WAITIO_MPI_Comm comm, waitio_status_t *st)
 {

@@ -16,7 +16,7 @@ struct slot {
 
 /* What a communicator keeps. */
 struct wio_plans {
-    bool busy; /* one call at a time, as the standard has it; changed atomically */
+    bool busy; /* one call at a time, as MPI requires; changed atomically */
     struct slot slot[SLOTS];
 };
 
@@ -50,7 +50,8 @@ static bool plain(const struct wio_side *side)
     return wio_name_is_constant(side->type) && side->counts == NULL;
 }
 
-/* Does the call depend on nothing that the program may change or free behind our backs? */
+/* Does the call depend only on things that the program cannot change or free before the next call?
+ */
 static bool may_keep(const struct wio_comm *c, const struct wio_call *call)
 {
     return plain(&call->send) && plain(&call->recv) && wio_name_is_constant(call->op) && !call->v &&
@@ -73,7 +74,7 @@ static uint64_t mixed(uint64_t h, uint64_t word)
     return (h ^ word) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* Of everything but the root: calls that differ in nothing else stand side by side. */
+/* A hash of all but the root: calls that differ only in the root have neighbouring entries. */
 static uint64_t hash_of(const struct wio_call *call)
 {
     uint64_t h = mixed(call->kind, (uintptr_t)call->send.buf);
@@ -137,7 +138,7 @@ struct wio_plan *wio_plan_take(struct wio_comm *c, const struct wio_call *call)
     at = slot_of(plans, hash, call->root);
     seen = mixed(hash, (uint64_t)(uint32_t)call->root + 1) | 1; /* never 0 */
     if (at->plan != NULL && same(&at->plan->call, call)) {
-        at->seen = 0; /* whoever shares the slot comes in turn: it keeps its place */
+        at->seen = 0; /* another call with this slot comes in turn: the first keeps the slot */
         return at->plan;
     }
     if (at->seen == seen)
@@ -162,7 +163,7 @@ void wio_plan_give(struct wio_comm *c, struct wio_plan *plan, bool ok)
 
     if (!plan->written && ok && !worth_keeping(&plan->run.s))
         ok = false;
-    plan->written = true; /* its schedule exists, whatever has become of it */
+    plan->written = true; /* its schedule exists, also if it failed */
     if (!ok)
         forget(at);
     __atomic_store_n(&plans->busy, false, __ATOMIC_RELEASE);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file plans.h
- * Schedules that are kept. Programs repeat their short collectives - the same call with the same
- * buffers in every step - and then most of what a call costs beside its messages is writing its
- * schedule. A communicator keeps those of blocking calls it has seen twice in a row.
+ * Schedules that are kept. Programs repeat short collectives with the same buffers in every step.
+ * Writing the schedule is then most of the cost of a call beside its messages. A communicator keeps
+ * the schedules of blocking calls that came twice in a row.
  *
- * A plan depends on nothing but the arguments of the call: types and operators are predefined ones,
- * counts are no arrays, data is only touched by its steps. What is kept is bounded per communicator
- * and in all.
+ * A plan depends on the arguments of the call only: types and operators are predefined, counts are
+ * no arrays, only its steps touch data. The number of plans is bounded, per communicator and per
+ * process.
  */
 #ifndef WIO_MPI_PLANS_H
 #define WIO_MPI_PLANS_H
@@ -23,11 +23,11 @@ struct wio_plan {
 };
 
 /**
- * The plan of @p call, which is the caller's until wio_plan_give(). Not written yet: write it.
- * @return NULL: this call has none, or another thread has it
+ * The plan of @p call; it belongs to the caller until wio_plan_give(). A new plan has no schedule
+ * yet: the caller writes it. @return NULL: this call has none, or another thread uses it
  */
 struct wio_plan *wio_plan_take(struct wio_comm *c, const struct wio_call *call);
-/** Back with it. @param ok it was written and has run well; else it is forgotten */
+/** Give the plan back. @param ok it was written and has run without error; else it is freed */
 void wio_plan_give(struct wio_comm *c, struct wio_plan *plan, bool ok);
 
 /** Plans kept, for tests. */

@@ -24,8 +24,8 @@ struct own {
     struct wio_comm *comm; /* held when members' byte orders differ, else NULL */
     int number, peer;
     bool sending, persistent, active;
-    bool nobody; /* nothing is under way: a partner that is none, or a copy that is kept */
-    bool landed; /* delivered while it was looked at; what is below was found */
+    bool nobody; /* no message: PROC_NULL, or the library keeps a copy */
+    bool landed; /* complete when the request was made; the status is below */
     int code;
     waitio_status_t found;
 };
@@ -149,7 +149,7 @@ static int start_packed(const struct wio_message *m, const struct wio_mpi_type *
     return rc;
 }
 
-/* Where the data of a type without holes begins. */
+/* Address of the first byte of a type without holes. */
 static void *place_of(void *buf, const struct wio_mpi_type *t)
 {
     if (buf == NULL && !wio_type_absolute(t))
@@ -182,8 +182,8 @@ int wio_request_done(const waitio_status_t *found, waitio_req_t *req)
     return own_nobody(found, false, req, &o);
 }
 
-/* A partner that is none, or a copy that the library keeps. A request all the same: programs count
- * on Waitany and its like to name it once. */
+/* PROC_NULL, or a send whose copy the library keeps. It still is a request: programs expect that
+ * Waitany and similar calls name it once. */
 static int start_nobody(const struct wio_message *m, const struct wio_mpi_type *t,
                         waitio_req_t *req)
 {
@@ -210,12 +210,12 @@ static int begin_nobody(struct own *o)
     return rc;
 }
 
-/* What the arguments of a message come to. */
+/* What the arguments of a message mean for the engine. */
 struct meaning {
     const struct wio_mpi_type *type;
     struct wio_comm *unlike; /* its members' formats differ */
     size_t bytes;
-    bool plain;  /* so many bytes from where the data lies */
+    bool plain;  /* this many bytes in place */
     bool nobody; /* complete as soon as it is active */
 };
 
@@ -270,7 +270,7 @@ int wio_message_now(const struct wio_message *m, int n, waitio_status_t *st, boo
         struct meaning is;
         int rc = understand(&m[i], &is);
         if (rc != 0 || needs_request(&m[i], &is))
-            break; /* what is wrong is found again, in the order in which it always was */
+            break; /* the slow path finds the error again, and reports errors in a fixed order */
         leg[i] = (struct wio_leg){.buf = place_of(m[i].buf, is.type),
                                   .bytes = is.bytes,
                                   .peer = (uint32_t)m[i].peer,
@@ -369,7 +369,7 @@ static void put(waitio_status_t *st, const waitio_status_t *value)
         *st = *value;
 }
 
-/* What a receive of packed data brought goes where the program wants it. */
+/* Unpack received data into the program's buffer. */
 static void deliver(const struct own *o, const waitio_status_t *found)
 {
     if (o->run != NULL || o->sending || found->cancelled)
@@ -379,7 +379,7 @@ static void deliver(const struct own *o, const waitio_status_t *found)
     wio_type_unpack(o->type, o->user, 0, found->bytes, o->packed);
 }
 
-/* Our operation is over: end its handle unless it is persistent. */
+/* The operation is complete: free its handle unless it is persistent. */
 static int complete(struct own *o, int rc, waitio_req_t *req)
 {
     o->active = o->landed = false;
@@ -439,15 +439,15 @@ int wio_request_sleep(int n, const waitio_req_t reqs[], int64_t timeout_ns)
         if (!wio_request_is_own(req))
             memcpy(&h[i], req->opaque, sizeof h[i]);
     }
-    /* A stale handle ends the wait, too: who looks next reports it. */
+    /* A stale handle ends the wait, too; the next test of it reports the error. */
     (void)wio_wait_any_for(u, h, sizeof *h, n, timeout_ns, &timed_out, &which);
     if (h != few)
         wio_os_free(h);
     return 0;
 }
 
-/* An error is told by the call that completes the operation, if any: here it must not end the
- * program, for nobody may wait for it any more. */
+/* The call that completes the operation reports its error. Here an error must not end the program,
+ * because perhaps no call waits for it any more. */
 static int wait_inner(waitio_req_t *req, waitio_status_t *st)
 {
     struct wio_universe *u = wio_api_universe();
@@ -463,7 +463,7 @@ static int wait_inner(waitio_req_t *req, waitio_status_t *st)
     return rc != 0 ? rc : res.err;
 }
 
-/* Wait for the message of an operation, and put what it brought where the program wants it. */
+/* Wait for the message of an operation, and unpack it into the program's buffer. */
 static void land(struct own *o)
 {
     if (o->landed)
@@ -545,7 +545,7 @@ int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st)
     return rc;
 }
 
-/* ---- sends that nobody waits for ---- */
+/* ---- sends whose requests were freed ---- */
 
 static pthread_mutex_t orphans_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct own *orphans;
@@ -576,7 +576,7 @@ static struct own *take_orphans(void)
     return all;
 }
 
-/* Free those that have left; wait for all when @p wait. @return the first error */
+/* Free those that are complete; wait for all when @p wait. @return the first error */
 static int reap(bool wait)
 {
     struct own *next;
@@ -622,7 +622,7 @@ int wio_buffered_wait(void)
     return reap(true);
 }
 
-/* ---- receives that nobody waits for ---- */
+/* ---- receives whose requests were freed ---- */
 
 int wio_freed_receives;
 static struct own *receives; /* they stay listed while they are unpacked: others wait for that */
@@ -637,7 +637,7 @@ static void leave_receive(struct own *o)
     pthread_mutex_unlock(&receives_lock);
 }
 
-/* Only what is done is waited for: nothing sleeps, and no operator of the program runs, inside. */
+/* Waits for complete messages only, so it never sleeps and runs no operator of the program. */
 void wio_request_deliver(void)
 {
     pthread_mutex_lock(&receives_lock);
@@ -682,8 +682,8 @@ void wio_request_end(void)
 
 /* ---- ending early ---- */
 
-/* MPI's Cancel of a send succeeds; that the send goes on as if nothing had been said is a legal
- * outcome of it, which Test_cancelled tells. */
+/* MPI's Cancel of a send succeeds. MPI allows that the send still completes as usual;
+ * Test_cancelled then returns false. */
 static int cancel_message(const waitio_req_t *req)
 {
     struct wio_universe *u = wio_api_universe();

@@ -31,20 +31,21 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req);
 /** Messages to the end at once, at most two, sends first. @param st of the receive. *did false:
  * they need requests, nothing was done */
 int wio_message_now(const struct wio_message *m, int n, waitio_status_t *st, bool *did);
-/** A request of what is complete already; waiting for it finds @p found. @return 0; NOMEM, LIMIT */
+/** A request that is complete already, with status @p found. @return 0; NOMEM, LIMIT */
 int wio_request_done(const waitio_status_t *found, waitio_req_t *req);
-/** Wait until all copies that the library keeps have left. @return 0 or the first error */
+/** Wait until all sends of copies that the library keeps are complete. @return 0 or the first error
+ */
 int wio_buffered_wait(void);
 /** Receives whose requests were freed before their data was unpacked; changed atomically. */
 extern int wio_freed_receives;
-/** Unpack what came for such receives. Done at the end of each call: a program learns from what
- *  calls return that the data must be there. */
+/** Unpack messages of such receives. Every call does this before it returns, because the program
+ * may conclude from its result that the data has arrived. */
 void wio_request_deliver(void);
-/** Before finalize: buffered sends leave, freed receives without a message are withdrawn.
+/** Before finalize: wait for buffered sends, cancel freed receives without a message.
  */
 void wio_request_end(void);
 
-/** A message that was taken off the queue and is on its way into a buffer of ours. */
+/** A message that a matched probe receives into a buffer of the library. */
 struct wio_matched {
     waitio_req_t inner;
     char *bytes;
@@ -56,8 +57,9 @@ struct wio_matched {
  *  @return 0; NOMEM, LIMIT */
 int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio_mpi_type *t,
                         waitio_req_t *req);
-/** Give a started collective, or a persistent one that is not, to the program. @param run owned by
- * the request afterwards, also on failure. @return 0; NOMEM, LIMIT or its first error */
+/** Make a request of a non-blocking collective that was started, or of a persistent one that was
+ * not. @param run owned by the request afterwards, also on failure. @return 0; NOMEM, LIMIT or its
+ * first error */
 int wio_request_collective(struct wio_running *run, bool persistent, waitio_req_t *req);
 
 /** Is there an array of so many requests? @return 0; ARG */
@@ -78,7 +80,7 @@ int wio_request_waitany_for(int n, waitio_req_t reqs[], int64_t timeout_ns, int 
  * all are null. @param indices,st @p n entries, filled from the beginning; st may be NULL */
 int wio_request_some(bool wait, int n, waitio_req_t reqs[], int *count, int indices[],
                      waitio_status_t st[]);
-/** Look without completing. @param[out] st when it is done */
+/** Test without completing. @param[out] st when it is done */
 int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st);
 int wio_request_begin(waitio_req_t *req); /**< persistent ones */
 int wio_request_cancel(waitio_req_t *req);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Blocking collectives without lanes: round after round, the messages of each in one call of the
- * engine. Short ones take less than a microsecond, so what can be known before is laid out once and
+ * engine. Short ones take less than a microsecond, so all that does not change is prepared once and
  * kept with the plan.
  */
 #include "mpi/run.h"
@@ -115,7 +115,7 @@ static void lay_out(const struct wio_running *run, struct wio_layout *l)
     size_t end;
     int used = 0, rounds = 0;
 
-    l->rounds = -1; /* too long, unless we come to the end */
+    l->rounds = -1; /* too long, unless the end is reached */
     for (size_t first = 0; first < run->s.nsteps; first = end, rounds++) {
         end = wio_schedule_round_end(&run->s, first);
         int n = count_messages(run, first, end);

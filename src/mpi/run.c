@@ -102,7 +102,7 @@ bool wio_run_crosses(const struct wio_running *run, const struct wio_step *step)
     return pb[step->peer] != pb[run->comm->rank];
 }
 
-/* What crosses the border between PBs is counted: there should be little. */
+/* Count what goes to other PBs: it should be little. */
 static void count_border(struct wio_universe *u, const struct wio_running *run,
                          const struct wio_track *t)
 {
@@ -212,7 +212,7 @@ int wio_run_landed(const struct wio_step *s, int err, size_t bytes)
     return err;
 }
 
-/* All messages of a lane's round have landed: on to the next. */
+/* All messages of a lane's round are complete: begin the next round. */
 static int end_round(struct wio_universe *u, struct wio_running *run, int track)
 {
     const struct wio_track *t = &run->track[track];
@@ -221,7 +221,7 @@ static int end_round(struct wio_universe *u, struct wio_running *run, int track)
     return rc != 0 ? rc : next_round(u, run, track);
 }
 
-/* Flight @p i is over. After a failure nothing is made of what it brought. */
+/* Message @p i is complete. After a failure its data is not used. */
 static int land(struct wio_universe *u, struct wio_running *run, int i)
 {
     struct wio_flight f = run->flight[i];
@@ -238,7 +238,7 @@ static int land(struct wio_universe *u, struct wio_running *run, int i)
     return rc;
 }
 
-/* Look at all flights once. *moved: one of them has landed */
+/* Test all messages once. *moved: one of them is complete */
 static int sweep(struct wio_universe *u, struct wio_running *run, bool *moved)
 {
     int rc = 0;
@@ -255,7 +255,7 @@ static int sweep(struct wio_universe *u, struct wio_running *run, bool *moved)
     return rc;
 }
 
-/* Go on as far as possible without waiting. @return true when finished */
+/* Continue as far as possible without waiting. @return true when finished */
 static bool move(struct wio_universe *u, struct wio_running *run)
 {
     bool moved = true;
@@ -272,7 +272,7 @@ static bool move(struct wio_universe *u, struct wio_running *run)
     return run->finished;
 }
 
-/* Wait until some message is over. @return true when finished */
+/* Wait until some message is complete. @return true when finished */
 static bool wait_some(struct wio_universe *u, struct wio_running *run)
 {
     int which;
@@ -306,7 +306,7 @@ int wio_run_now(struct wio_running *run, struct wio_layout *layout)
 static enum wio_task_next next_of(const struct wio_running *run)
 {
     return run->finished       ? WIO_TASK_OVER
-           : run->ntracks == 1 ? WIO_TASK_ALL /* nothing can be done before all have landed */
+           : run->ntracks == 1 ? WIO_TASK_ALL /* nothing to do before all are complete */
                                : WIO_TASK_ANY;
 }
 
@@ -336,7 +336,7 @@ int wio_run_start(struct wio_running *run, struct wio_handle *h)
     run->started = true;
     failed = next_phase(u, run) && run->error != 0;
     wio_task_rest(u, &run->task,
-                  next_of(run)); /* unless it is over, another thread's from now on */
+                  next_of(run)); /* unless it is complete, another thread may run it from now on */
     if (!failed)
         return 0;
     wio_wait(u, h, &res);

@@ -10,8 +10,8 @@ struct scratch {
     max_align_t data[];
 };
 
-/* What a failed allocation returns: algorithms compute addresses from it but nobody follows them,
- * for a schedule with an error is never run. */
+/* What a failed allocation returns: algorithms compute addresses from it, but a schedule with an
+ * error never runs, so they are never used. */
 static const max_align_t nowhere;
 
 /* A type that steps refer to. */
@@ -217,7 +217,7 @@ static void pack(const struct wio_schedule *s, const struct wio_step *step)
         wio_type_swap(step->with, step->n, step->to);
 }
 
-/* The last thing that is done with packed data, so that it may be turned where it lies. */
+/* The last use of the packed data, so it may be swapped in place. */
 static void unpack(const struct wio_schedule *s, const struct wio_step *step)
 {
     if (s->swap)

@@ -38,7 +38,7 @@ enum wio_step_kind {
 struct wio_step {
     uint8_t kind;   /**< enum wio_step_kind */
     uint8_t lane;   /**< 0 outside of lanes */
-    uint16_t phase; /**< lanes of one phase go on side by side, phases follow each other */
+    uint16_t phase; /**< lanes of one phase make progress independently, phases follow each other */
     int round;
     int peer;         /**< send, recv, check: rank in the communicator */
     size_t at;        /**< pack, unpack: where the bytes begin in the packed form of all */
@@ -48,7 +48,7 @@ struct wio_step {
     size_t n;         /**< bytes; fold: elements; check: what is expected */
 };
 
-/** Part of a communicator: who takes part, and my place among them. */
+/** Part of a communicator: its members, and the rank of this process among them. */
 struct wio_team {
     int rank, size; /**< rank < 0: this process is not in it */
     const int *map; /**< rank in the communicator by place; NULL: the same number */
@@ -102,12 +102,12 @@ void wio_schedule_unpack(struct wio_schedule *s, const struct wio_mpi_type *type
 /** How long a message is, as its members tell each other: WIO_SIZE_BYTES at @p word. */
 enum { WIO_SIZE_BYTES = 8 };
 void wio_schedule_put_size(void *word, size_t bytes);
-/** End with an error that names the member unless its word says @p bytes. */
+/** End with an error that names the member unless the size it sent is @p bytes. */
 void wio_schedule_check(struct wio_schedule *s, int peer, const void *word, size_t bytes);
 /** What follows starts when everything before it (in a lane: of this lane) is complete. */
 void wio_schedule_round(struct wio_schedule *s);
-/** What follows is a lane: it starts when everything before the first lane is complete, and goes
- * on beside the other lanes. */
+/** What follows is a lane: it starts when everything before the first lane is complete, and makes
+ * progress independently of the other lanes. */
 void wio_schedule_lane(struct wio_schedule *s);
 /** What follows is in no lane, and starts when all lanes are complete. */
 void wio_schedule_join(struct wio_schedule *s);

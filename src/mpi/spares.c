@@ -34,7 +34,7 @@ static void give(struct block *b)
     for (int i = 0; i < SPARES; i++)
         if (put(i, b))
             return;
-    /* One that nobody wanted makes way. */
+    /* Free one that was not used. */
     wio_os_free(swap((int)(__atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED) % SPARES), b));
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file spares.h
- * Memory of collectives. Fresh memory costs a page fault for every page that is touched, which for
- * messages of some size is as much as moving them, and the allocator gives large blocks back to the
- * system as soon as they are freed. So a few blocks are kept for the next collective.
+ * Memory of collectives. New memory costs a page fault for every page, which for long messages
+ * takes as much time as the copy, and the allocator returns large blocks to the system when they
+ * are freed. So a few blocks are kept for the next collective.
  */
 #ifndef WIO_MPI_SPARES_H
 #define WIO_MPI_SPARES_H

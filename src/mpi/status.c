@@ -6,7 +6,7 @@
 
 #include "os/os.h"
 
-/* What waited for nothing: MPI's empty status names any source and any tag. */
+/* A request without an operation: MPI's empty status has any source and any tag. */
 static int source_of(const waitio_status_t *st)
 {
     return st->source == -1 ? WAITIO_MPI_ANY_SOURCE : st->source;

@@ -58,8 +58,8 @@ int wio_request_testall(int n, waitio_req_t reqs[], int *flag, waitio_status_t s
     return wio_request_waitall(n, reqs, st);
 }
 
-/* The first active request from *i on, n when there is none. *active counts them; with the first
- * one everything is moved on. */
+/* The first active request from *i on, n when there is none. *active counts them; the first one
+ * makes progress with all. */
 static int next_active(int n, const waitio_req_t reqs[], int *i, int *active, bool *done)
 {
     for (; *i < n; ++*i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file waiting.h  What waiting for several requests needs to know of each (request.c). */
+/** @file waiting.h  What waiting for several requests needs from each (request.c). */
 #ifndef WIO_MPI_WAITING_H
 #define WIO_MPI_WAITING_H
 
@@ -7,11 +7,11 @@
 
 #include "waitio.h"
 
-/** The status of what waited for nothing. */
+/** The status of a request without an operation. */
 extern const waitio_status_t wio_request_empty;
 /** Is it an operation of the conversion library, not a plain message of the engine? */
 bool wio_request_is_own(const waitio_req_t *req);
-/** Look, moving things on when @p poll. *idle: null, or persistent and not started.
+/** Test, and make progress when @p poll. *idle: null, or persistent and not started.
  *  @return 0; REQUEST for one that was freed */
 int wio_request_peek(const waitio_req_t *req, bool poll, bool *done, bool *idle);
 /** Sleep until one of the requests is done, or so long. @return 0; NOMEM */

@@ -17,7 +17,7 @@ void wio_allgather_ring(struct wio_schedule *s, const struct wio_collective *c)
     }
 }
 
-/* In every round each process doubles the run of blocks it holds, which starts with its own
+/* In every round each process doubles its run of blocks, which begins with its own
  * [Bruck]. Cost ceil(log2 p) alpha + (p-1) n beta. */
 void wio_allgather_bruck(struct wio_schedule *s, const struct wio_collective *c)
 {
@@ -34,7 +34,7 @@ void wio_allgather_bruck(struct wio_schedule *s, const struct wio_collective *c)
         wio_schedule_round(s);
         have += more;
     }
-    for (int i = 0; i < s->size; i++) /* my run begins with my own block */
+    for (int i = 0; i < s->size; i++) /* the run of each process begins with its own block */
         wio_schedule_copy(s, run + n * (size_t)i, wio_area_at(&c->outs, (s->rank + i) % s->size),
                           n);
     wio_schedule_round(s);
@@ -68,9 +68,9 @@ static struct sorted sort(struct wio_schedule *s, const struct wio_collective *c
     return b;
 }
 
-/* Inside every PB to its leader, each leader's blocks to all other leaders at once, and down again:
- * every block crosses each border once. Cost (p/npb + npb + log2 p) alpha + (1 + log2 p/npb) p n
- * beta. */
+/* Each PB gathers to its leader, each leader sends its blocks to all other leaders at once, and
+ * broadcasts to its PB: every block crosses each border once. Cost (p/npb + npb + log2 p) alpha +
+ * (1 + log2 p/npb) p n beta. */
 void wio_allgather_pb(struct wio_schedule *s, const struct wio_collective *c)
 {
     struct wio_layers l = wio_layers(s, 0, WIO_LEAD_FIRST);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions whose result everybody gets, within one team. */
+/* Reductions whose result all members get, within one team. */
 #include "mpi/collectives/team.h"
 
 /*
  * Recursive doubling [TRG]. Cost ceil(log2 p) (alpha + n beta + n gamma), two more messages when p
  * is no power of two. Both partners fold lower ranks on the left, so every process ends with the
- * same bits, and the order is kept for operators that are not commutative.
+ * same bits, and operators that do not commute get their operands in order.
  */
 void wio_allreduce_doubling(struct wio_schedule *s, const struct wio_collective *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everybody has a block for everybody. */
+/* Every process has a block for every process. */
 #include "mpi/collectives/team.h"
 
 static void own_block(struct wio_schedule *s, const struct wio_collective *c)
@@ -26,8 +26,8 @@ void wio_alltoall_linear(struct wio_schedule *s, const struct wio_collective *c)
     wio_schedule_round(s);
 }
 
-/* One partner after the other [TRG]: for long blocks, that nobody is flooded. Cost (p-1) (alpha + n
- * beta). */
+/* One partner after the other [TRG]: for long blocks, so that no process gets many at once. Cost
+ * (p-1) (alpha + n beta). */
 void wio_alltoall_pairwise(struct wio_schedule *s, const struct wio_collective *c)
 {
     own_block(s, c);
@@ -38,13 +38,13 @@ void wio_alltoall_pairwise(struct wio_schedule *s, const struct wio_collective *
     wio_schedule_round(s);
 }
 
-/* For short blocks [Bruck]: in round k all blocks whose way has bit k set go 2^k further. Cost
- * ceil(log2 p) (alpha + p/2 n beta) and copying. */
+/* For short blocks [Bruck]: in round k all blocks whose distance has bit k set are passed on by
+ * 2^k. Cost ceil(log2 p) (alpha + p/2 n beta) and copying. */
 void wio_alltoall_bruck(struct wio_schedule *s, const struct wio_collective *c)
 {
     int p = s->size;
     size_t n = c->ins.unit;
-    char *way = wio_schedule_scratch(s, n * (size_t)p); /* block i has i places to go */
+    char *way = wio_schedule_scratch(s, n * (size_t)p); /* block i has distance i */
     char *give = wio_schedule_scratch(s, n * (size_t)p), *take;
 
     take = wio_schedule_scratch(s, n * (size_t)p);

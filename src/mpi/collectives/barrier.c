@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Barriers. The others of the table are allreduces of nothing. */
+/* Barriers. The other rows of the table are allreduces of 0 bytes. */
 #include "mpi/collectives/collectives.h"
 
-/* Dissemination [HFM]: in round k everybody tells the process 2^k ahead. Cost ceil(log2 p) alpha.
+/* Dissemination [HFM]: in round k every process sends to the process 2^k ahead. Cost ceil(log2 p)
+ * alpha.
  */
 void wio_barrier_dissemination(struct wio_schedule *s, const struct wio_collective *c)
 {

@@ -4,7 +4,7 @@
 
 enum { SEGMENT = 128 * 1024 }; /* of the chain: large against alpha, small against n */
 
-/* The root sends to one after the other; @p waits: until it has left. */
+/* The root sends to one after the other; @p waits: each send completes before the next. */
 static void by_root(struct wio_schedule *s, const struct wio_collective *c, bool waits)
 {
     if (s->rank != c->root)
@@ -19,8 +19,8 @@ static void by_root(struct wio_schedule *s, const struct wio_collective *c, bool
     wio_schedule_round(s);
 }
 
-/* Everything comes from the root. Cost (p-1) n beta and less than (p-1) alpha: for few processes
- * the shortest way, and nobody has to run for another to go on. */
+/* The root sends to all. Cost (p-1) n beta and less than (p-1) alpha: the quickest for few
+ * processes, and no process waits for another receiver to run. */
 void wio_bcast_linear(struct wio_schedule *s, const struct wio_collective *c)
 {
     by_root(s, c, false);
@@ -49,7 +49,7 @@ void wio_bcast_binomial(struct wio_schedule *s, const struct wio_collective *c)
     wio_schedule_round(s);
 }
 
-/* Down a binary tree over all processes, wherever they are: the "BT" of the WaitIO papers. Cost
+/* Down a binary tree over all processes, whatever their PB: the "BT" of the WaitIO papers. Cost
  * 2 ceil(log2 p) (alpha + n beta). */
 void wio_bcast_binary(struct wio_schedule *s, const struct wio_collective *c)
 {
@@ -65,7 +65,7 @@ void wio_bcast_binary(struct wio_schedule *s, const struct wio_collective *c)
     }
 }
 
-/* Down a chain in segments of m bytes, each passed on while the next comes in (a pipeline as in
+/* Down a chain in segments of m bytes, each passed on while the next arrives (a pipeline as in
  * [Geijn]). Cost (p - 2 + n/m) (alpha + m beta). */
 void wio_bcast_chain(struct wio_schedule *s, const struct wio_collective *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives between two groups. Schedules are written for the members of both, which stand one
- * group behind the other; where a part of it is a collective of one group, its algorithm is written
- * for that group as a team. Trees begin at place 0 of a team, so operands stay in rank order.
+ * Collectives between two groups. Schedules are written for the members of both, one group behind
+ * the other. Where a part is a collective of one group, its algorithm gets that group as its team.
+ * Trees begin at place 0 of a team, so operands stay in rank order.
  */
 #include "mpi/collectives/collectives.h"
 
@@ -51,7 +51,7 @@ static void bcast(struct wio_schedule *s, const struct wio_collective *c)
         within(s, team_of(s, i->far_first + c->root, i->first, i->size), wio_bcast_binomial, *c);
 }
 
-/* My group's sum, at its first member. @return where it lies there */
+/* The reduction of the own group, at its first member. @return its address there */
 static char *group_sum(struct wio_schedule *s, const struct wio_collective *c, size_t bytes)
 {
     struct wio_collective part = *c;
@@ -95,7 +95,7 @@ static void allreduce(struct wio_schedule *s, const struct wio_collective *c)
     within(s, near_team(s, c->inter), wio_bcast_binomial, *c);
 }
 
-/* ins: lengths and places of my group's parts in the far group's sum. */
+/* ins: lengths and offsets of the own group's parts in the far group's result. */
 static void reduce_scatter(struct wio_schedule *s, const struct wio_collective *c)
 {
     const struct wio_inter *i = c->inter;
@@ -150,7 +150,7 @@ static void moves(struct wio_schedule *s, const struct wio_collective *c,
 void wio_inter_collective(struct wio_schedule *s, const struct wio_collective *c)
 {
     if (c->root == WAITIO_MPI_PROC_NULL)
-        return; /* beside the root: not in it */
+        return; /* in the root's group, not the root: no part */
     switch (c->kind) {
     case WIO_BARRIER:
         wio_barrier_dissemination(s, c);

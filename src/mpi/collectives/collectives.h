@@ -2,7 +2,8 @@
 /**
  * @file collectives.h
  * The algorithms, a file per family, and the table that chooses among them. An algorithm writes
- * this process's schedule for one call; it communicates nothing and allocates only schedule memory.
+ * this process's schedule for one call. It does not communicate, and allocates only memory of the
+ * schedule.
  *
  * Costs are in alpha (time of a message), beta (time per byte), gamma (time per byte folded),
  * p (processes), n (bytes of one contribution). Sources named by [ ]:
@@ -80,9 +81,9 @@ static inline size_t wio_area_len(const struct wio_area *a, int i)
  *
  * in and out may be the same for reduce, allreduce, scan and exscan.
  *
- * Algorithms see packed bytes. Those that say so (WIO_PACKS) are also given data of types with
- * holes: in_type or out_type is set then, in or out is the program's address, and the algorithm has
- * parts of the packed form made (wio_schedule_pack) as it needs them.
+ * Algorithms see packed bytes. Those with WIO_PACKS also get data of types with holes: in_type or
+ * out_type is set then, in or out is the program's address, and the algorithm packs parts of it
+ * (wio_schedule_pack) as it needs them.
  */
 struct wio_collective {
     const void *in;
@@ -102,19 +103,19 @@ struct wio_collective {
 
 typedef void (*wio_algorithm_fn)(struct wio_schedule *s, const struct wio_collective *c);
 
-/* What an algorithm demands of a call. */
+/* What an algorithm requires of a call. */
 enum {
     WIO_NEED_COMMUTES = 1, /**< it does not keep the order of the operands */
     WIO_NEED_EQUAL = 2,    /**< all blocks are of one size (not the v and w forms) */
     WIO_NEED_PBS = 4,      /**< several PBs, and one of them with several members */
     WIO_NEED_RUNS = 8,     /**< commutes, or the members of every PB have consecutive ranks */
     WIO_ONLY_ASKED = 16,   /**< never chosen by itself */
-    WIO_PACKS = 32,        /**< no demand: it packs and unpacks types with holes itself */
+    WIO_PACKS = 32,        /**< no requirement: it packs and unpacks types with holes itself */
     WIO_NEED_LOANS = 64,   /**< receivers copy from the sender's memory (see wio_topology) */
-    WIO_NOT_CLOSE = 128    /**< not chosen by itself for few members on one host */
+    WIO_NOT_CLOSE = 128    /**< not chosen automatically for few members on one host */
 };
 
-/** A row of the selection table. Of a kind's rows the first that admits the call is taken. */
+/** A row of the selection table. The first row of the kind that admits the call is taken. */
 struct wio_algorithm {
     enum wio_collective_kind kind;
     const char *name; /**< as in WAITIO_COLL_<KIND>=name */
@@ -125,7 +126,7 @@ struct wio_algorithm {
     wio_algorithm_fn write;
 };
 
-/** What the choice may depend on: only values that MPI makes equal on all members. */
+/** What the choice depends on: only values that are equal on all members by MPI's rules. */
 struct wio_choice {
     enum wio_collective_kind kind;
     int size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gathers: everybody's block to the root. */
+/* Gathers: the block of every process to the root. */
 #include "mpi/collectives/team.h"
 
-/* Everybody sends to the root. Cost p alpha + p n beta at the root; no byte moves twice. */
+/* Every process sends to the root. Cost p alpha + p n beta at the root; every byte moves once. */
 void wio_gather_linear(struct wio_schedule *s, const struct wio_collective *c)
 {
     if (s->rank != c->root) {
@@ -42,8 +42,8 @@ void wio_gather_binomial(struct wio_schedule *s, const struct wio_collective *c)
     wio_schedule_round(s);
 }
 
-/* Inside every PB to its leader, who sends all blocks at once: one message across each border. Cost
- * (p/npb + npb) alpha + 2 p n beta at the root. */
+/* Inside every PB to its leader, which sends all blocks at once: one message across each border.
+ * Cost (p/npb + npb) alpha + 2 p n beta at the root. */
 void wio_gather_pb(struct wio_schedule *s, const struct wio_collective *c)
 {
     struct wio_layers l = wio_layers(s, c->root, WIO_LEAD_BEFORE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast and reductions in two layers: inside every PB, and among one leader of each. Whatever
- * the algorithms inside, the border between two PBs is crossed once each way.
+ * Broadcast and reductions in two layers: inside every PB, and among one leader of each. With any
+ * algorithm inside, data crosses the border between two PBs once in each direction.
  *
  * "pb" takes trees or pipelines by size. "2l" is the two-layer sequential form of the WaitIO
  * papers: leaders and members are served one after the other; cost (npb + p/npb) (alpha + n beta).
@@ -9,8 +9,8 @@
 #include "mpi/collectives/team.h"
 
 enum { LONG = 256 * 1024 }; /* bytes from which bandwidth counts more than rounds */
-/* Bytes up to which a reduction that waits for the root before costs more than its data: measured
- * with roots that take turns, 2 x 2 and 2 x 4 processes on two cores. */
+/* Up to this many bytes waiting for the previous root costs more than the data: measured with roots
+ * that take turns, 2 x 2 and 2 x 4 processes on two cores. */
 enum { HANDED_ON = 32 * 1024 };
 enum { FEW = 8 };
 
@@ -31,7 +31,7 @@ static const struct ways sequential = {wio_bcast_sequential, wio_bcast_sequentia
                                        wio_reduce_sequential, wio_reduce_sequential,
                                        allreduce_sequential};
 
-/* Few processes are served directly: a tree would have some of them wait for others to run. */
+/* Few processes are served directly: in a tree some of them would wait for others to run. */
 static void bcast_short(struct wio_schedule *s, const struct wio_collective *c)
 {
     (s->size <= FEW ? wio_bcast_linear : wio_bcast_binomial)(s, c);
@@ -69,7 +69,7 @@ static void bcast(struct wio_schedule *s, const struct wio_collective *c, const 
     in_team(s, l.inside, l.inside_root, w->bcast_inside, *c);
 }
 
-/* Inside my PB to its leader. @return what the leaders go on with */
+/* Inside the own PB to its leader. @return the buffer that the leaders continue with */
 static struct wio_collective gather_inside(struct wio_schedule *s, const struct wio_collective *c,
                                            const struct wio_layers *l, void *room,
                                            wio_algorithm_fn reduce)
@@ -107,8 +107,8 @@ static void allreduce(struct wio_schedule *s, const struct wio_collective *c, co
 }
 
 /* The root serves the other leaders and its own PB at once, every leader its PB as soon as it can:
- * where receivers copy straight from the sender's memory, they all do so at the same time and
- * nobody waits for a turn of anybody. Cost (alpha + n beta) p / processors, two steps deep. */
+ * where receivers copy from the sender's memory, all copy at the same time and none waits for
+ * another to run. Cost (alpha + n beta) p / processors, two steps deep. */
 void wio_bcast_direct(struct wio_schedule *s, const struct wio_collective *c)
 {
     struct wio_layers l = wio_layers(s, c->root, WIO_LEAD_FIRST);

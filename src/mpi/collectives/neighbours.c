@@ -2,7 +2,7 @@
 /* Collectives of neighbourhoods: a message along every edge of the topology. */
 #include "mpi/collectives/collectives.h"
 
-/* What goes out along edge i: a block of its own, or the one for all. */
+/* What is sent along edge i: its own block, or the one block for all. */
 static const char *outgoing(const struct wio_collective *c, int i, size_t *bytes)
 {
     *bytes = c->every ? c->bytes : wio_area_len(&c->ins, i);
@@ -10,17 +10,17 @@ static const char *outgoing(const struct wio_collective *c, int i, size_t *bytes
 }
 
 /*
- * Messages between two processes arrive in the order of sending and are received in that of the
- * receives, so the k-th edge to a process is the k-th one there from here. In a grid the edge that
- * leaves to the left arrives from the right: receives take each dimension's ends in the other
- * order, which matters where both ends are the same process (a periodic dimension of size 2 or 1).
+ * Messages between two processes match in order, so the k-th send to a process matches its k-th
+ * receive from here. In a grid what is sent to the left arrives from the right. So receives use the
+ * two ends of a dimension in reverse order, which matters where both ends are the same process (a
+ * periodic dimension of size 2 or 1).
  */
 static int incoming(const struct wio_near *near, int i)
 {
     return near->crossed ? i ^ 1 : i;
 }
 
-/* Edges of this process to itself: the k-th that goes out with the k-th that comes in. */
+/* Edges of this process to itself: the k-th outgoing edge belongs to the k-th incoming one. */
 static void to_myself(struct wio_schedule *s, const struct wio_collective *c)
 {
     const struct wio_near *near = c->near;

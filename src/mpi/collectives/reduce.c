@@ -3,15 +3,15 @@
 #include "mpi/collectives/team.h"
 
 enum { SEGMENT = 128 * 1024 };
-enum { LINEAR_ROOM = 512 * 1024 }; /* for contributions that are taken at a time */
+enum { LINEAR_ROOM = 512 * 1024 }; /* for contributions that are received at the same time */
 
 /* The root folds contributions in rank order. @param slots places for them, at least 2. They are
- * filled at a time, or one after the other when @p single */
+ * filled at the same time, or one after the other when @p single */
 static void at_root(struct wio_schedule *s, const struct wio_collective *c, int slots, bool single)
 {
     int taken = 0;
     const void *so_far = c->in;
-    /* The result may lie where the root's operand does, which is folded in its turn. */
+    /* The result may have the buffer of the root's operand, which is folded in its turn. */
     bool aside = c->in == c->out && c->root > 1;
     char *sum, *theirs;
 
@@ -39,8 +39,8 @@ static void at_root(struct wio_schedule *s, const struct wio_collective *c, int 
     wio_schedule_round(s);
 }
 
-/* Everything goes to the root. Cost (p-1) (n beta + n gamma) and less than (p-1) alpha: for few
- * processes the shortest way, and nobody has to run for another to go on. */
+/* All send to the root. Cost (p-1) (n beta + n gamma) and less than (p-1) alpha: the quickest for
+ * few processes, and no process waits for another sender to run. */
 void wio_reduce_linear(struct wio_schedule *s, const struct wio_collective *c)
 {
     size_t fits = c->bytes > 0 ? LINEAR_ROOM / c->bytes : (size_t)s->size;

@@ -12,10 +12,11 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_BARRIER, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_binary},
 
     {WIO_BCAST, "direct", WIO_NEED_LOANS, 5, 1024 * K, 0, wio_bcast_direct},
-    /* From where trees pay: measured on two cores with 2 to 8 processes (bench/coll.py --rows). */
+    /* From this size on trees are quicker: measured on two cores with 2 to 8 processes
+       (bench/coll.py --rows). */
     {WIO_BCAST, "trees", WIO_PACKS, 0, 96 * K, 0, wio_bcast_trees},
     {WIO_BCAST, "pb", WIO_NEED_PBS, 0, 0, 0, wio_bcast_pb},
-    /* Long messages: a chain moves n bytes through everybody once, a tree log2 p times. */
+    /* Long messages: a chain moves n bytes through every process once, a tree log2 p times. */
     {WIO_BCAST, "chain", 0, 3, 512 * K, 0, wio_bcast_chain},
     {WIO_BCAST, "scatter_allgather", 0, 8, 64 * K, 0, wio_bcast_scatter_allgather},
     {WIO_BCAST, "binomial", 0, 0, 0, 0, wio_bcast_binomial},
@@ -93,10 +94,10 @@ bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice
     return a->kind == choice->kind && (a->need & lacks) == 0;
 }
 
-/* Up to four members take two rounds of messages to each other, layers three (in, across, out); and
- * within a host no border costs more than another message. With more members on too few processors
- * layers win again: fewer of them have to run before others can go on. Measured with 2, 4, 6 and 8
- * processes on two cores (bench/coll.py --rows). */
+/* Up to four members need two rounds, layers need three (in, across, out), and within a host a
+ * message to another PB costs no more than any other. With more members on too few processors
+ * layers are quicker again: fewer members have to run before others can continue. Measured with 2,
+ * 4, 6 and 8 processes on two cores (bench/coll.py --rows). */
 static bool close_together(const struct wio_choice *choice)
 {
     return choice->topo->host && choice->size <= 4;

@@ -23,7 +23,7 @@ struct wio_layers wio_layers(struct wio_schedule *s, int root, enum wio_lead lea
     int *inside = wio_schedule_scratch(s, (size_t)s->size * sizeof *inside);
     int *leaders = wio_schedule_scratch(s, (size_t)topo->npb * sizeof *leaders);
 
-    if (s->error != 0) /* nothing may be written to, and nobody will run this */
+    if (s->error != 0) /* no memory to write to; the schedule will not run */
         return (struct wio_layers){.inside = {0, 1, NULL}, .leaders = {-1, 1, NULL}};
     find_leaders(s, root, lead, leaders);
     for (int p = 0; p < topo->npb; p++)
@@ -68,7 +68,8 @@ size_t *wio_even_edges(struct wio_schedule *s, const struct wio_positions *p, si
     return edge;
 }
 
-/* A pair's even member hands over; the odd one folds. @return where my operand now is */
+/* The even member of a pair sends its data; the odd one folds. @return the address of the operand
+ * now */
 static const char *pair_up(struct wio_schedule *s, const struct wio_positions *p, size_t bytes,
                            const char *in, char *sum, char *theirs)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file team.h  What algorithms share: places around a root, parts of a communicator, halving. */
+/** @file team.h  What algorithms share: places counted from a root, parts of a communicator,
+ * halving. */
 #ifndef WIO_COLLECTIVES_TEAM_H
 #define WIO_COLLECTIVES_TEAM_H
 
@@ -25,7 +26,7 @@ static inline int64_t wio_tree_bit(const struct wio_schedule *s, int64_t place)
         bit *= 2;
     return bit;
 }
-/** Places in the subtree of a place that hangs on its parent by @p bit. */
+/** Number of places in the subtree of a place whose link to its parent is @p bit. */
 static inline int64_t wio_tree_span(const struct wio_schedule *s, int64_t place, int64_t bit)
 {
     return bit < s->size - place ? bit : s->size - place;
@@ -38,14 +39,14 @@ struct wio_layers {
     int inside_root;         /**< place of my PB's leader inside */
     int leaders_root;        /**< place among the leaders of the root's PB */
 };
-/** Who leads a PB other than the root's. */
+/** The leader of a PB other than the root's. */
 enum wio_lead {
     WIO_LEAD_FIRST, /**< its lowest rank */
-    /** Its last rank before the root, counted in a circle. Where roots take turns, this one was the
-     * root before, for which everybody waits: it hands on straight to the next. (HPL's modified
-     * rings serve the next root first for the same reason; in a broadcast between runs of ranks the
-     * lowest rank is that.) And jobs on one host are often bound alike, each from the first
-     * processor on: their first ranks share it. */
+    /** Its last rank before the root, counted cyclically. Where roots take turns, it was the
+       previous root, for which all wait: it sends directly to the next root. (HPL's modified rings
+       serve the next root first for the same reason; in broadcasts the lowest rank has this role.)
+       Also, jobs on one host are often bound alike, each from the first processor on: their first
+       ranks share it. */
     WIO_LEAD_BEFORE
 };
 /** The root leads its PB, elsewhere @p lead does. For the whole communicator only. */
@@ -58,7 +59,7 @@ struct wio_layers wio_layers(struct wio_schedule *s, int root, enum wio_lead lea
 struct wio_positions {
     int power, extra;
     int mine;    /**< my position, -1: I wait */
-    bool paired; /**< I stand for my even neighbour, too, or wait for my odd one */
+    bool paired; /**< also acts for its even neighbour, or waits for its odd one */
 };
 struct wio_positions wio_positions(const struct wio_schedule *s);
 /** Rank at a position. */

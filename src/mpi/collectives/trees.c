@@ -2,36 +2,35 @@
 /*
  * Long broadcasts and reductions over several trees at once, after the three-way algorithms of the
  * K computer's MPI [Trinaryx]: the message is cut in three parts, each pipelined over a tree of its
- * own. There the trees share no link of the torus; between any p processes it is the processes that
- * must not be shared: a tree of three branches has a third of its members inside and the others as
- * leaves, and turning the members' order by a third makes different ones the inner ones of every
- * tree [SplitStream] (for two trees [Two-tree]). So everybody takes in n bytes and passes on about
- * n, all the time, wherever it stands.
+ * own. There the trees share no link of the torus. Here the trees share no inner members: in a tree
+ * with three branches a third of the members are inner ones, the others leaves. The order of the
+ * members is rotated by a third from tree to tree, so each tree has other inner members
+ * [SplitStream] (for two trees [Two-tree]). So every process receives n bytes and sends about n,
+ * all the time.
  *
- * Trees are built in layers: among one leader of every PB, and below each leader in its PB. The
- * border between two PBs is crossed by every byte once each way.
- *
- * Pieces of a tree go through a few lanes in turn: as many pieces are on their way to a process at
- * a time, each into a place that is known before it is sent, so that none waits for a question and
- * an answer, and none for a piece of another tree.
+ * Trees are built in layers: one of the leaders of all PBs, and one below each leader in its PB.
+ * Every byte crosses the border between two PBs once in each direction. The pieces of a tree use a
+ * few lanes in turn. The number of lanes is the number of pieces on their way to a process at a
+ * time. The receive of each is posted before the piece is sent, so no piece needs a rendezvous, and
+ * none waits for a piece of another tree.
  */
 #include "mpi/collectives/team.h"
 
-/* As much as is sent without asking by shared memory. More pieces at a time would only push each
- * other out of the caches, least of all where each has to be folded. */
+/* The eager limit of shared memory. More pieces at a time would not fit into the caches, above all
+ * in reductions. */
 enum { TREES = 3, BRANCHES = 3, PIECE = 256 * 1024, BCAST_WINDOW = 2, FOLD_WINDOW = 1 };
 _Static_assert(TREES *BCAST_WINDOW <= WIO_LANES_MAX, "every tree has its lanes");
 
-/* Where I stand in a tree, by ranks. */
+/* Place of this process in a tree: ranks of parent and children. */
 struct place {
     int parent; /* -1: at the top */
     int child[2 * BRANCHES + 1], children;
 };
 
-/* Members of a layer, in the order of which every tree takes another turn. */
+/* Members of a layer; every tree rotates their order in another way. */
 struct layer {
     const int *rank;
-    int size, mine; /* mine < 0: I am not among them */
+    int size, mine; /* mine < 0: this process is no member */
 };
 
 /* What an algorithm runs on: trees, and the parts of the message. */
@@ -43,7 +42,7 @@ struct forest {
     struct place at[TREES];
     size_t unit, count; /* bytes of an element, elements in all */
     size_t piece;       /* elements in a piece */
-    char *room;         /* for pieces that cannot lie where the program's data does */
+    char *room;         /* for pieces that cannot be in the program's buffer */
     size_t used;        /* bytes of it */
     void *word;         /* says how long the message is */
 };
@@ -53,7 +52,7 @@ static int turned(const struct layer *l, int i, int tree, int trees)
     return l->rank[(i + tree * l->size / trees) % l->size];
 }
 
-/* A heap over the members in the tree's order. @p above: who feeds its top, -1 = nobody */
+/* A heap over the members in the tree's order. @p above: parent of its top, -1 = none */
 static void stand(struct place *at, const struct layer *l, int tree, int trees, int above)
 {
     int here;
@@ -69,7 +68,7 @@ static void stand(struct place *at, const struct layer *l, int tree, int trees, 
         at->child[at->children++] = turned(l, i, tree, trees);
 }
 
-/* I feed the top of a layer that I am not in. */
+/* Parent of the top of a layer that this process is no member of. */
 static void feed(struct place *at, const struct layer *l, int tree, int trees)
 {
     if (l->size > 0)
@@ -208,7 +207,7 @@ static void lanes(struct forest *f, lane_fn put)
     wio_schedule_join(f->s);
 }
 
-/* Trees below a root, which is in none of them: it gives (or takes) every part once. */
+/* Trees below a root, which is in none of them: it sends (or receives) every part once. */
 static void below_root(struct forest *f, lane_fn put)
 {
     struct wio_schedule *s = f->s;
@@ -240,9 +239,9 @@ static void hear(struct forest *f, int from)
     wio_schedule_check(f->s, from, word, f->c->bytes);
 }
 
-/* Before the first piece of a lane, whoever sends it hears that there is a place for it: the one
- * question of the whole message. Later pieces follow the answer that the one before has come, and
- * the place for the next is known by then. */
+/* Before the first piece of a lane its receiver sends one message: the receive is posted. A later
+ * piece follows the acknowledgement of the one before, which says that the next receive is posted.
+ */
 static void agree(struct forest *f, const struct place *at)
 {
     bool down = f->kind == WIO_BCAST; /* pieces come from the parent */
@@ -286,7 +285,7 @@ static void bcast_lane(struct forest *f, int tree, int lane)
             wio_schedule_send(s, at->child[i], here, p.bytes);
         if (type != NULL && at->parent >= 0)
             wio_schedule_unpack(s, type, here, c->out, p.at, p.bytes);
-        if (type != NULL) /* the next piece comes into the same place */
+        if (type != NULL) /* the next piece uses the same buffer */
             wio_schedule_round(s);
     }
 }
@@ -301,7 +300,8 @@ void wio_bcast_trees(struct wio_schedule *s, const struct wio_collective *c)
 
 /* ---- reductions ---- */
 
-/* My operand with those of my children, to be ready at the end of the round. @return where it is */
+/* Fold the own operand with those of the children, complete at the end of the round. @return its
+ * address */
 static const void *gather(const struct forest *f, const struct place *at, const struct slots *m,
                           const struct piece *p, void *sum)
 {
@@ -323,7 +323,7 @@ static const void *gather(const struct forest *f, const struct place *at, const 
     return mine;
 }
 
-/* Where a piece of the result is to be. */
+/* Address of a piece of the result. */
 static void *result_at(const struct forest *f, const struct slots *m, const struct piece *p)
 {
     return f->c->out_type != NULL ? m->result : (char *)f->c->out + p->at;
@@ -348,7 +348,7 @@ static struct forest of_elements(struct wio_schedule *s, const struct wio_collec
                            .count = c->bytes / unit};
 }
 
-/* While a piece moves on, the lane's next one comes in. */
+/* While a piece is passed on, the next one of the lane arrives. */
 static void reduce_lane(struct forest *f, int tree, int lane)
 {
     const struct place *at = &f->at[tree];
@@ -376,8 +376,8 @@ void wio_reduce_trees(struct wio_schedule *s, const struct wio_collective *c)
     below_root(&f, reduce_lane);
 }
 
-/* Up to the top and down again. While a piece of the result moves on, the lane's next one comes in:
- * its operands are folded when that has left. */
+/* Up to the top and down again. While a piece of the result is passed on, the next one of the lane
+ * arrives; its operands are folded when the send is complete. */
 static void allreduce_lane(struct forest *f, int tree, int lane)
 {
     const struct place *at = &f->at[tree];
@@ -407,7 +407,7 @@ static void allreduce_lane(struct forest *f, int tree, int lane)
     }
 }
 
-/* The members of my PB, or those that lead their PBs in a tree. */
+/* The members of the own PB, or the leaders of all PBs in a tree. */
 static struct layer members(struct wio_schedule *s)
 {
     int *rank = wio_schedule_scratch(s, (size_t)s->size * sizeof *rank);
@@ -423,7 +423,7 @@ static struct layer members(struct wio_schedule *s)
     return l;
 }
 
-/* Every tree has another leader in a PB, and another PB on top. */
+/* Every tree has another leader in a PB, and another PB at its top. */
 static struct layer leaders(struct wio_schedule *s, int tree, int trees)
 {
     int npb = s->topo->npb;

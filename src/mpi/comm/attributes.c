@@ -91,7 +91,7 @@ static bool is_ours(int keyval)
     return keyval >= WAITIO_MPI_TAG_UB && keyval <= WAITIO_MPI_LASTUSEDCODE;
 }
 
-/* C gets an address: of a number that is the same for everybody, so it is kept once. */
+/* C gets the address of a number. It is the same for all communicators, so it is stored once. */
 static int ask_library(int keyval, enum wio_attribute_language language, intptr_t *value)
 {
     static int numbers[WAITIO_MPI_LASTUSEDCODE + 1];
@@ -104,7 +104,7 @@ static int ask_library(int keyval, enum wio_attribute_language language, intptr_
 
 /* ---- values ---- */
 
-/* Where the value of a key is linked, or the end of the list. */
+/* The link to the value of a key, or the end of the list. */
 static struct wio_attribute **place_of(struct wio_comm *c, int keyval)
 {
     struct wio_attribute **at = &c->attributes;

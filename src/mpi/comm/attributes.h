@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file attributes.h
- * What programs attach to communicators under keys of their own, and what the library says about
- * itself under constant keys.
+ * Attributes: values that programs attach to communicators under their own keys, and the library's
+ * predefined ones.
  */
 #ifndef WIO_MPI_ATTRIBUTES_H
 #define WIO_MPI_ATTRIBUTES_H
 
 #include "mpi/comm.h"
 
-/** Who made a key or set a value: pointers of C, words of Fortran, words of MPI-1's Fortran calls,
- *  which are default integers. */
+/** The language of a key or value: pointers in C, address-kind integers in Fortran, default
+ * integers in MPI-1's Fortran calls. */
 enum wio_attribute_language { WIO_IN_C, WIO_IN_FORTRAN, WIO_IN_FORTRAN_1 };
 
 typedef void wio_any_fn(void);
@@ -28,9 +28,9 @@ int wio_attribute_get(WAITIO_MPI_Comm comm, int keyval, enum wio_attribute_langu
                       intptr_t *value, int *flag);
 int wio_attribute_delete(WAITIO_MPI_Comm comm, int keyval);
 
-/** For a duplicate: ask every key's copy function. @return 0, or what one of them said */
+/** For a duplicate: call every key's copy function. @return 0, or the first error */
 int wio_attributes_copy(WAITIO_MPI_Comm from, WAITIO_MPI_Comm to);
-/** Before a communicator is freed: ask every key's delete function, the latest value first. */
+/** Before a communicator is freed: call every key's delete function, the latest value first. */
 int wio_attributes_end(WAITIO_MPI_Comm comm);
 /** Free what is still attached, without delete callbacks. */
 void wio_attributes_free(struct wio_attribute *first);

@@ -247,9 +247,9 @@ void wio_mpi_end_self(void)
 
 int WAITIO_MPI_Finalize(void)
 {
-    wio_request_end(); /* what failed is nobody's business any more */
+    wio_request_end(); /* no call is left to report a failure */
     wio_mpi_end_self();
-    __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE); /* not yet for what that has called */
+    __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE); /* after the delete functions */
     wio_mpi_state_reset();
     return wio_mpi_result("WAITIO_MPI_Finalize", waitio_finalize());
 }
@@ -277,7 +277,7 @@ int WAITIO_MPI_Get_version(int *version, int *subversion)
     int rc = wio_mpi_need_both("version", version, "subversion", subversion);
 
     if (rc == 0) {
-        *version = 3; /* the standard whose calls these are; not all of it is here */
+        *version = 3; /* the version of MPI's standard; not all of its calls exist here */
         *subversion = 1;
     }
     return wio_mpi_result("WAITIO_MPI_Get_version", rc);

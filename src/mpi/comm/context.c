@@ -68,8 +68,8 @@ static void look_around(const struct wio_table *t, struct wio_comm *c, int *pb, 
     }
 }
 
-/* Who shares a host, and whether memory is lent there. Everybody has the same table, so everybody
- * comes to the same conclusion. */
+/* Which members share a host, and whether receivers may read the sender's memory there. All have
+ * the same table, so all find the same. */
 static void look_at_hosts(const struct wio_table *t, struct wio_comm *c)
 {
     const struct wio_tab_ep *first = &t->ep[wio_group_member(&c->twin, 0)];
@@ -92,7 +92,7 @@ static bool big(uint16_t caps)
     return (caps & WIO_EP_BIG_ENDIAN) != 0;
 }
 
-/* Do the members write numbers differently? */
+/* Do the members store numbers differently? */
 static void compare_formats(const struct wio_table *t, struct wio_comm *c)
 {
     uint16_t mine = t->ep[t->me].caps;
@@ -144,8 +144,8 @@ static int context_new(const struct wio_table *t, const struct waitio_group *g, 
     pb = (int *)(void *)(members + n);
     c->refs = 1;
     c->own = own;
-    /* What never changes: the list node and the count of references belong to the engine. Only
-     * receives from any source would ask for the reverse index. */
+    /* What never changes; list node and reference count belong to the engine. The reverse index is
+     * not needed: there are no receives from any source. */
     c->twin = (struct waitio_group){.magic = g->magic,
                                     .refs = 1,
                                     .gid = g->gid,
@@ -201,7 +201,7 @@ int wio_comm_get(WAITIO_MPI_Comm comm, struct wio_comm **out)
     return rc;
 }
 
-/* Do all machines of the universe write numbers alike? Asked for every message, so it is found out
+/* Do all machines of the universe write numbers alike? Needed for every message, so it is computed
  * once. */
 static bool all_alike(const struct wio_table *t)
 {
@@ -321,7 +321,7 @@ int wio_comm_make_as(const uint32_t *members, uint32_t n, uint64_t space, int32_
 
     if (rc != 0)
         return rc;
-    g->space = space == WIO_SPACE_NONE ? 1 : space; /* nobody else knows the new group yet */
+    g->space = space == WIO_SPACE_NONE ? 1 : space; /* no other thread knows the new group yet */
     g->my_rank = rank >= 0 ? rank : g->my_rank;
     rc = context_make(wio_universe_table(u), g, true, &c);
     if (rc != 0) {

@@ -47,7 +47,7 @@ static bool balance(int n, int count, int most, int sizes[])
     return false;
 }
 
-/* What the caller left open and how many processes that is. @return 0, or ARG */
+/* The dimensions that the caller left open, and how many processes they have. @return 0, or ARG */
 static int open_dims(int nodes, int n, const int dims[], int *open, int *left)
 {
     *open = 0;

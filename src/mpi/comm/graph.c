@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs of processes: whole ones, of which everybody knows all edges, and distributed ones. */
+/* Graphs of processes: whole ones, of which every process knows all edges, and distributed ones. */
 #include "mpi/coll.h"
 #include "mpi/comm/inter.h"
 #include "mpi/comm/topology.h"
@@ -323,9 +323,9 @@ int WAITIO_MPI_Dist_graph_create_adjacent(WAITIO_MPI_Comm comm, int indegree, co
     return wio_mpi_result("WAITIO_MPI_Dist_graph_create_adjacent", rc);
 }
 
-/* What a process tells the ends of an edge that it knows. */
+/* What a process sends to the two ends of an edge. */
 struct word {
-    int outgoing; /* from the process that is told */
+    int outgoing; /* from the receiver of the word */
     int peer, weight;
 };
 enum { NUMBERS = sizeof(struct word) / sizeof(int) };
@@ -355,7 +355,7 @@ static int check_named(const struct named *e, int size)
     return rc != 0 ? rc : check_ends("destinations", &to, size);
 }
 
-/* Go through all edges: count what each process is told, or (words != NULL) write it down.
+/* Go through all edges: count the words for each process, or (words != NULL) write them.
  * @param at by rank: numbers of ints, or where the next word goes */
 static void tell(const struct named *e, int *at, struct word *words)
 {
@@ -393,8 +393,8 @@ static int sum_up(const int *counts, int n, int *at)
     return total;
 }
 
-/* All words to those whom they concern: in order of the tellers, each one's in their order. So both
- * ends of edges between the same two processes see these in one order. */
+/* Send all words to their processes. They are sorted by sender, in the order of each sender. So
+ * both ends of edges between the same two processes have these edges in the same order. */
 static int exchange(WAITIO_MPI_Comm comm, const struct named *e, struct exchange *x)
 {
     struct wio_call sizes = {.kind = WIO_ALLTOALL,

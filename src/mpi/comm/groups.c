@@ -96,7 +96,7 @@ int WAITIO_MPI_Group_free(WAITIO_MPI_Group *group)
     int rc = wio_mpi_need("group", group);
 
     if (rc == 0 && *group != NULL && wio_mpi_constant(WIO_EMPTY, &empty) == 0 && *group == empty)
-        *group = WAITIO_MPI_GROUP_NULL; /* calls give it out like any other, so it may be freed */
+        *group = WAITIO_MPI_GROUP_NULL; /* calls return it like any other, so it may be freed */
     else if (rc == 0)
         rc = wio_mpi_comm_free(group);
     return wio_mpi_result("WAITIO_MPI_Group_free", rc);
@@ -163,7 +163,7 @@ static int compared(const struct waitio_group *a, const struct waitio_group *b)
                                 : WAITIO_MPI_UNEQUAL;
 }
 
-/* Of two intercommunicators: the far groups are the handles', the near ones stand behind. */
+/* Two intercommunicators: the handles are the far groups, the near ones are behind them. */
 static int compared_inter(WAITIO_MPI_Comm a, WAITIO_MPI_Comm b)
 {
     WAITIO_MPI_Comm near_a = wio_inter_of(a)->both, near_b = wio_inter_of(b)->both;
@@ -209,7 +209,7 @@ static int combine(const char *call, WAITIO_MPI_Group a, WAITIO_MPI_Group b, enu
     if (u != NULL && members == NULL)
         rc = WAITIO_ERR_NOMEM;
     if (members != NULL) {
-        if (how == UNION) { /* all of a, then what b adds */
+        if (how == UNION) { /* all of a, then those of b only */
             n = filter(a, a, true, members, 0);
             n = filter(b, a, false, members, n);
         } else {

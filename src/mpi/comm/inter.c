@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Intercommunicators. The handle is a group of the far members in which this process has the rank
- * of its own group: so messages to and from a rank go to the far group, in a space of their own,
- * and nothing on their way knows. Behind it stands a communicator of both groups, the one whose
- * first member has the lower universe rank in front: collectives run there.
+ * of its own group. So messages to and from a rank reach the far group, in their own space, and the
+ * engine needs no knowledge of this. Behind it is a communicator of both groups, first the group
+ * whose first member has the lower universe rank: collectives run there.
  */
 #include "api/api.h"
 #include "mpi/coll.h"
@@ -80,7 +80,7 @@ static int make_both(const struct sides *s, uint64_t space, struct wio_inter *in
     return rc;
 }
 
-/* @param space that both groups know, and nobody else has */
+/* @param space known to both groups, used by no others */
 static int make(const struct sides *s, uint64_t space, WAITIO_MPI_Comm *out)
 {
     struct wio_universe *u = wio_api_universe();
@@ -125,7 +125,7 @@ static int next_space(struct wio_comm *c, WAITIO_MPI_Comm both, uint64_t kind, u
 
 /* ---- making one from two groups ---- */
 
-/* What the leaders tell each other, and then their groups. */
+/* What the leaders send each other, and then their groups. */
 struct head {
     uint64_t space; /* of this call, from the local communicator */
     uint32_t size;
@@ -173,7 +173,8 @@ static int pair_up(WAITIO_MPI_Comm peer, int rank, int tag, WAITIO_MPI_Comm *pai
     return wio_comm_make(both, 2, wio_hash64(wio_hash64(space, both[0]), both[1]), pair);
 }
 
-/* The leaders' part. head[0] is mine, head[1] the other's afterwards; *far the other's members. */
+/* The leaders' part. head[0] is the own header, head[1] afterwards the other's; *far the other's
+ * members. */
 static int lead(WAITIO_MPI_Comm local, WAITIO_MPI_Comm peer, int rank, int tag, struct head head[2],
                 uint32_t **far)
 {
@@ -210,7 +211,7 @@ static int lead(WAITIO_MPI_Comm local, WAITIO_MPI_Comm peer, int rank, int tag, 
     return rc;
 }
 
-/* Everybody learns who is on the other side, or why that failed. */
+/* The leader sends its group the far members, or the error. */
 static int learn(WAITIO_MPI_Comm local, int leader, struct head head[2], const uint32_t *list,
                  struct sides *s)
 {

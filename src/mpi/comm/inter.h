@@ -6,7 +6,7 @@
 #include "mpi/comm.h"
 #include "mpi/mpi.h"
 
-/** What an intercommunicator knows beside its handle, whose members are the far ones. */
+/** State of an intercommunicator beside its handle, whose members are the far ones. */
 struct wio_inter {
     WAITIO_MPI_Comm both;    /**< a communicator of both groups; freed with it */
     int first, size;         /**< my group's place in it */

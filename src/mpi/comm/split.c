@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communicators made from communicators. Every new one needs a message space that all its members
- * know and nobody else has. It is a hash of the parent's space and of how many communicators were
- * made from it before, a number on which the members agree because MPI makes these calls in one
- * order everywhere; so dup, create and create_group communicate nothing, and split only what its
- * arguments are.
+ * know and no other group has. It is a hash of the parent's space and of the number of
+ * communicators made from it before. Members agree on this number because MPI requires these calls
+ * in the same order everywhere. So dup, create and create_group send nothing, and split sends only
+ * its arguments.
  */
 #include "api/api.h"
 #include "mpi/coll.h"
@@ -137,7 +137,7 @@ int wio_split_side(WAITIO_MPI_Comm comm, const struct wio_split_choice *all, int
     return 0;
 }
 
-/* Everybody of my colour, in order. */
+/* All members of the own colour, in order. */
 static int assemble(WAITIO_MPI_Comm comm, const struct wio_split_choice *all, int color,
                     uint64_t space, WAITIO_MPI_Comm *out)
 {
@@ -283,7 +283,8 @@ int WAITIO_MPI_Comm_create(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, WAITIO_
     return wio_mpi_result("WAITIO_MPI_Comm_create", rc);
 }
 
-/* Only the members call, so the parent's count cannot be used: theirs is kept by group and tag. */
+/* Only the new members call this, so the parent's count cannot be used: a count by group and tag
+ * is. */
 int WAITIO_MPI_Comm_create_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, int tag,
                                  WAITIO_MPI_Comm *out)
 {

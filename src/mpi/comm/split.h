@@ -7,13 +7,13 @@
 
 #include "waitio_mpi.h"
 
-/** WAITIO_MPI_Comm_split. @return 0; ARG, NOMEM, or what the allgather said */
+/** WAITIO_MPI_Comm_split. @return 0; ARG, NOMEM, or the error of the allgather */
 int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out);
 
 /** Dimensions of a grid. */
 enum { WIO_MOST_DIMS = 32 };
 
-/** What a member says to a split. */
+/** A member's arguments of a split. */
 struct wio_split_choice {
     int32_t color, key;
 };

@@ -44,7 +44,7 @@ static int make(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)
     return rc;
 }
 
-/* Asked for with every call of a program that writes MPI_COMM_WORLD: no lock once it is made. */
+/* Every call with MPI_COMM_WORLD needs it: no lock once it is made. */
 int wio_mpi_constant(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)
 {
     struct wio_mpi_state *st = &wio_mpi_state;

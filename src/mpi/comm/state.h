@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file state.h
- * What the conversion library remembers about the default universe: Fortran handles, counts, the
+ * State of the conversion library for the default universe: Fortran handles, counts, the
  * communicators it owns. A file-scope object of this layer (state.c), for the same reason as the
- * default universe of api/: these calls have no argument that could carry it.
+ * default universe of api/: these calls have no argument that could hold it.
  */
 #ifndef WIO_MPI_STATE_H
 #define WIO_MPI_STATE_H
@@ -12,7 +12,7 @@
 
 #include "mpi/mpi.h"
 
-/** How often something was asked for under a key (see wio_count_next). */
+/** A count for each key (see wio_count_next). */
 struct wio_mpi_count {
     uint64_t key; /**< 0: free entry */
     uint32_t next;

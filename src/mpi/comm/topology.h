@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file topology.h
- * Who is whose neighbour: grids (cart.c) and graphs (graph.c) that belong to a communicator, and
- * the lists of neighbours that collectives of neighbourhoods go through.
+ * Neighbours: grids (cart.c) and graphs (graph.c) of a communicator, and the lists of neighbours
+ * that neighbourhood collectives use.
  */
 #ifndef WIO_MPI_TOPOLOGY_H
 #define WIO_MPI_TOPOLOGY_H
@@ -25,7 +25,7 @@ struct wio_graph {
 struct wio_near {
     int indegree, outdegree;
     const int *in, *out;
-    /** A grid: what goes out at one end of a dimension comes in at the other end. */
+    /** A grid: what is sent at one end of a dimension arrives at the other end. */
     bool crossed;
     int room[2 * WIO_MOST_DIMS];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The part of an array that one process of a grid has, in blocks or dealt out like cards. Built
+ * The part of an array that one process of a grid has, in blocks or cyclically. Built
  * from the fastest dimension outwards; the type of each stage spans all of the array in the
  * dimensions done so far, so the next one lies one row apart by itself.
  */
@@ -11,7 +11,7 @@
 struct dealt {
     int size;        /* elements */
     int how, block;  /* distribution and its argument */
-    int parts, mine; /* processes along it, and which one I am */
+    int parts, mine; /* processes along it, and the index of this one */
 };
 
 static int check_block(int d, struct dealt *a)

@@ -8,7 +8,7 @@ static int negative(const char *what, int i, int value)
     return wio_fail(WAITIO_ERR_ARG, "%s %d is %d: negative", what, i, value);
 }
 
-/* Block i. @return 0, ARG, LIMIT; what the maker has no memory for is in its error */
+/* Block i. @return 0, ARG, LIMIT; lack of memory is kept in the maker's error */
 static int add_block(struct wio_type_maker *m, const struct wio_blocks *b, int i)
 {
     int length = b->lengths != NULL ? b->lengths[i] : b->length, rc = 0;

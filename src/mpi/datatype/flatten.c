@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Putting types together: blocks of known types become one list of runs, as short as it goes. A
+ * Putting types together: blocks of known types become one list of runs, as short as possible. A
  * type of several runs that is repeated goes in as one run of that type. So does one of many runs
  * that is not repeated, unless that would make too deep a chain: each repetition at least doubles
  * the data, which ends at 2^63 bytes, but single elements could be wrapped without end.
@@ -20,8 +20,7 @@ static bool same_element(const struct wio_run *a, const struct wio_run *b)
     return a->of == b->of && a->width == b->width && a->unit == b->unit;
 }
 
-/* Before anybody has looked whether the type spans less than 2^63 bytes: what wraps around here is
- * of a type that wio_maker_finish refuses. */
+/* The span is not checked yet: if this overflows, wio_maker_finish refuses the type. */
 static int64_t apart(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a - (uint64_t)b);
@@ -32,7 +31,7 @@ static int64_t times(size_t repeat, int64_t stride)
     return (int64_t)(repeat * (uint64_t)stride);
 }
 
-/* Let the last run take @p r in: directly behind it, or as its next repetition. */
+/* Extend the last run by @p r: directly behind it, or as its next repetition. */
 static bool absorb(struct wio_run *last, const struct wio_run *r)
 {
     int64_t bytes = (int64_t)(last->count * last->width);
@@ -75,7 +74,7 @@ static void put(struct wio_type_maker *m, struct wio_run r)
     m->run[m->nruns++] = r;
 }
 
-/* A type of one run `count` times, as one run. @return false: it does not go */
+/* A type of one run `count` times, as one run. @return false: not possible */
 static bool put_run(struct wio_type_maker *m, struct wio_run r, int64_t at, size_t count,
                     int64_t stride)
 {
@@ -116,7 +115,7 @@ static void put_elements(struct wio_type_maker *m, const struct wio_mpi_type *t,
     }
 }
 
-/* Sums and products of places and sizes; what does not fit ends the type. */
+/* Sums and products of offsets and sizes; an overflow is an error of the type. */
 static void too_large(struct wio_type_maker *m, bool overflow)
 {
     if (overflow && m->error == 0)
@@ -157,7 +156,7 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Bounds that were set by hand stick: they alone count from now on. */
+/* Bounds that were set explicitly replace computed ones from now on. */
 static void put_set_bounds(struct wio_type_maker *m, const struct wio_mpi_type *t, int64_t low,
                            int64_t high)
 {

@@ -11,7 +11,7 @@
 enum { BASIC_MAX = 96 };
 static char *basic_label[BASIC_MAX];
 
-/* Where the name that the program gave is kept. */
+/* Storage of the name that the program gave. */
 static char **label_of(struct wio_mpi_type *t)
 {
     int row = t->id - WAITIO_MPI_DEFTAG - 1;
@@ -83,7 +83,7 @@ int WAITIO_MPI_Type_match_size(int typeclass, int size, WAITIO_MPI_Datatype *out
         wio_fail(WAITIO_ERR_ARG, "no type of class %d has %d bytes", typeclass, size));
 }
 
-/* The smallest that has as many digits and as great an exponent; UNDEFINED asks for nothing. */
+/* The smallest type with at least these digits and this exponent; UNDEFINED means any. */
 int WAITIO_MPI_Type_create_f90_integer(int range, WAITIO_MPI_Datatype *out)
 {
     static const WAITIO_MPI_Datatype types[] = {WAITIO_MPI_INTEGER1, WAITIO_MPI_INTEGER2,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packing and unpacking any part of any type. Both directions are one walk over the runs, down into
- * the types that runs repeat; short pieces of usual widths are moved by loops that the compiler can
- * unroll. Where a part begins is found without walking: the runs know their places.
+ * Packing and unpacking any part of any type. One function walks over the runs, and into the types
+ * that runs repeat, in both directions. Loops that the compiler can unroll move short pieces of
+ * usual widths. The beginning of a part is found without a walk: runs know their offsets.
  */
 #include "mpi/datatype/type.h"
 

@@ -2,12 +2,12 @@
 /**
  * @file type.h
  * Datatypes. A type is a list of runs: equal basic elements side by side, the whole repeated at a
- * stride. A matrix column is one run, a struct of three members three. What has several runs and is
- * repeated is one run again, of elements of that type: the list never grows with a repeat count.
+ * stride. A matrix column is one run, a struct of three members three. A repeated type of several
+ * runs is one run again, of elements of that type: the list never grows with a repeat count.
  * Packing walks the runs; most types are solid (no holes, in order) and need no packing at all.
  *
- * Basic types are a constant table; derived ones are reference-counted: an operation that was
- * started with a type keeps it, whatever the program frees meanwhile.
+ * Basic types are a constant table; derived ones are reference-counted: an operation keeps its
+ * type, also when the program frees it meanwhile.
  */
 #ifndef WIO_TYPE_H
 #define WIO_TYPE_H
@@ -51,7 +51,7 @@ enum wio_mpi_kind {
     WIO_KIND_FLONG_I32,
     WIO_KIND_F32_F32,
     WIO_KIND_F64_F64,
-    WIO_KIND_MARK, /**< MPI-1's LB and UB: a place, no data */
+    WIO_KIND_MARK, /**< MPI-1's LB and UB: an offset, no data */
     WIO_KIND_DERIVED,
     WIO_KIND_COUNT
 };
@@ -79,7 +79,7 @@ struct wio_mpi_type {
     uint8_t depth;    /**< types within runs within types: below 100 (flatten.c) */
     bool committed;
     bool solid;               /**< any number of elements is one piece of bytes, beginning at lb */
-    bool has_lb, has_ub;      /**< bounds were set by hand and stick */
+    bool has_lb, has_ub;      /**< bounds were set explicitly and stay */
     bool long_double;         /**< holds numbers that have no common form */
     size_t size;              /**< bytes of data in one element */
     size_t nbasic;            /**< basic elements in one element */
@@ -113,8 +113,8 @@ static inline bool wio_type_absolute(const struct wio_mpi_type *t)
  *  relies on the program not freeing it during the call; what outlives the call takes a reference.
  */
 const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id);
-/** Let this thread name @p t while the program's operator runs, also when it was freed meanwhile.
- *  @return what was lent before, to be lent again afterwards */
+/** Let this thread use the number of @p t while the program's operator runs, also when it was freed
+ * meanwhile. @return the type before, to be set again afterwards */
 const struct wio_mpi_type *wio_type_lend(const struct wio_mpi_type *t);
 /** Row @p i of the basic types, NULL past the last. */
 const struct wio_mpi_type *wio_mpi_type_row(int i);
@@ -139,7 +139,7 @@ struct wio_type_maker {
     size_t nruns, cap;
     size_t size, nbasic;
     int64_t lb, ub, true_lb, true_ub; /* of what was added */
-    int64_t set_lb, set_ub;           /* bounds set by hand in parts */
+    int64_t set_lb, set_ub;           /* explicit bounds of parts */
     bool any, any_data, has_lb, has_ub, long_double;
     uint8_t align;
     int error;

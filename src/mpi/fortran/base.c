@@ -11,7 +11,7 @@ void wio_fortran_result(const char *call, int code, fint *ierr)
         wio_mpi_die(call, code);
 }
 
-/* Variables of waitio_mpif.h whose addresses mean something; a program's common blocks of these
+/* Variables of waitio_mpif.h that are recognised by address; a program's common blocks of these
  * names are the same storage. */
 #define MARKER(NAME, SIZE)                                                                         \
     extern __attribute__((visibility("default"))) fint NAME[SIZE];                                 \
@@ -341,7 +341,7 @@ WIO_FORTRAN(waitio_mpi_pcontrol_, (const fint *level))
     (void)level;
 }
 
-/* The compiler must believe that this call looks at and changes the buffer. */
+/* The compiler must assume that this call reads and changes the buffer. */
 WIO_FORTRAN(waitio_mpi_f_sync_reg_, (void *buf))
 {
     (void)buf;

@@ -6,7 +6,7 @@
  *
  * Communicators are exactly 4 bytes at the given address, whatever the caller declared there.
  * Requests are 22 default integers, statuses 4. A NULL ierr (an optional argument that is absent in
- * the caller's caller) means that nobody can look at the code: an error then ends the program.
+ * the caller's caller) means that the caller cannot get the code: an error then ends the program.
  */
 #ifndef WIO_MPI_FORTRAN_H
 #define WIO_MPI_FORTRAN_H
@@ -29,14 +29,14 @@ static inline void wio_fortran_logical(fint *out, int value)
     *out = value != 0;
 }
 
-/** Last step of every procedure: hand @p code to *ierr; without ierr an error ends the program. */
+/** Last step of every procedure: store @p code in *ierr; without ierr an error ends the program. */
 void wio_fortran_result(const char *call, int code, fint *ierr);
 /** The communicator or group whose handle lies at @p address. */
 int wio_fortran_comm(const char *call, const void *address, WAITIO_MPI_Comm *comm);
 /** Write a handle for @p comm to @p address, 0 for none. */
 int wio_fortran_put_comm(const char *call, WAITIO_MPI_Comm comm, void *address);
-/** A buffer argument: the addresses of WAITIO_MPI_IN_PLACE and WAITIO_MPI_BOTTOM mean what they
- *  say, others themselves. */
+/** A buffer argument: replaces the addresses of the common blocks WAITIO_MPI_IN_PLACE and
+ * WAITIO_MPI_BOTTOM by C's constants. */
 void *wio_fortran_buffer(const void *buf);
 /** Weights of edges: the same for WAITIO_MPI_UNWEIGHTED and WAITIO_MPI_WEIGHTS_EMPTY. */
 fint *wio_fortran_weights(const fint *weights);

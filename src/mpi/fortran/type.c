@@ -223,7 +223,7 @@ WIO_FORTRAN(waitio_mpi_get_address_, (const void *at, faint *address, fint *ierr
 }
 
 /* An address seldom fits into a default integer. Programs subtract two of them, and the difference
- * does; with BOTTOM what was cut is refused, for it is nowhere. */
+ * does. Together with BOTTOM a truncated address is refused, because it is invalid. */
 WIO_FORTRAN(waitio_mpi_address_, (const void *at, fint *address, fint *ierr))
 {
     *address = (fint)(uint32_t)(uintptr_t)at;

@@ -17,8 +17,8 @@ __extension__ typedef __float128 quad;
 #define HAVE_QUAD
 #endif
 
-/* out may be one of the operands, but no element depends on another: without being told, compilers
- * have to expect that, and take one element at a time. */
+/* out may be one of the operands, but no element depends on another: without this hint compilers
+ * must assume dependences, and process one element at a time. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* there are no vectors of long doubles */
 #define EACH_FOR_ITSELF _Pragma("clang loop vectorize(assume_safety)")
@@ -28,7 +28,7 @@ __extension__ typedef __float128 quad;
 #define EACH_FOR_ITSELF
 #endif
 
-/* Integer arithmetic is done unsigned (U): it wraps, and signed overflow is no accident. */
+/* Integer arithmetic is unsigned (U): it wraps, and there is no signed overflow. */
 #define KERNEL(NAME, T, EXPR)                                                                      \
     static void NAME(const void *a, const void *b, void *out, size_t n)                            \
     {                                                                                              \
@@ -108,7 +108,7 @@ FLOAT_KERNELS(f128, quad)
 COMPLEX_KERNELS(c128, f128, quad)
 #endif
 
-/* Value and index, packed: the better value wins, of equal ones the lower index. */
+/* Value and index, packed: the better value, of equal ones that with the lower index. */
 #define PAIR_KERNEL(NAME, T, I, BETTER)                                                            \
     static void NAME(const void *a, const void *b, void *out, size_t n)                            \
     {                                                                                              \

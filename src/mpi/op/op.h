@@ -45,7 +45,7 @@ struct wio_fold {
 /** Bind @p op to @p type. Holds nothing: see wio_fold_hold. @return 0; ARG naming both when the
  * pair is not defined */
 int wio_fold_bind(const struct wio_mpi_type *type, WAITIO_MPI_Op op, struct wio_fold *fold);
-/** Keep operator and type alive while an operation uses them, and let go. */
+/** Keep operator and type while an operation uses them, and release them. */
 void wio_fold_hold(const struct wio_fold *fold);
 void wio_fold_release(const struct wio_fold *fold);
 /** out = a op b, @p n packed elements each. @return 0; NOMEM */
