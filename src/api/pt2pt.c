@@ -35,6 +35,16 @@ static int check(struct wio_universe *u, const struct envelope *e)
     return 0;
 }
 
+/* The same for what most programs pass: an explicit rank and tag, a group used lately. False says
+ * nothing. */
+static inline bool plain(struct wio_universe *u, waitio_group_t g, int rank, const void *buf,
+                         size_t bytes, int tag)
+{
+    return u != NULL && g != NULL && wio_group_known(u, g) && g->my_rank >= 0 && rank >= 0 &&
+           (uint32_t)rank < g->size && tag >= 0 && (buf != NULL || bytes == 0) &&
+           bytes <= PTRDIFF_MAX;
+}
+
 static int64_t source(int src)
 {
     return src == WAITIO_ANY_SOURCE ? -1 : src;
@@ -74,6 +84,11 @@ static int start_recv(const struct envelope *e, void *buf, bool persistent, wait
 int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
                  waitio_req_t *req)
 {
+    struct wio_universe *u = wio_api_current();
+    if (WIO_LIKELY(req != NULL && plain(u, group, dst, buf, bytes, tag)) &&
+        WIO_LIKELY(
+            wio_isend(u, group, (uint32_t)dst, buf, bytes, tag, false, wio_api_handle(req)) == 0))
+        return 0;
     struct envelope e = {"waitio_isend", group, dst, buf, bytes, tag, false};
     return start_send(&e, false, false, req);
 }
@@ -81,6 +96,10 @@ int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, w
 int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
                  waitio_req_t *req)
 {
+    struct wio_universe *u = wio_api_current();
+    if (WIO_LIKELY(req != NULL && plain(u, group, src, buf, bytes, tag)) &&
+        WIO_LIKELY(wio_irecv(u, group, src, buf, bytes, tag, false, wio_api_handle(req)) == 0))
+        return 0;
     struct envelope e = {"waitio_irecv", group, src, buf, bytes, tag, true};
     return start_recv(&e, buf, false, req);
 }
@@ -140,7 +159,8 @@ int waitio_wait_status(waitio_req_t *req, waitio_status_t *status)
         return rc;
     rc = wio_wait(u, wio_api_handle(req), &res);
     fill(status, &res);
-    return wio_api_result("waitio_wait", rc != 0 ? rc : res.err);
+    rc = rc != 0 ? rc : res.err;
+    return WIO_LIKELY(rc == 0) ? 0 : wio_api_result("waitio_wait", rc);
 }
 
 int waitio_wait(waitio_req_t *req)

@@ -118,18 +118,20 @@ static int join(int timeout, bool implied)
     return rc;
 }
 
-struct wio_universe *wio_api_universe(void)
+struct wio_universe *wio_api_current(void)
 {
     if (WIO_LIKELY(atomic_load_explicit(&phase, memory_order_acquire) == JOINED &&
                    !atomic_load_explicit(&forked, memory_order_relaxed)))
         return atomic_load_explicit(&the_universe, memory_order_acquire);
-    return join(0, true) == 0 ? atomic_load(&the_universe) : NULL;
+    return NULL;
 }
 
-struct wio_universe *wio_api_current(void)
+struct wio_universe *wio_api_universe(void)
 {
-    return atomic_load(&phase) == JOINED && !atomic_load(&forked) ? atomic_load(&the_universe)
-                                                                  : NULL;
+    struct wio_universe *u = wio_api_current();
+    if (WIO_LIKELY(u != NULL))
+        return u;
+    return join(0, true) == 0 ? atomic_load(&the_universe) : NULL;
 }
 
 /* One line per failure, but no flood: programs that ignore return codes may call in a loop. */

@@ -11,7 +11,7 @@
 enum { WIO_STRANGER_MAX = 8192 };
 
 /* The sink's cookie names a request, or by its lowest bits something else. */
-enum { NAMES_HELD = 1, NAMES_LEG = 2, NAMES = 3 };
+enum { NAMES_HELD = 1, NAMES_EXPECTED = 2, NAMES = 3 };
 static void *cookie_of(void *what, unsigned names)
 {
     return (void *)((uintptr_t)what | names);
@@ -92,14 +92,15 @@ static void hold(struct wio_universe *u, struct wio_unexpected *m)
         return;
     }
     wio_match_hold(&u->match, &m->held, m->held.space, m->held.src, m->held.tag);
-    u->completed = true; /* a probe may wait for it */
+    wio_note(u); /* a probe may wait for it */
 }
 
 /* The receive that has waited longest for this envelope, no longer posted; NULL: nobody waits. */
 static struct wio_request *receiver(struct wio_universe *u, struct wio_peer *p, uint64_t space,
                                     int32_t tag)
 {
-    struct wio_request *r = p->expect != NULL ? wio_leg_request(u, p, space, tag) : NULL;
+    struct wio_expected *e = wio_expect_find(u, p, space, tag);
+    struct wio_request *r = e != NULL ? wio_expect_request(u, e) : NULL;
     if (r != NULL)
         return r;
     struct wio_post *post = wio_match_arrive(&u->match, space, p->rank, tag);
@@ -175,11 +176,13 @@ static void admit(struct wio_peer *p, const struct wio_msg *msg, uint32_t cost)
 static int in_turn(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
                    uint32_t bytes, uint32_t cost, struct wio_sink *sink)
 {
-    struct wio_leg *leg = whole(msg, bytes, sink) ? wio_leg_meet(p, msg) : NULL;
-    if (leg != NULL) {
+    struct wio_expected *e =
+        whole(msg, bytes, sink) ? wio_expect_find(u, p, msg->space, msg->tag) : NULL;
+    if (e != NULL && e->bytes >= bytes) {
+        wio_list_remove(&e->node);
         admit(p, msg, cost);
         wio_credit_consumed(u, p, cost, p->epoch);
-        sink_to(sink, leg->buf, leg->bytes, 0, cookie_of(leg, NAMES_LEG));
+        sink_to(sink, e->buf, e->bytes, 0, cookie_of(e, NAMES_EXPECTED));
         return 0;
     }
     struct wio_request *r = receiver(u, p, msg->space, msg->tag);
@@ -331,6 +334,31 @@ static int take(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     }
 }
 
+/* The message that is expected next, and nothing unusual about it: all that the long way would find
+ * out follows from a few comparisons. @return false: nothing was done */
+static bool quick(struct wio_universe *u, struct wio_peer *p, const uint8_t *raw, uint32_t bytes,
+                  struct wio_sink *sink)
+{
+    struct wio_list *n = wio_list_begin(&p->expected);
+    struct wio_expected *e = WIO_CONTAINER(n, struct wio_expected, node);
+    struct wio_msg msg;
+    uint32_t cost = wio_credit_cost(bytes, false);
+    if (n == &p->expected || !sink->whole || !wio_msg_plain(raw, &msg))
+        return false;
+    bool ours = msg.space == e->space && msg.tag == e->tag && bytes <= e->bytes;
+    bool next = msg.envelope == wio_next_envelope(p->recv_envelope) && msg.a == bytes;
+    if (!ours || !next || p->dead || p->credit.granted - p->credit.taken < cost ||
+        !wio_list_empty(&p->early) || msg.credit != p->credit.limit)
+        return false;
+    u->burst = 0;
+    wio_list_remove(n);
+    admit(p, &msg, cost);
+    wio_credit_consumed(u, p, cost, p->epoch);
+    sink->bytes = bytes;
+    sink_to(sink, e->buf, e->bytes, 0, cookie_of(e, NAMES_EXPECTED));
+    return true;
+}
+
 int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8_t *raw,
                        uint32_t bytes, struct wio_sink *sink)
 {
@@ -338,6 +366,8 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
     struct wio_peer *p = ep->context;
     struct wio_msg msg;
     const char *why = NULL;
+    if (WIO_LIKELY(p != NULL) && quick(u, p, raw, bytes, sink))
+        return 0;
     if (WIO_UNLIKELY(p == NULL && (p = wio_peer_get(u, rank)) == NULL))
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a new peer");
     int rc = wio_msg_decode(raw, bytes, &msg, &why);
@@ -377,7 +407,7 @@ static void held_piece(struct wio_universe *u, struct wio_unexpected *m,
         wio_recv_complete(r);
         return;
     }
-    u->completed = true;
+    wio_note(u);
     if (!wio_list_linked(&m->held.bin))
         return; /* one that came early and waits its turn */
     wio_list_remove(&m->owned);
@@ -396,11 +426,11 @@ int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_
     struct wio_peer *p = ep->context != NULL ? ep->context : u->peer[rank];
     if (sink->cookie == NULL || p == NULL)
         return 0;
-    if (names(sink->cookie) == NAMES_LEG) {
-        wio_leg_landed(u, named(sink->cookie), sink->bytes);
-        /* Who expects it waits for nothing else, and what follows may be expected next. But a look
-         * at everything goes on: it would always end at a link that has more than its turn. */
-        return u->at_one;
+    if (names(sink->cookie) == NAMES_EXPECTED) {
+        wio_expect_landed(u, p, named(sink->cookie), sink->bytes);
+        /* Who waits for it waits for nothing else, and what follows may be expected next. But a
+         * look at everything goes on: it would always end at a link that has more than its turn. */
+        return u->at_one && wio_list_empty(&p->expected);
     }
     if (names(sink->cookie) == NAMES_HELD) {
         held_piece(u, named(sink->cookie), sink);

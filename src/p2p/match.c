@@ -139,6 +139,15 @@ struct wio_held *wio_match_post(struct wio_match *m, struct wio_post *p)
     return NULL;
 }
 
+void wio_match_post_front(struct wio_match *m, struct wio_post *p, uint64_t order)
+{
+    if (m->nposted + m->nheld > 2 * m->nbins)
+        grow(m);
+    p->order = order;
+    wio_list_push_front(&m->posted[exact_bin(m, p->space, p->src, p->tag)], &p->bin);
+    m->nposted++;
+}
+
 struct wio_post *wio_match_find(const struct wio_match *m, uint64_t space, int64_t src, int64_t tag)
 {
     if (m->nposted == 0)

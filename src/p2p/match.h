@@ -40,6 +40,13 @@ int wio_match_init(struct wio_match *m);
 void wio_match_free(struct wio_match *m);
 /** Offer a receive: the oldest held message that fits is taken out and returned; else NULL and the
  *  receive is queued. */
+/** Put @p p, posted before all others that take the same messages and ask for this source and tag,
+ * in front of them. @param order as wio_match_next() gave it when it was posted */
+void wio_match_post_front(struct wio_match *m, struct wio_post *p, uint64_t order);
+static inline uint64_t wio_match_next(struct wio_match *m)
+{
+    return ++m->order;
+}
 struct wio_held *wio_match_post(struct wio_match *m, struct wio_post *p);
 /** Offer an arrival: the oldest posted receive that fits is taken out and returned, else NULL (the
  * caller then holds the message with wio_match_hold). */

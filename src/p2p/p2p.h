@@ -14,10 +14,15 @@
 
 struct wio_universe;
 
-/** Names a request from outside: slot, generation, universe. All zero = null. */
+/** Names a request from outside: slot, generation, universe. All zero = null. A send that was over
+ * when it was made has no slot: its handle says all that there is to know (WIO_SENT). */
 struct wio_handle {
     uint32_t index, generation, serial;
+    uint32_t tag, bytes; /* WIO_SENT alone */
 };
+#define WIO_SENT                                                                                   \
+    0xfffffffeu /* in the place of a slot; its generation is the destination's rank                \
+                 */
 struct wio_result {
     int32_t source, tag;
     int err;
@@ -101,6 +106,8 @@ int wio_watch_close(struct wio_universe *u, int fd);
 /** Register, look up and drop groups, so that a foreign pointer is never followed. */
 void wio_group_register(struct wio_universe *u, struct waitio_group *g);
 int wio_group_check(struct wio_universe *u, const struct waitio_group *g); /* 0 or GROUP */
+/** Is it a group that was used lately? False says nothing. NULL is none. */
+bool wio_group_known(struct wio_universe *u, const struct waitio_group *g);
 int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
 
 /**
@@ -113,6 +120,17 @@ int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, cons
  */
 int wio_post(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
              size_t bytes, int32_t tag, struct wio_handle *h);
+/** A receive that stands at its peer and in no table: see expect.c. The engine's own. */
+struct wio_expected {
+    struct wio_list node; /* of the peer's, in the order of posting */
+    uint64_t order;       /* ... among all receives */
+    uint64_t space;
+    void *buf;
+    size_t bytes;
+    int32_t tag;
+    bool leg; /* part of a struct wio_leg, else of a request */
+};
+
 /**
  * Messages that are started together and waited for together, such as a round of a collective.
  * Short ones need no request as long as nothing unusual happens, which halves their cost.
@@ -131,6 +149,7 @@ struct wio_leg {
     struct wio_handle handle;
     struct waitio_group *group;
     struct wio_peer *from;
+    struct wio_expected expected;
 };
 /** Start @p n legs in their order, and wait for them in their order. The caller sets the fields
  *  that are neither out nor the engine's. @return 0; the error of leg *which. The others are

@@ -26,6 +26,7 @@ struct wio_peer *wio_peer_get(struct wio_universe *u, uint32_t rank)
     wio_list_init(&p->owned);
     wio_list_init(&p->partial);
     wio_list_init(&p->early);
+    wio_list_init(&p->expected);
     u->peer[rank] = p;
     u->ctr.peers++;
     u->ctr.peer_bytes += sizeof *p;

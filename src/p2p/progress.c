@@ -6,12 +6,6 @@
  * eighth round has it. */
 enum { WARM = 64, SPARSE = 7 };
 
-void wio_enter(struct wio_universe *u)
-{
-    wio_lock_take(&u->lock, &u->want);
-    u->calls++;
-}
-
 void wio_announce(struct wio_universe *u)
 {
     u->completed = false;
@@ -59,7 +53,7 @@ static void call_service(struct wio_universe *u)
     }
 }
 
-void wio_leave(struct wio_universe *u)
+void wio_leave_duties(struct wio_universe *u)
 {
     if (WIO_UNLIKELY(u->completed))
         wio_announce(u);
@@ -79,7 +73,6 @@ void wio_leave(struct wio_universe *u)
             call_service(u);
         }
     }
-    wio_lock_leave(&u->lock);
 }
 
 void wio_flush(struct wio_universe *u)

@@ -141,19 +141,10 @@ void wio_recv_untabled(struct wio_request *r)
     wio_req_bulky(r);
 }
 
-void wio_recv_start(struct wio_request *r)
+/* It is posted, but nobody can send it any more. */
+static void end_if_hopeless(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
-    wio_recv_untabled(r);
-    if (wio_is_revoked(u, r->space)) {
-        wio_req_finish(r, WAITIO_ERR_PEER);
-        return;
-    }
-    struct wio_held *h = wio_match_post(&u->match, &r->post);
-    if (h != NULL) {
-        wio_recv_take(u, r, (struct wio_unexpected *)(void *)h);
-        return;
-    }
     struct wio_peer *p = r->src >= 0 ? u->peer[r->src] : NULL;
     if (p != NULL && p->dead && wio_list_empty(&p->early)) {
         wio_match_unpost(&u->match, &r->post);
@@ -166,6 +157,48 @@ void wio_recv_start(struct wio_request *r)
         wio_match_unpost(&u->match, &r->post);
         wio_req_finish(r, WAITIO_ERR_STATE);
     }
+}
+
+void wio_recv_start(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    wio_recv_untabled(r);
+    if (wio_is_revoked(u, r->space)) {
+        wio_req_finish(r, WAITIO_ERR_PEER);
+        return;
+    }
+    struct wio_held *h = wio_match_post(&u->match, &r->post);
+    if (h != NULL)
+        wio_recv_take(u, r, (struct wio_unexpected *)(void *)h);
+    else
+        end_if_hopeless(r);
+}
+
+void wio_recv_table(struct wio_request *r, uint64_t order)
+{
+    wio_recv_untabled(r);
+    if (wio_is_revoked(r->u, r->space)) {
+        wio_req_finish(r, WAITIO_ERR_PEER);
+        return;
+    }
+    wio_match_post_front(&r->u->match, &r->post, order);
+    end_if_hopeless(r);
+}
+
+void wio_recv_begin(struct wio_request *r)
+{
+    struct wio_universe *u = r->u;
+    if (r->src >= 0 && r->post.tag >= 0 && r->bytes <= u->cfg.local_max &&
+        (u->match.nheld == 0 ||
+         wio_match_probe(&u->match, r->space, r->src, r->post.tag) == NULL)) {
+        r->expected = (struct wio_expected){
+            .space = r->space, .buf = r->buf, .bytes = r->bytes, .tag = r->tag};
+        if (wio_expect(u, u->peer[r->src], &r->expected)) {
+            r->state = WIO_RS_POSTED;
+            return;
+        }
+    }
+    wio_recv_start(r);
 }
 
 /* ---- the end of a source ---- */
@@ -221,6 +254,7 @@ static void drop_ask(void *arg, struct wio_held *h)
 
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p)
 {
+    wio_expect_table(u, p);
     fail_moving(p);
     WIO_LIST_FOR_SAFE(it, next, &p->partial)
     {
@@ -290,11 +324,13 @@ static void end_posted(void *arg, struct wio_post *post)
 void wio_recv_end_all(struct wio_universe *u)
 {
     u->left = true;
+    wio_expect_table_all(u);
     wio_match_each_post(&u->match, end_posted, u);
     wio_announce(u); /* threads that wait may sleep */
 }
 
 void wio_recv_cancel_all(struct wio_universe *u)
 {
+    wio_expect_table_all(u);
     wio_match_each_post(&u->match, cancel_posted, u);
 }

@@ -30,26 +30,13 @@ static int add_slab(struct wio_universe *u)
     return 0;
 }
 
-void wio_req_reset(struct wio_request *r, uint8_t kind)
+static void reset(struct wio_request *r, uint8_t kind)
 {
+    memset((char *)r + offsetof(struct wio_request, kind), 0,
+           offsetof(struct wio_request, tx) - offsetof(struct wio_request, kind));
+    r->tx.node.next = NULL;
     r->kind = kind;
-    r->state = WIO_RS_NEW;
-    r->user_done = r->cancelled = r->waited = r->tx_busy = r->acked = r->local = false;
-    r->asked = r->refused = r->sync = r->lent = false;
-    r->bulky = false;
     r->user_holds = true;
-    r->err = 0;
-    r->peer = NULL;
-    r->group = NULL;
-    r->pool = NULL;
-    r->child = NULL;
-    r->task = NULL;
-    r->total = r->moved = r->granted = 0;
-    r->cost = r->envelope = 0;
-    r->remote = 0;
-    r->seen_ns = r->waited_ns = r->tested_ns = 0;
-    r->warned = 0;
-    r->node.next = r->owned.next = r->post.bin.next = r->tx.node.next = NULL;
 }
 
 struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind)
@@ -62,7 +49,7 @@ struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind)
     }
     wio_list_remove(n);
     struct wio_request *r = WIO_CONTAINER(n, struct wio_request, node);
-    wio_req_reset(r, kind);
+    reset(r, kind);
     return r;
 }
 
@@ -101,7 +88,7 @@ void wio_req_user_done(struct wio_request *r, int err)
     if (r->err == 0)
         r->err = err;
     r->user_done = true;
-    r->u->completed = true;
+    wio_note(r->u);
     if (r->waited)
         r->u->stop_now = true;
     if (WIO_UNLIKELY(r->task != NULL))

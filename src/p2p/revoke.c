@@ -70,19 +70,6 @@ static void end_requests(struct wio_universe *u, uint64_t space)
     }
 }
 
-/* Receives of rounds that have no request yet. */
-static void end_expected(struct wio_universe *u, uint64_t space)
-{
-    for (uint32_t i = 0; i < u->table->size; i++) {
-        const struct wio_leg *leg = u->peer[i] != NULL ? u->peer[i]->expect : NULL;
-        if (leg == NULL || leg->group->space != space)
-            continue;
-        struct wio_request *r = wio_leg_request(u, u->peer[i], space, leg->tag);
-        if (r != NULL)
-            wio_req_finish(r, WAITIO_ERR_PEER);
-    }
-}
-
 static void drop_held(void *arg, struct wio_held *h)
 {
     struct wio_unexpected *m = (struct wio_unexpected *)(void *)h;
@@ -130,7 +117,7 @@ static void revoke(struct wio_universe *u, const struct waitio_group *g, struct 
              wio_peer_name(u, v.culprit, name, sizeof name),
              v.teller == u->table->me ? "nobody, found out here"
                                       : wio_peer_name(u, v.teller, by, sizeof by));
-    end_expected(u, v.space);
+    wio_expect_table_all(u);
     end_requests(u, v.space);
     wio_match_each_held(&u->match, drop_held, u);
     if (g != NULL && g->my_rank >= 0)

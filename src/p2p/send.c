@@ -101,7 +101,7 @@ static void piece_left(struct wio_request *r)
 
 static void tx_done(struct wio_tx *tx, int err)
 {
-    struct wio_request *r = (struct wio_request *)(void *)tx;
+    struct wio_request *r = WIO_CONTAINER(tx, struct wio_request, tx);
     struct wio_peer *p = r->peer;
     struct wio_universe *u = r->u;
     r->tx_busy = false;
@@ -272,6 +272,34 @@ void wio_send_start(struct wio_request *r)
     wio_list_push(&p->sendq, &r->node);
     keep_copy(r);
     wio_req_bulky(r);
+}
+
+/* Where something waits the usual way is taken: it keeps the order, and moves what waits. */
+bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, const void *buf,
+                  size_t bytes, int32_t tag)
+{
+    if (p == NULL || p->link != WIO_EP_READY || p->dead || bytes > p->eager_max ||
+        bytes > u->cfg.local_max || !wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) ||
+        wio_is_revoked(u, space))
+        return false;
+    uint32_t cost = wio_credit_cost(bytes, false);
+    if (cost > wio_credit_available(p))
+        return false;
+    struct wio_msg m = {.op = WIO_OP_EAGER,
+                        .credit = p->credit.granted,
+                        .tag = tag,
+                        .envelope = wio_next_envelope(p->send_envelope),
+                        .space = space,
+                        .a = bytes};
+    if (!p->iface->tr->put(p->ep, &m, buf, (uint32_t)bytes))
+        return false;
+    p->credit.used += cost;
+    p->credit.announced = p->credit.granted;
+    p->send_envelope = m.envelope;
+    u->ctr.send_msgs++;
+    u->ctr.send_bytes += bytes;
+    u->ctr.eager_msgs++;
+    return true;
 }
 
 /** Next piece of a bulk transfer. @return false: the link takes nothing now */

@@ -100,6 +100,7 @@ void wio_stuck_check(struct wio_universe *u, int64_t now)
         .u = u, .now = now, .dial_after = (int64_t)(u->cfg.dial_after * 1e9) - WIO_TICK_NS};
     if (s.dial_after < 0)
         s.dial_after = 0;
+    wio_expect_table_all(u);
     wio_match_each_post(&u->match, look, &s);
     wio_stuck_redial(u, now);
 }
@@ -301,9 +302,12 @@ void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out)
                        wio_credit_available(p));
         if (p->ep != NULL)
             p->iface->tr->dump(p->iface, p->ep, out);
-        if (p->expect != NULL)
-            wio_strbuf_add(out, "\n  receive in a round, tag %d, %zu bytes: not looked for yet",
-                           p->expect->tag, p->expect->bytes);
+        WIO_LIST_FOR(it, &p->expected)
+        {
+            const struct wio_expected *e = WIO_CONTAINER(it, struct wio_expected, node);
+            wio_strbuf_add(out, "\n  receive, tag %d, %zu bytes: no matching message has arrived",
+                           e->tag, e->bytes);
+        }
         WIO_LIST_FOR(it, &p->owned)
         {
             wio_strbuf_add(out, "\n  ");

@@ -25,7 +25,7 @@ int wio_task_begin(struct wio_universe *u, struct wio_task *t, wio_task_fn go, s
         *t = (struct wio_task){.go = go, .req = r, .state = RUNNING};
         r->src = r->status_source = r->tag = -1;
         r->bytes = 0;
-        *h = (struct wio_handle){r->index, r->generation, u->serial};
+        wio_op_name(r, h);
     }
     wio_leave(u);
     return r != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "no memory for another request");

@@ -45,11 +45,11 @@ enum wio_req_state {
 
 /** One operation. Lives in a slab, named from outside by index and generation. */
 struct wio_request {
-    struct wio_tx tx; /* header and the piece being sent; first, so that tx -> request is a cast */
-    struct wio_post post;  /* receives: in the match tables */
-    struct wio_list node;  /* sends: peer's sendq or bulk list; receives: its fetches; or nothing */
-    struct wio_list owned; /* peer's list of active operations, for failing them */
+    struct wio_universe *u;
     uint32_t index, generation;
+    struct wio_list node; /* free: in the list; sends: peer's sendq or bulk list; receives: its
+                             fetches; or nothing */
+    /* From here to `tx` a new request is zero. */
     uint8_t kind, state;
     bool user_done;  /* the user sees it as complete (local completion) */
     bool user_holds; /* a handle exists; false: the slot is freed when the work is done */
@@ -64,21 +64,23 @@ struct wio_request {
     bool sync;    /* send: complete only when a receive has taken the message */
     bool lent;    /* send: the receiver may fetch it; receive: we do */
     int err;
-    struct wio_universe *u;
-    struct wio_peer *peer;      /* send: destination; receive: matched source */
-    struct waitio_group *group; /* receives from any source: for the status; referenced */
-    int32_t status_source;      /* rank in the group */
-    int32_t tag;                /* send tag; receive: tag asked for, then tag matched */
-    int64_t src;                /* receive: universe rank asked for or WIO_ANY */
+    int32_t status_source; /* rank in the group */
+    int32_t tag;           /* send tag; receive: tag asked for, then tag matched */
+    int64_t src;           /* receive: universe rank asked for or WIO_ANY */
     uint64_t space;
-    uint8_t *buf;              /* user's buffer, or copy in the pool */
-    void *pool;                /* the copy, NULL: buf is the user's */
-    struct wio_request *child; /* template: the round that runs, NULL = inactive */
-    struct wio_task *task;     /* to be told when this is done; NULL: none, or told */
-    size_t bytes;              /* send: length; receive: room */
-    size_t total;              /* receive: length of the matched message; task: messages awaited */
-    size_t moved;              /* bytes handed to the transport, or arrived */
-    size_t granted;            /* send: bytes the receiver wants */
+    uint8_t *buf;                 /* user's buffer, or copy in the pool */
+    size_t bytes;                 /* send: length; receive: room */
+    struct wio_peer *peer;        /* send: destination; receive: matched source */
+    struct wio_expected expected; /* receives: at their peer, in the place of `post` */
+    size_t total;               /* receive: length of the matched message; task: messages awaited */
+    size_t moved;               /* bytes handed to the transport, or arrived */
+    size_t granted;             /* send: bytes the receiver wants */
+    struct waitio_group *group; /* receives from any source: for the status; referenced */
+    void *pool;                 /* the copy, NULL: buf is the user's */
+    struct wio_request *child;  /* template: the round that runs, NULL = inactive */
+    struct wio_task *task;      /* to be told when this is done; NULL: none, or told */
+    struct wio_list owned;      /* peer's list of active operations, for failing them */
+    struct wio_post post;       /* receives: in the match tables */
     uint32_t envelope;
     uint32_t cost;     /* credit this eager message or RTS took */
     uint64_t remote;   /* receive: sender's request id */
@@ -87,6 +89,7 @@ struct wio_request {
     int64_t waited_ns; /* a wait in slices, or by testing, began; 0 = none did */
     int64_t tested_ns; /* asked about last in vain */
     uint32_t warned;   /* reports that this wait lasts long */
+    struct wio_tx tx;  /* sends: header and the piece being sent */
 };
 
 /** A message (or a request to send) that came before its receive. */
@@ -142,16 +145,16 @@ struct wio_peer {
     int64_t linked_ns; /* when the link was begun */
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
-    uint32_t local_pending;  /* locally completed sends not yet written */
-    uint32_t ahead;          /* so many may be, because waiting did not help; or 0 */
-    struct wio_leg *expect;  /* a receive without a request, posted before all in the tables */
-    struct wio_list ctlq;    /* control messages waiting for a link */
-    struct wio_list sendq;   /* requests waiting for link or credit, in envelope order */
-    struct wio_list bulk;    /* requests with data to send, round robin */
-    struct wio_list fetches; /* receives whose data we read from the peer's memory, round robin */
-    struct wio_list owned;   /* all active requests with this peer */
-    struct wio_list partial; /* unexpected messages still arriving */
-    struct wio_list early;   /* unexpected messages that overtook an envelope */
+    uint32_t local_pending;   /* locally completed sends not yet written */
+    uint32_t ahead;           /* so many may be, because waiting did not help; or 0 */
+    struct wio_list expected; /* receives that stand here: an arrival looks at them first */
+    struct wio_list ctlq;     /* control messages waiting for a link */
+    struct wio_list sendq;    /* requests waiting for link or credit, in envelope order */
+    struct wio_list bulk;     /* requests with data to send, round robin */
+    struct wio_list fetches;  /* receives whose data we read from the peer's memory, round robin */
+    struct wio_list owned;    /* all active requests with this peer */
+    struct wio_list partial;  /* unexpected messages still arriving */
+    struct wio_list early;    /* unexpected messages that overtook an envelope */
     struct wio_list active_node;
 };
 
@@ -221,8 +224,8 @@ struct wio_universe {
     bool batched;  /* something may be kept back by a transport */
     bool touched;  /* a transport may have work that must go on without us: ask it when leaving */
     bool stop_now; /* the poller's request is done: leave large unexpected messages unread */
-    const struct wio_leg *brief; /* the leg that wio_wait_brief() waits for */
-    bool at_one;                 /* only one link is polled, for the message expected from it */
+    const struct wio_expected *brief; /* what wio_wait_brief() waits for */
+    bool at_one; /* only one link is polled, for the message expected from it */
     struct wio_spin spin;
     uint32_t polls;  /* of single links */
     uint32_t warm;   /* rounds of progress left in which mostly shared memory is polled */
@@ -277,7 +280,6 @@ uint64_t wio_req_id(const struct wio_request *r);
 struct wio_request *wio_req_by_id(struct wio_universe *u, uint64_t id);
 /** By slot and generation; NULL = stale. */
 struct wio_request *wio_req_at(struct wio_universe *u, uint32_t index, uint32_t generation);
-void wio_req_reset(struct wio_request *r, uint8_t kind);
 /** The user may see it as complete now (err kept if already set). */
 void wio_req_user_done(struct wio_request *r, int err);
 /** All work is over: complete, and free the slot if no handle is left. */
@@ -326,6 +328,10 @@ void wio_fetch_pump(struct wio_universe *u, struct wio_peer *p);
 
 /* ---- sending (send.c) ---- */
 void wio_send_start(struct wio_request *r); /* r->peer, buf, bytes, tag, space are set */
+/** A short message is put on its link at once, if nothing is in the way.
+ * @param p may be NULL @return false: nothing was done; wio_send_start() does it */
+bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, const void *buf,
+                  size_t bytes, int32_t tag);
 void wio_send_pump(struct wio_universe *u, struct wio_peer *p); /* what link and credit now allow */
 /** CTS came. */
 void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote);
@@ -345,6 +351,10 @@ void wio_recv_complete(struct wio_request *r);
 /** A large operation is under way from now on (WAITIO_PROGRESS=thread moves it). */
 void wio_req_bulky(struct wio_request *r);
 void wio_recv_start(struct wio_request *r); /* buf, bytes, src, space, group, post.tag are set */
+/** Into the tables, behind those that were posted before it. */
+void wio_recv_table(struct wio_request *r, uint64_t order);
+/** Start it by the shortest way. */
+void wio_recv_begin(struct wio_request *r);
 /** As posted, but in no table: its message is here. */
 void wio_recv_untabled(struct wio_request *r);
 void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_peer *p,
@@ -368,24 +378,35 @@ void wio_recv_cancel_all(struct wio_universe *u);
 /** After a peer failure: fail the receives that only this peer could have matched. */
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
 
+/* ---- receives that stand at their peer (expect.c) ---- */
+/** Let a receive of @p e from @p p stand there: space, buf, bytes, tag and leg are set, and no held
+ * message fits. @return false: it has to go to the tables */
+bool wio_expect(struct wio_universe *u, struct wio_peer *p, struct wio_expected *e);
+/** The first that fits a message. NULL: none. */
+struct wio_expected *wio_expect_find(struct wio_universe *u, struct wio_peer *p, uint64_t space,
+                                     int32_t tag);
+/** A whole message has been copied into one that was found and taken off its list. */
+void wio_expect_landed(struct wio_universe *u, struct wio_peer *p, struct wio_expected *e,
+                       size_t bytes);
+/** The request of one that was found, as if it had been posted and matched now. NULL: no memory */
+struct wio_request *wio_expect_request(struct wio_universe *u, struct wio_expected *e);
+/** Move all of a peer's, or of all peers', to the tables, in their order. */
+void wio_expect_table(struct wio_universe *u, struct wio_peer *p);
+void wio_expect_table_all(struct wio_universe *u);
+/** Wait for one that stands at @p p, for as long as only its link has to be polled. */
+void wio_wait_brief(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e);
+
 /* ---- rounds of messages (exchange.c) ---- */
 enum wio_leg_state {
     WIO_LEG_OVER,     /* also: not begun */
-    WIO_LEG_EXPECTED, /* its peer's `expect` */
+    WIO_LEG_EXPECTED, /* stands at its peer */
     WIO_LEG_REQUEST   /* an operation like any other, named by its handle */
 };
-/** A message of @p p has arrived as a whole. Does a leg expect it, with room for it?
- *  @return that leg, no longer expected: copy the data into it, then call wio_leg_landed() */
-struct wio_leg *wio_leg_meet(struct wio_peer *p, const struct wio_msg *msg);
 void wio_leg_landed(struct wio_universe *u, struct wio_leg *leg, size_t bytes);
-/** The request of the leg that waits for this message, if one does, as if it had been posted and
- * matched now. NULL: none, or no memory */
-struct wio_request *wio_leg_request(struct wio_universe *u, struct wio_peer *p, uint64_t space,
-                                    int32_t tag);
-/** Wait for an expected leg, for as long as only its link has to be polled. */
-void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg);
+/** Its request, in no table yet; NULL: no memory, and the leg is over. */
+struct wio_request *wio_leg_request(struct wio_universe *u, struct wio_leg *leg);
 
-/* ---- operations, inside the lock (p2p.c) ---- */
+/* ---- operations, inside the lock (start.c, complete.c) ---- */
 /** NULL: no memory, error set. */
 struct wio_request *wio_op_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
                                 const void *buf, size_t bytes, int32_t tag, uint8_t kind);
@@ -442,8 +463,26 @@ void wio_task_landed(struct wio_request *r);
 bool wio_task_serve(struct wio_universe *u);
 
 /* ---- progress (progress.c, wait.c, service.c, stuck.c) ---- */
-void wio_enter(struct wio_universe *u);
-void wio_leave(struct wio_universe *u);
+static inline void wio_enter(struct wio_universe *u)
+{
+    wio_lock_take(&u->lock, &u->want);
+    u->calls++;
+}
+/** What has to be done before the lock is left. */
+void wio_leave_duties(struct wio_universe *u);
+static inline void wio_leave(struct wio_universe *u)
+{
+    bool bulk = u->service_sleeps && (u->service_full || u->bulk > 0);
+    if (WIO_UNLIKELY(u->completed | u->touched | u->batched | bulk | !u->service_runs |
+                     (u->inside > 0) | !wio_list_empty(&u->active)))
+        wio_leave_duties(u);
+    wio_lock_leave(&u->lock);
+}
+/** Something has completed, or arrived: those who sleep shall be told. */
+static inline void wio_note(struct wio_universe *u)
+{
+    u->completed |= (u->sleepers > 0) | u->poller_asleep | u->watched;
+}
 /** Tell sleepers that something completed. */
 void wio_announce(struct wio_universe *u);
 int wio_progress(struct wio_universe *u, enum wio_progress_how how);

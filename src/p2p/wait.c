@@ -290,18 +290,17 @@ static int look_at(struct wio_universe *u, const struct wio_peer *p)
     return events;
 }
 
-void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
+void wio_wait_brief(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e)
 {
-    struct wio_peer *p = leg->from;
     uint32_t looks = 0, most = u->spin.crowded ? BRIEF_YIELDS : BRIEF_POLLS;
     if (u->polling || u->cfg.spin_us >= 0 || (u->spin.contended > 0 && !u->spin.crowded))
         return;
     enter_wait(u);
     begin_polling(u);
-    u->brief = leg;
+    u->brief = e;
     while (quiet_but_for(u, p)) {
         int events = look_at(u, p);
-        if (leg->state != WIO_LEG_EXPECTED || ++looks > most)
+        if (!wio_list_linked(&e->node) || ++looks > most)
             break;
         if (events > 0 || !u->spin.crowded)
             continue;
@@ -311,10 +310,7 @@ void wio_wait_brief(struct wio_universe *u, struct wio_leg *leg)
             (void)yield_and_learn(u, wio_os_now_ns());
     }
     u->brief = NULL;
-    if (leg->state == WIO_LEG_REQUEST) {
-        wio_req_at(u, leg->handle.index, leg->handle.generation)->waited = false;
-        u->stop_now = false;
-    }
+    u->stop_now = false;
     if (u->completed) /* the wait that follows may be long */
         wio_announce(u);
     end_polling(u);

@@ -24,7 +24,7 @@ enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer)
     return WIO_AT_HOST;
 }
 
-bool wio_tr_no_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
+bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
                    uint32_t bytes)
 {
     (void)ep;

@@ -216,8 +216,7 @@ struct wio_transport {
     int (*send)(struct wio_ep *ep, struct wio_tx *tx);
     /** send() for who has nowhere to keep a tx: one short message (as WIO_TX_SMALL) at once, or
      * not at all. @return true: copied or written; false: nothing was taken, send() may do it */
-    bool (*put)(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
-                uint32_t bytes);
+    bool (*put)(struct wio_ep *ep, const struct wio_msg *msg, const void *payload, uint32_t bytes);
     /** Copy @p bytes from the peer's memory at @p remote straight into buf, without its help
      * (process_vm_readv; RDMA later). READY links only; blocks for the time of the copy, so p2p
      * asks for pieces. No bytes: can it be done? @return 0; UNSUPPORTED: not on this link (any
@@ -290,7 +289,7 @@ const char *wio_distance_name(enum wio_distance d);
 /* Named stubs for slots that a transport does not support. */
 bool wio_tr_host_only(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr);
 enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer); /* WIO_AT_HOST */
-bool wio_tr_no_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
+bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
                    uint32_t bytes);                                               /* false */
 int wio_tr_no_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes); /* UNSUPPORTED */
 void wio_tr_no_flush(struct wio_iface *iface);

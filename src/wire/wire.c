@@ -29,7 +29,6 @@ enum link_offset {
 enum msg_offset {
     M_OP = 0,
     M_FLAGS = 1,
-    M_RESERVED = 2,
     M_CREDIT = 4,
     M_TAG = 8,
     M_ENVELOPE = 12,
@@ -123,14 +122,13 @@ int wio_frame_decode(const uint8_t in[WIO_LINK_BYTES], struct wio_frame *f, cons
     return 0;
 }
 
+/* In words: what is written in smaller pieces than it is copied in waits for the stores to land. */
 void wio_msg_encode(const struct wio_msg *m, uint8_t out[WIO_MSG_BYTES])
 {
-    out[M_OP] = m->op;
-    out[M_FLAGS] = m->flags;
-    wio_put16(out + M_RESERVED, 0);
-    wio_put32(out + M_CREDIT, m->credit);
-    wio_put32(out + M_TAG, (uint32_t)m->tag);
-    wio_put32(out + M_ENVELOPE, m->envelope);
+    static_assert(M_OP == 0 && M_FLAGS == 1 && M_CREDIT == 4 && M_TAG == 8 && M_ENVELOPE == 12,
+                  "the first two words");
+    wio_put64(out, m->op | (uint64_t)m->flags << 8 | (uint64_t)m->credit << 32);
+    wio_put64(out + M_TAG, (uint32_t)m->tag | (uint64_t)m->envelope << 32);
     wio_put64(out + M_SPACE, m->space);
     wio_put64(out + M_A, m->a);
     wio_put64(out + M_B, m->b);
@@ -207,16 +205,17 @@ static const char *check_msg(const struct wio_msg *m, uint32_t payload)
 int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio_msg *m,
                    const char **why)
 {
-    m->op = in[M_OP];
-    m->flags = in[M_FLAGS];
-    m->credit = wio_get32(in + M_CREDIT);
-    m->tag = (int32_t)wio_get32(in + M_TAG);
-    m->envelope = wio_get32(in + M_ENVELOPE);
+    uint64_t first = wio_get64(in), second = wio_get64(in + M_TAG);
+    m->op = (uint8_t)first;
+    m->flags = (uint8_t)(first >> 8);
+    m->credit = (uint32_t)(first >> 32);
+    m->tag = (int32_t)(uint32_t)second;
+    m->envelope = (uint32_t)(second >> 32);
     m->space = wio_get64(in + M_SPACE);
     m->a = wio_get64(in + M_A);
     m->b = wio_get64(in + M_B);
     unsigned allowed = m->op == WIO_OP_RTS ? WIO_MSG_LENDS : 0;
-    const char *fault = (m->flags & ~allowed) != 0 || wio_get16(in + M_RESERVED) != 0
+    const char *fault = (m->flags & ~allowed) != 0 || (first >> 16 & 0xffff) != 0
                             ? "reserved bits of a message are set"
                             : check_msg(m, payload);
     if (WIO_UNLIKELY(fault != NULL)) {

@@ -45,6 +45,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/base.h"
 #include "waitio_errors.h"
 
 #define WIO_WIRE_MAGIC 0x4957u
@@ -113,6 +114,21 @@ void wio_msg_encode(const struct wio_msg *m, uint8_t out[WIO_MSG_BYTES]);
  * wio_frame_decode. */
 int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio_msg *m,
                    const char **why);
+/** Decode a message that is EAGER, without flags, and wants no answer. Everything else about it is
+ * the caller's to check. @return false: it is another one, *m is not set */
+static inline bool wio_msg_plain(const uint8_t in[WIO_MSG_BYTES], struct wio_msg *m)
+{
+    uint64_t first = wio_get64(in), second = wio_get64(in + 8), b = wio_get64(in + 32);
+    if ((uint32_t)first != WIO_OP_EAGER || b != 0)
+        return false;
+    *m = (struct wio_msg){.op = WIO_OP_EAGER,
+                          .credit = (uint32_t)(first >> 32),
+                          .tag = (int32_t)(uint32_t)second,
+                          .envelope = (uint32_t)(second >> 32),
+                          .space = wio_get64(in + 16),
+                          .a = wio_get64(in + 24)};
+    return true;
+}
 const char *wio_msg_op_name(uint8_t op);
 const char *wio_frame_kind_name(uint8_t kind);
 const char *wio_bye_reason_name(uint16_t reason);

@@ -180,9 +180,9 @@ static inline int up_message(void *user, struct wio_ep *ep, uint32_t peer,
     assert_true(v->ep == ep || v->closed > 0 || ep->state == WIO_EP_CLOSING);
     if (nd->refuse_messages)
         return WAITIO_ERR_NOMEM;
-    uint32_t id = wio_get32(msg), from = wio_get32(msg + 4), to = wio_get32(msg + 8);
-    uint32_t n = wio_get32(msg + 12);
-    uint8_t small = nd->trusting ? 0 : msg[16];
+    uint32_t id = wio_get32(msg + 4), from = wio_get32(msg + 8), to = wio_get32(msg + 12);
+    uint32_t n = wio_get32(msg + 16);
+    uint8_t small = nd->trusting ? 0 : msg[24];
     if (!nd->trusting) {
         assert_int_equal(from, peer);
         assert_int_equal(to, nd->rank);
@@ -533,17 +533,18 @@ static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_
     p->id = v->next_out + 1;
     p->state = 1;
     pattern_fill(p->data, bytes, nd->rank, to, p->id);
-    wio_put32(p->tx.msg, p->id);
-    wio_put32(p->tx.msg + 4, nd->rank);
-    wio_put32(p->tx.msg + 8, to);
-    wio_put32(p->tx.msg + 12, bytes);
-    p->tx.msg[16] = (flags & WIO_TX_SMALL) != 0;
+    struct wio_msg m = {.credit = p->id,
+                        .tag = (int32_t)nd->rank,
+                        .envelope = to,
+                        .space = bytes,
+                        .a = (flags & WIO_TX_SMALL) != 0};
+    wio_msg_encode(&m, p->tx.msg);
     p->tx.payload = bytes > 0 ? p->data : NULL;
     p->tx.bytes = bytes;
     p->tx.flags = flags;
     p->tx.done = parcel_done;
-    bool put = nd->puts && (flags & WIO_TX_SMALL) != 0 &&
-               nd->w->tr->put(ep, p->tx.msg, p->tx.payload, bytes);
+    bool put =
+        nd->puts && (flags & WIO_TX_SMALL) != 0 && nd->w->tr->put(ep, &m, p->tx.payload, bytes);
     nd->nput += put;
     int rc = put ? WIO_TX_DONE : nd->w->tr->send(ep, &p->tx);
     if (rc == WIO_TX_QUEUED) {

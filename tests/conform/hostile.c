@@ -192,10 +192,8 @@ static void frame(uint8_t out[WIO_HDR_BYTES], struct wio_frame f, uint32_t id)
 {
     memset(out, 0, WIO_HDR_BYTES);
     wio_frame_encode(&f, out);
-    wio_put32(out + WIO_LINK_BYTES, id);
-    wio_put32(out + WIO_LINK_BYTES + 4, 0);
-    wio_put32(out + WIO_LINK_BYTES + 8, 1);
-    wio_put32(out + WIO_LINK_BYTES + 12, f.payload);
+    struct wio_msg m = {.credit = id, .tag = 0, .envelope = 1, .space = f.payload};
+    wio_msg_encode(&m, out + WIO_LINK_BYTES);
 }
 
 static void breaks(const struct wio_transport *tr, struct wio_frame bad, bool raw_garbage)

@@ -243,7 +243,7 @@ static void test_nothing_is_put_on_a_link_that_closes(void **state)
     {
         struct world *w = pair_ready(tr);
         struct wio_ep *ep = w->node[0].peer[1].ep;
-        uint8_t msg[WIO_MSG_BYTES] = {0};
+        struct wio_msg msg = {0};
         w->node[0].puts = true;
         for (int i = 0; i < 3000 && w->node[0].nput == 0;
              i++) { /* until there is a ring, if ever */
@@ -256,7 +256,7 @@ static void test_nothing_is_put_on_a_link_that_closes(void **state)
         uint32_t have = w->node[1].peer[0].nin;
         tr->close(ep, WIO_BYE_FINALIZE);
         assert_int_equal(ep->state, WIO_EP_CLOSING);
-        assert_false(tr->put(ep, msg, NULL, 0));
+        assert_false(tr->put(ep, &msg, NULL, 0));
         UNTIL(w, w->node[1].peer[0].state >= WIO_EP_CLOSING);
         assert_int_equal(w->node[1].peer[0].nin, have);
         world_free(w);

@@ -88,12 +88,8 @@ static inline void expect_broken(struct world *w, struct raw *r, const char *wha
 static const uint8_t *message(uint32_t id, uint32_t bytes, bool small)
 {
     static uint8_t msg[WIO_MSG_BYTES];
-    memset(msg, 0, sizeof msg);
-    wio_put32(msg, id);
-    wio_put32(msg + 4, 0);
-    wio_put32(msg + 8, 1);
-    wio_put32(msg + 12, bytes);
-    msg[16] = small;
+    struct wio_msg m = {.credit = id, .tag = 0, .envelope = 1, .space = bytes, .a = small};
+    wio_msg_encode(&m, msg);
     return msg;
 }
 

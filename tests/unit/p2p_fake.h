@@ -119,14 +119,16 @@ static int fake_send(struct wio_ep *ep, struct wio_tx *tx)
     return fake.answer;
 }
 
-static bool fake_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
+static bool fake_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
                      uint32_t bytes)
 {
+    uint8_t raw[WIO_MSG_BYTES];
+    wio_msg_encode(msg, raw);
     fake.put_calls++;
     if (ep->state != WIO_EP_READY)
         abort();
     if (fake.puts)
-        fake_record(ep->peer, msg, payload, bytes, NULL);
+        fake_record(ep->peer, raw, payload, bytes, NULL);
     return fake.puts;
 }
 

@@ -507,7 +507,8 @@ static void stale_and_foreign_handles_are_errors(void **unused)
 {
     (void)unused;
     fake_open(1, ROOM);
-    struct wio_handle h = isend(1, 10, 5), copy = h, odd = {1u << 30, 1, u->serial};
+    struct wio_handle h = isend(1, 10, 5), copy = h,
+                      odd = {.index = 1u << 30, .generation = 1, .serial = u->serial};
     struct wio_result res;
     bool flag;
     assert_int_equal(wio_wait(u, &h, &res), 0);
@@ -516,7 +517,7 @@ static void stale_and_foreign_handles_are_errors(void **unused)
     assert_int_equal(wio_wait(u, &copy, &res), WAITIO_ERR_REQUEST);
     assert_int_equal(wio_test(u, &copy, &flag, &res), WAITIO_ERR_REQUEST);
     assert_int_equal(wio_wait(u, &odd, &res), WAITIO_ERR_REQUEST);
-    odd = (struct wio_handle){0, 1, u->serial + 1};
+    odd = (struct wio_handle){.index = 0, .generation = 1, .serial = u->serial + 1};
     assert_int_equal(wio_cancel(u, &odd), WAITIO_ERR_REQUEST);
     assert_int_equal(wio_request_free(u, &odd), WAITIO_ERR_REQUEST);
     assert_int_equal(wio_start(u, &odd), WAITIO_ERR_REQUEST);

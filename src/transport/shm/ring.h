@@ -122,23 +122,34 @@ static inline void shm_copy_small(uint8_t *dst, const void *src, size_t n)
         memcpy(dst, src, n);
 }
 
-/** A whole message of at most shm_mid_max() bytes. @return false: no room, nothing done */
-static inline bool shm_ring_put(struct shm_writer *w, enum shm_kind kind,
-                                const uint8_t msg[WIO_MSG_BYTES], const void *payload, uint32_t n)
+/** The next slot with all of a message of at most shm_mid_max() bytes but its header, which is to
+ * be written and published. @return NULL: no room, nothing done */
+static inline struct shm_slot *shm_ring_fill(struct shm_writer *w, enum shm_kind kind,
+                                             const void *payload, uint32_t n)
 {
     if (!shm_slot_room(w))
-        return false;
+        return NULL;
     struct shm_slot *s = shm_slot_next(w);
     if (n <= SHM_SLOT_INLINE) {
         s->info = shm_info(kind, SHM_INLINE, n);
         shm_copy_small(s->data, payload, n);
     } else {
         if (!shm_mid_room(w, SHM_ROUND(n)))
-            return false;
+            return NULL;
         s->info = shm_info(kind, SHM_MID, n);
         wio_shm_copy_in(w->ring.mid, w->ring.geo.mid, w->mid_tail, payload, n);
         w->mid_tail += SHM_ROUND(n);
     }
+    return s;
+}
+
+/** A whole message of at most shm_mid_max() bytes. @return false: no room, nothing done */
+static inline bool shm_ring_put(struct shm_writer *w, enum shm_kind kind,
+                                const uint8_t msg[WIO_MSG_BYTES], const void *payload, uint32_t n)
+{
+    struct shm_slot *s = shm_ring_fill(w, kind, payload, n);
+    if (s == NULL)
+        return false;
     memcpy(s->msg, msg, WIO_MSG_BYTES);
     shm_slot_publish(w, s);
     return true;

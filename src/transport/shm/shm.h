@@ -252,8 +252,7 @@ void wio_shm_say(struct shm_link *l, enum shm_rec_type type);
 void wio_shm_say_rest(struct shm_link *l);
 
 /* ---- tx.c ---- */
-bool wio_shm_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
-                 uint32_t bytes);
+bool wio_shm_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload, uint32_t bytes);
 int wio_shm_send(struct wio_ep *ep, struct wio_tx *tx);
 size_t wio_shm_queued(const struct wio_ep *ep);
 /** Write what there is room for. No upcalls. @return events */

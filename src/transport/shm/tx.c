@@ -200,13 +200,16 @@ int wio_shm_send(struct wio_ep *ep, struct wio_tx *tx)
     return enqueue(l, tx);
 }
 
-bool wio_shm_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
-                 uint32_t bytes)
+bool wio_shm_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload, uint32_t bytes)
 {
     struct shm_link *l = shm_link_of(ep);
+    struct shm_slot *s;
     if (l->state != SHM_READY || !l->out_ring || !wio_shm_tx_idle(l) ||
-        bytes > shm_mid_max(&l->w->ring) || !shm_ring_put(l->w, SHM_PASSING, msg, payload, bytes))
+        bytes > shm_mid_max(&l->w->ring) ||
+        (s = shm_ring_fill(l->w, SHM_PASSING, payload, bytes)) == NULL)
         return false;
+    wio_msg_encode(msg, s->msg); /* straight into shared memory */
+    shm_slot_publish(l->w, s);
     shm_of(l)->base.p.counters->tx_bytes += WIO_HDR_BYTES + bytes;
     shm_notify(l);
     count(l, bytes);

@@ -157,7 +157,7 @@ static int check_send(struct wio_ep *ep, struct wio_tx *tx)
     return rc;
 }
 
-static bool check_put(struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES], const void *payload,
+static bool check_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
                       uint32_t bytes)
 {
     struct check *c = check_of(ep->iface);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages are looked for before they are received. Functions of p2p.h take the engine lock. */
+#include "p2p/handle.h"
+
+#define PROBE_NS 2000000000LL /* between two looks whether a silent source must be dialled */
+
+struct look {
+    struct wio_universe *u;
+    struct waitio_group *g;
+    int64_t src, tag;
+    struct wio_held *found;
+};
+
+static bool source_gone(const struct look *l)
+{
+    if (l->u->left)
+        return true;
+    if (l->src >= 0) {
+        const struct wio_peer *p = l->u->peer[l->src];
+        return p != NULL && p->dead;
+    }
+    return wio_nobody_left(l->u, l->g);
+}
+
+static bool look_done(void *arg)
+{
+    struct look *l = arg;
+    l->found = wio_match_probe(&l->u->match, l->g->space, l->src, l->tag);
+    return l->found != NULL || source_gone(l);
+}
+
+static bool look_ends(void *arg)
+{
+    return look_done(arg) || wio_can_serve(((const struct look *)arg)->u);
+}
+
+/* No receive is posted that would have a silent source dialled: the probe sees to it. */
+static void probe_wait(struct wio_universe *u, struct look *l, int64_t deadline_ns)
+{
+    for (;;) {
+        int64_t now = wio_os_now_ns();
+        if (look_done(l) || now >= deadline_ns)
+            return;
+        wio_stuck_probe(u, l->g, l->src, now);
+        int64_t slice = deadline_ns - now < PROBE_NS ? deadline_ns - now : PROBE_NS;
+        wio_wait_until(u, look_ends, l, NULL, "probe", now + slice);
+        if (!look_done(l))
+            wio_task_serve(u);
+    }
+}
+
+int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag,
+                  int64_t timeout_ns, bool *found, struct wio_result *res)
+{
+    *res = wio_no_result();
+    *found = false;
+    wio_enter(u);
+    struct look l = {.u = u,
+                     .g = g,
+                     .tag = tag < 0 ? WIO_ANY : tag,
+                     .src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src)};
+    if (!look_done(&l))
+        (void)wio_poke(u);
+    if (timeout_ns > 0)
+        probe_wait(u, &l, wio_deadline(timeout_ns));
+    else if (!look_done(&l))
+        wio_stuck_probe(u, g, l.src, wio_os_now_ns());
+    int rc = 0;
+    if (l.found != NULL) {
+        const struct wio_unexpected *m = (const struct wio_unexpected *)(const void *)l.found;
+        *found = true;
+        res->source = (int32_t)wio_group_rank_of(g, (uint32_t)l.found->src);
+        res->tag = (int32_t)l.found->tag;
+        res->bytes = m->total;
+    } else if (source_gone(&l)) {
+        rc = u->left      ? wio_fail(WAITIO_ERR_STATE, "another thread has left the universe")
+             : l.src >= 0 ? wio_peer_error(u, u->peer[l.src])
+                          : wio_fail(WAITIO_ERR_PEER, "no living process of the group could send");
+    }
+    wio_leave(u);
+    return rc;
+}
+
+int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag, bool block,
+              bool *found, struct wio_result *res)
+{
+    return wio_probe_for(u, g, src, tag, block ? INT64_MAX : 0, found, res);
+}
