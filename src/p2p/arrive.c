@@ -334,31 +334,6 @@ static int take(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     }
 }
 
-/* The message that is expected next, and nothing unusual about it: all that the long way would find
- * out follows from a few comparisons. @return false: nothing was done */
-static bool quick(struct wio_universe *u, struct wio_peer *p, const uint8_t *raw, uint32_t bytes,
-                  struct wio_sink *sink)
-{
-    struct wio_list *n = wio_list_begin(&p->expected);
-    struct wio_expected *e = WIO_CONTAINER(n, struct wio_expected, node);
-    struct wio_msg msg;
-    uint32_t cost = wio_credit_cost(bytes, false);
-    if (n == &p->expected || !sink->whole || !wio_msg_plain(raw, &msg))
-        return false;
-    bool ours = msg.space == e->space && msg.tag == e->tag && bytes <= e->bytes;
-    bool next = msg.envelope == wio_next_envelope(p->recv_envelope) && msg.a == bytes;
-    if (!ours || !next || p->dead || p->credit.granted - p->credit.taken < cost ||
-        !wio_list_empty(&p->early) || msg.credit != p->credit.limit)
-        return false;
-    u->burst = 0;
-    wio_list_remove(n);
-    admit(p, &msg, cost);
-    wio_credit_consumed(u, p, cost, p->epoch);
-    sink->bytes = bytes;
-    sink_to(sink, e->buf, e->bytes, 0, cookie_of(e, NAMES_EXPECTED));
-    return true;
-}
-
 int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8_t *raw,
                        uint32_t bytes, struct wio_sink *sink)
 {
@@ -366,8 +341,6 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
     struct wio_peer *p = ep->context;
     struct wio_msg msg;
     const char *why = NULL;
-    if (WIO_LIKELY(p != NULL) && quick(u, p, raw, bytes, sink))
-        return 0;
     if (WIO_UNLIKELY(p == NULL && (p = wio_peer_get(u, rank)) == NULL))
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a new peer");
     int rc = wio_msg_decode(raw, bytes, &msg, &why);
@@ -386,6 +359,49 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
     if (msg.op == WIO_OP_CREDIT && msg.a != 0)
         wio_credit_said(u, p, msg.a, msg.b);
     return rc;
+}
+
+/* Who waits for a message of this peer waits for nothing else, and what follows may be expected
+ * next. But a look at everything goes on: it would always end at a link that has more than its
+ * turn. */
+static bool enough(const struct wio_universe *u, const struct wio_peer *p)
+{
+    return u->at_one && wio_list_empty(&p->expected);
+}
+
+/* Is it the message that stands first in the list of its peer, and nothing unusual about it? All
+ * that the long way would find out follows from a few comparisons. */
+static bool is_next(const struct wio_peer *p, const struct wio_expected *e,
+                    const struct wio_msg *msg, uint32_t bytes, uint32_t cost)
+{
+    bool ours = msg->space == e->space && msg->tag == e->tag && bytes <= e->bytes;
+    bool next = msg->envelope == wio_next_envelope(p->recv_envelope) && msg->a == bytes;
+    return ours && next && p->credit.granted - p->credit.taken >= cost &&
+           msg->credit == p->credit.limit && wio_list_empty(&p->early) && !p->dead;
+}
+
+enum wio_whole wio_arrive_whole(void *user, struct wio_ep *ep, const uint8_t raw[WIO_MSG_BYTES],
+                                const void *payload, uint32_t bytes)
+{
+    struct wio_universe *u = user;
+    struct wio_peer *p = ep->context;
+    struct wio_msg msg;
+    if (p == NULL || wio_list_empty(&p->expected) || !wio_msg_plain(raw, &msg))
+        return WIO_WHOLE_LEFT;
+    struct wio_expected *e = WIO_CONTAINER(wio_list_begin(&p->expected), struct wio_expected, node);
+    uint32_t cost = wio_credit_cost(bytes, false);
+    if (!is_next(p, e, &msg, bytes, cost))
+        return WIO_WHOLE_LEFT;
+    u->burst = 0;
+    wio_list_remove(&e->node);
+    admit(p, &msg, cost);
+    wio_credit_consumed(u, p, cost, p->epoch);
+    if (bytes == 8)
+        memcpy(e->buf, payload, 8);
+    else if (bytes > 0)
+        wio_os_copy(e->buf, payload, bytes);
+    wio_expect_landed(u, p, e, bytes);
+    return enough(u, p) ? WIO_WHOLE_STOP : WIO_WHOLE_TAKEN;
 }
 
 /* A piece of a held message is complete. */

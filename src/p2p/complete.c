@@ -47,9 +47,16 @@ static struct wio_result result_of(const struct wio_request *r)
 }
 
 /* What the user learns. */
-static void consume(struct wio_request *top, struct wio_handle *h, struct wio_result *res)
+static inline void consume(struct wio_request *top, struct wio_handle *h, struct wio_result *res)
 {
     struct wio_request *r = wio_req_running(top);
+    if (WIO_LIKELY(r->brief && !r->cancelled)) { /* it cannot have failed */
+        *res = (struct wio_result){.source = r->status_source, .tag = r->tag, .bytes = r->total};
+        memset(h, 0, sizeof *h);
+        r->user_holds = false;
+        wio_req_release(r);
+        return;
+    }
     *res = result_of(r);
     if (r->err == WAITIO_ERR_TRUNCATE)
         wio_fail(r->err, "message of %zu bytes (tag %d), receive buffer of %zu bytes", r->total,
@@ -83,6 +90,7 @@ static void report_when_long(struct wio_universe *u, struct wio_request *r, cons
 /* Who waits in short slices never stays long enough in one of them for the duties of long waits. */
 static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t begun_ns)
 {
+    r->brief = false; /* its times are written */
     int64_t now = wio_os_now_ns();
     double warn_ns = u->cfg.warn_wait * 1e9;
     if (now - u->stuck_ns >= WIO_TICK_NS)
@@ -112,7 +120,7 @@ static int wait_serving(struct wio_universe *u, struct wio_request *r, int64_t d
 /* It stands at its peer: most likely nothing but that link need be looked at. */
 static void wait_first(struct wio_universe *u, struct wio_request *r)
 {
-    if (wio_list_linked(&r->expected.node))
+    if (wio_list_linked(&r->expected.node) && !wio_look_once(u, u->peer[r->src], &r->expected))
         wio_wait_brief(u, u->peer[r->src], &r->expected);
     if (!r->user_done)
         wait_serving(u, r, INT64_MAX);
@@ -216,6 +224,7 @@ int64_t wio_poke(struct wio_universe *u)
  * with nothing else in between, is waited for. */
 static void poke_for(struct wio_universe *u, struct wio_request *r)
 {
+    r->brief = false; /* its times are written */
     int64_t now = wio_poke(u);
     if (r->user_done || now == 0)
         return;

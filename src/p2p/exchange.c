@@ -78,9 +78,10 @@ static int start_recv(struct wio_universe *u, struct waitio_group *g, struct wio
     struct wio_held *held = wio_match_probe(&u->match, g->space, rank, leg->tag);
     if (held != NULL && take_held(u, leg, held))
         return 0;
-    leg->expected = (struct wio_expected){
-        .space = g->space, .buf = leg->buf, .bytes = leg->bytes, .tag = leg->tag, .leg = true};
-    if (held == NULL && wio_expect(u, p, &leg->expected)) {
+    if (held == NULL && wio_expects(u, p, g->space, leg->tag)) {
+        leg->expected = (struct wio_expected){
+            .space = g->space, .buf = leg->buf, .bytes = leg->bytes, .tag = leg->tag, .leg = true};
+        wio_expect(u, p, &leg->expected);
         leg->state = WIO_LEG_EXPECTED;
         return 0;
     }

@@ -23,15 +23,19 @@ static struct wio_leg *leg_of(struct wio_expected *e)
     return WIO_CONTAINER(e, struct wio_leg, expected);
 }
 
-bool wio_expect(struct wio_universe *u, struct wio_peer *p, struct wio_expected *e)
+bool wio_expects(const struct wio_universe *u, const struct wio_peer *p, uint64_t space,
+                 int32_t tag)
 {
-    if (p == NULL || p->link != WIO_EP_READY || wio_is_revoked(u, e->space) ||
-        (u->attr[p->iface->tr->id].caps & WIO_CAP_MEMORY) == 0 ||
-        (u->match.nposted > 0 && wio_match_find(&u->match, e->space, p->rank, e->tag) != NULL))
-        return false;
+    return p != NULL && p->link == WIO_EP_READY && !wio_is_revoked(u, space) &&
+           (u->attr[p->iface->tr->id].caps & WIO_CAP_MEMORY) != 0 &&
+           (u->match.nheld == 0 || wio_match_probe(&u->match, space, p->rank, tag) == NULL) &&
+           (u->match.nposted == 0 || wio_match_find(&u->match, space, p->rank, tag) == NULL);
+}
+
+void wio_expect(struct wio_universe *u, struct wio_peer *p, struct wio_expected *e)
+{
     e->order = wio_match_next(&u->match);
     wio_list_push(&p->expected, &e->node);
-    return true;
 }
 
 struct wio_expected *wio_expect_find(struct wio_universe *u, struct wio_peer *p, uint64_t space,

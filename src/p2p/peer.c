@@ -341,6 +341,7 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
 const struct wio_upcalls wio_p2p_upcalls = {
     .on_message = wio_arrive_message,
     .on_payload = wio_arrive_payload,
+    .on_whole = wio_arrive_whole,
     .on_abandon = wio_arrive_abandon,
     .on_state = on_state,
     .on_may_close = may_close,

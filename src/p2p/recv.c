@@ -135,9 +135,11 @@ bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g)
 
 void wio_recv_untabled(struct wio_request *r)
 {
+    r->brief = false;
     r->state = WIO_RS_POSTED;
     r->post.space = r->space;
     r->post.src = r->src;
+    r->post.tag = r->tag < 0 ? WIO_ANY : r->tag;
     wio_req_bulky(r);
 }
 
@@ -185,20 +187,27 @@ void wio_recv_table(struct wio_request *r, uint64_t order)
     end_if_hopeless(r);
 }
 
-void wio_recv_begin(struct wio_request *r)
+struct wio_request *wio_recv_brief(struct wio_universe *u, uint64_t space, uint32_t rank,
+                                   int32_t src, void *buf, size_t bytes, int32_t tag)
 {
-    struct wio_universe *u = r->u;
-    if (r->src >= 0 && r->post.tag >= 0 && r->bytes <= u->cfg.local_max &&
-        (u->match.nheld == 0 ||
-         wio_match_probe(&u->match, r->space, r->src, r->post.tag) == NULL)) {
-        r->expected = (struct wio_expected){
-            .space = r->space, .buf = r->buf, .bytes = r->bytes, .tag = r->tag};
-        if (wio_expect(u, u->peer[r->src], &r->expected)) {
-            r->state = WIO_RS_POSTED;
-            return;
-        }
-    }
-    wio_recv_start(r);
+    if (bytes > u->cfg.local_max || !wio_expects(u, u->peer[rank], space, tag))
+        return NULL;
+    struct wio_request *r = wio_req_new_brief(u);
+    if (WIO_UNLIKELY(r == NULL))
+        return NULL;
+    r->status_source = src;
+    r->tag = tag;
+    r->src = (int64_t)rank;
+    r->space = space;
+    r->buf = buf;
+    r->bytes = bytes;
+    r->expected.space = space;
+    r->expected.buf = buf;
+    r->expected.bytes = bytes;
+    r->expected.tag = tag;
+    r->expected.leg = false;
+    wio_expect(u, u->peer[rank], &r->expected);
+    return r;
 }
 
 /* ---- the end of a source ---- */

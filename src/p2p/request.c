@@ -39,7 +39,7 @@ static void reset(struct wio_request *r, uint8_t kind)
     r->user_holds = true;
 }
 
-struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind)
+static struct wio_request *slot(struct wio_universe *u)
 {
     struct wio_list *n = wio_list_first(&u->free_reqs);
     if (WIO_UNLIKELY(n == NULL)) {
@@ -48,8 +48,35 @@ struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind)
         n = wio_list_first(&u->free_reqs);
     }
     wio_list_remove(n);
-    struct wio_request *r = WIO_CONTAINER(n, struct wio_request, node);
-    reset(r, kind);
+    return WIO_CONTAINER(n, struct wio_request, node);
+}
+
+struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind)
+{
+    struct wio_request *r = slot(u);
+    if (r != NULL)
+        reset(r, kind);
+    return r;
+}
+
+struct wio_request *wio_req_new_brief(struct wio_universe *u)
+{
+    struct wio_request *r = slot(u);
+    if (WIO_UNLIKELY(r == NULL))
+        return NULL;
+    if (WIO_UNLIKELY(!r->clean)) {
+        reset(r, WIO_REQ_RECV);
+    } else { /* all before status_source, and ... */
+        memset(&r->kind, 0, offsetof(struct wio_request, err) - offsetof(struct wio_request, kind));
+        r->err = 0;
+        r->kind = WIO_REQ_RECV;
+        r->user_holds = true;
+        r->peer = NULL;
+        r->task = NULL;
+        r->total = 0;
+    }
+    r->brief = true;
+    r->state = WIO_RS_POSTED;
     return r;
 }
 
@@ -58,6 +85,7 @@ void wio_req_release(struct wio_request *r)
     if (r->group != NULL && --r->group->refs == 0)
         wio_group_destroy(r->group);
     r->kind = WIO_REQ_FREE;
+    r->clean = r->brief;
     next_generation(r);
     wio_list_push_front(&r->u->free_reqs, &r->node);
 }

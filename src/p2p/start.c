@@ -123,7 +123,6 @@ struct wio_request *wio_op_recv(struct wio_universe *u, struct waitio_group *g, 
     r->buf = buf;
     r->bytes = bytes;
     r->tag = tag < 0 ? -1 : (int32_t)tag;
-    r->post.tag = tag < 0 ? WIO_ANY : tag;
     return r;
 }
 
@@ -131,12 +130,20 @@ int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void 
               int64_t tag, bool persistent, struct wio_handle *h)
 {
     wio_enter(u);
-    struct wio_request *r =
-        wio_op_recv(u, g, src, buf, bytes, tag, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV);
+    struct wio_request *r = NULL;
+    if (WIO_LIKELY(!persistent && src >= 0 && tag >= 0))
+        r = wio_recv_brief(u, g->space, wio_group_member(g, (uint32_t)src), (int32_t)src, buf,
+                           bytes, (int32_t)tag);
+    if (WIO_LIKELY(r != NULL)) {
+        wio_op_name(r, h);
+        wio_leave(u);
+        return 0;
+    }
+    r = wio_op_recv(u, g, src, buf, bytes, tag, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV);
     if (r != NULL) {
         wio_op_name(r, h);
         if (!persistent)
-            wio_recv_begin(r);
+            wio_recv_start(r);
     }
     wio_leave(u);
     return r != NULL ? 0 : WAITIO_ERR_NOMEM;
@@ -145,7 +152,13 @@ int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void 
 static struct wio_request *spawn(struct wio_request *t)
 {
     bool send = t->kind == WIO_REQ_SEND_TEMPLATE;
-    struct wio_request *r = wio_req_new(t->u, send ? WIO_REQ_SEND : WIO_REQ_RECV);
+    struct wio_request *r = NULL;
+    if (!send && t->src >= 0 && t->tag >= 0)
+        r = wio_recv_brief(t->u, t->space, (uint32_t)t->src, t->status_source, t->buf, t->bytes,
+                           t->tag);
+    if (r != NULL)
+        return r;
+    r = wio_req_new(t->u, send ? WIO_REQ_SEND : WIO_REQ_RECV);
     if (r == NULL)
         return NULL;
     r->space = t->space;
@@ -156,7 +169,6 @@ static struct wio_request *spawn(struct wio_request *t)
     r->buf = t->buf;
     r->bytes = t->bytes;
     r->tag = t->tag;
-    r->post.tag = t->post.tag;
     if (t->group != NULL)
         hold_group(r, t->group);
     return r;
@@ -184,8 +196,8 @@ int wio_start(struct wio_universe *u, const struct wio_handle *h)
         rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for another request");
     else if (t->kind == WIO_REQ_SEND_TEMPLATE)
         wio_send_start(t->child);
-    else
-        wio_recv_begin(t->child);
+    else if (!t->child->brief)
+        wio_recv_start(t->child);
     wio_leave(u);
     return rc;
 }

@@ -164,11 +164,10 @@ static void describe(struct wio_universe *u, const struct wio_request *r, struct
     }
     bool send = r->kind == WIO_REQ_SEND;
     wio_strbuf_add(sb, "%s %s, ", send ? "send to" : "receive from", name);
-    if (!send && r->state == WIO_RS_POSTED && r->post.tag == WIO_ANY)
+    if (!send && r->state == WIO_RS_POSTED && r->tag < 0)
         wio_strbuf_add(sb, "any tag, ");
     else
-        wio_strbuf_add(sb, "tag %d, ",
-                       !send && r->state == WIO_RS_POSTED ? (int)r->post.tag : r->tag);
+        wio_strbuf_add(sb, "tag %d, ", r->tag);
     wio_strbuf_add(sb, "%zu bytes: %s", r->bytes, state_text(r));
     if (r->state == WIO_RS_MOVING)
         wio_strbuf_add(sb, " (%zu of %zu bytes)", r->moved, send ? r->bytes : r->total);

@@ -47,6 +47,7 @@ enum wio_req_state {
 struct wio_request {
     struct wio_universe *u;
     uint32_t index, generation;
+    bool clean;           /* free: what lies behind `total` is zero */
     struct wio_list node; /* free: in the list; sends: peer's sendq or bulk list; receives: its
                              fetches; or nothing */
     /* From here to `tx` a new request is zero. */
@@ -63,6 +64,7 @@ struct wio_request {
     bool bulky;   /* counts in u->bulk */
     bool sync;    /* send: complete only when a receive has taken the message */
     bool lent;    /* send: the receiver may fetch it; receive: we do */
+    bool brief;   /* receive: was never in the tables; nothing behind `total` was touched */
     int err;
     int32_t status_source; /* rank in the group */
     int32_t tag;           /* send tag; receive: tag asked for, then tag matched */
@@ -71,6 +73,7 @@ struct wio_request {
     uint8_t *buf;                 /* user's buffer, or copy in the pool */
     size_t bytes;                 /* send: length; receive: room */
     struct wio_peer *peer;        /* send: destination; receive: matched source */
+    struct wio_task *task;        /* to be told when this is done; NULL: none, or told */
     struct wio_expected expected; /* receives: at their peer, in the place of `post` */
     size_t total;               /* receive: length of the matched message; task: messages awaited */
     size_t moved;               /* bytes handed to the transport, or arrived */
@@ -78,7 +81,6 @@ struct wio_request {
     struct waitio_group *group; /* receives from any source: for the status; referenced */
     void *pool;                 /* the copy, NULL: buf is the user's */
     struct wio_request *child;  /* template: the round that runs, NULL = inactive */
-    struct wio_task *task;      /* to be told when this is done; NULL: none, or told */
     struct wio_list owned;      /* peer's list of active operations, for failing them */
     struct wio_post post;       /* receives: in the match tables */
     uint32_t envelope;
@@ -274,6 +276,9 @@ static inline uint32_t wio_next_envelope(uint32_t n)
 
 /* ---- requests (request.c) ---- */
 struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind);
+/** A receive without anything that only the tables need. The caller sets status_source, tag, src,
+ * space, buf, bytes and expected. */
+struct wio_request *wio_req_new_brief(struct wio_universe *u);
 void wio_req_release(struct wio_request *r); /* give the slot back; generation moves on */
 uint64_t wio_req_id(const struct wio_request *r);
 /** By the id that travelled; NULL when it names nothing alive. */
@@ -344,17 +349,21 @@ void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p); /* after a peer f
 int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t peer, const uint8_t *msg,
                        uint32_t bytes, struct wio_sink *sink);
 int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t peer, struct wio_sink *sink);
+enum wio_whole wio_arrive_whole(void *user, struct wio_ep *ep, const uint8_t raw[WIO_MSG_BYTES],
+                                const void *payload, uint32_t bytes);
 void wio_arrive_abandon(void *user, uint32_t peer, struct wio_sink *sink);
 /** The envelope of a receive's message has arrived. */
 void wio_recv_matched(struct wio_request *r, struct wio_peer *p, size_t total, int32_t tag);
 void wio_recv_complete(struct wio_request *r);
 /** A large operation is under way from now on (WAITIO_PROGRESS=thread moves it). */
 void wio_req_bulky(struct wio_request *r);
-void wio_recv_start(struct wio_request *r); /* buf, bytes, src, space, group, post.tag are set */
+void wio_recv_start(struct wio_request *r); /* buf, bytes, src, tag, space, group are set */
 /** Into the tables, behind those that were posted before it. */
 void wio_recv_table(struct wio_request *r, uint64_t order);
-/** Start it by the shortest way. */
-void wio_recv_begin(struct wio_request *r);
+/** Make and start one that stands at its peer, universe rank @p rank, group rank @p src. NULL: this
+ * one cannot, or no memory. */
+struct wio_request *wio_recv_brief(struct wio_universe *u, uint64_t space, uint32_t rank,
+                                   int32_t src, void *buf, size_t bytes, int32_t tag);
 /** As posted, but in no table: its message is here. */
 void wio_recv_untabled(struct wio_request *r);
 void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_peer *p,
@@ -379,9 +388,13 @@ void wio_recv_cancel_all(struct wio_universe *u);
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
 
 /* ---- receives that stand at their peer (expect.c) ---- */
-/** Let a receive of @p e from @p p stand there: space, buf, bytes, tag and leg are set, and no held
- * message fits. @return false: it has to go to the tables */
-bool wio_expect(struct wio_universe *u, struct wio_peer *p, struct wio_expected *e);
+/** May a receive of this tag from @p p (NULL: unknown yet) stand there? If not it goes to the
+ * tables.
+ */
+bool wio_expects(const struct wio_universe *u, const struct wio_peer *p, uint64_t space,
+                 int32_t tag);
+/** Let it stand there: space, buf, bytes, tag and leg are set. */
+void wio_expect(struct wio_universe *u, struct wio_peer *p, struct wio_expected *e);
 /** The first that fits a message. NULL: none. */
 struct wio_expected *wio_expect_find(struct wio_universe *u, struct wio_peer *p, uint64_t space,
                                      int32_t tag);
@@ -393,6 +406,9 @@ struct wio_request *wio_expect_request(struct wio_universe *u, struct wio_expect
 /** Move all of a peer's, or of all peers', to the tables, in their order. */
 void wio_expect_table(struct wio_universe *u, struct wio_peer *p);
 void wio_expect_table_all(struct wio_universe *u);
+/** One look at the link of @p p, without any of what a wait needs. @return does it stand there no
+ * longer? */
+bool wio_look_once(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e);
 /** Wait for one that stands at @p p, for as long as only its link has to be polled. */
 void wio_wait_brief(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e);
 

@@ -290,6 +290,19 @@ static int look_at(struct wio_universe *u, const struct wio_peer *p)
     return events;
 }
 
+bool wio_look_once(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e)
+{
+    if (u->polling || u->batched || !quiet_but_for(u, p) || ((u->polls + 1) & MEMORY_TURNS) == 0)
+        return false;
+    u->polls++;
+    u->brief = e;
+    u->at_one = true;
+    (void)p->iface->tr->progress_ep(p->ep);
+    u->at_one = u->stop_now = false;
+    u->brief = NULL;
+    return !wio_list_linked(&e->node);
+}
+
 void wio_wait_brief(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e)
 {
     uint32_t looks = 0, most = u->spin.crowded ? BRIEF_YIELDS : BRIEF_POLLS;

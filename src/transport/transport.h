@@ -80,6 +80,12 @@ enum wio_tx_result {
     /* < 0: WAITIO_ERR_*: nothing taken (closed or failed link) */
 };
 
+enum wio_whole {
+    WIO_WHOLE_LEFT,  /* nothing was done: on_message */
+    WIO_WHOLE_TAKEN, /* over */
+    WIO_WHOLE_STOP   /* over; and as on_payload's 1 */
+};
+
 /** Where an arriving payload goes. Filled by on_message; the transport keeps it until on_payload.
  */
 struct wio_sink {
@@ -139,6 +145,13 @@ struct wio_upcalls {
      * the transport.
      */
     bool (*on_may_close)(void *user, struct wio_ep *ep, uint32_t peer);
+    /**
+     * A message that is there as a whole, in one piece, in the place of on_message and on_payload
+     * if p2p can take it just so: it copies the payload, whose bytes may change meanwhile. NULL: it
+     * never can.
+     */
+    enum wio_whole (*on_whole)(void *user, struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES],
+                               const void *payload, uint32_t bytes);
 };
 
 struct wio_iface_params {

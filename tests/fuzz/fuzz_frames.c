@@ -97,8 +97,11 @@ static bool on_may_close(void *user, struct wio_ep *ep, uint32_t peer)
     return false;
 }
 
-static const struct wio_upcalls upcalls = {on_message, on_payload, on_abandon, on_state,
-                                           on_may_close};
+static const struct wio_upcalls upcalls = {.on_message = on_message,
+                                           .on_payload = on_payload,
+                                           .on_abandon = on_abandon,
+                                           .on_state = on_state,
+                                           .on_may_close = on_may_close};
 
 /* Make the headers plausible: bit 0 of the mode repairs magic and version, bit 1 the numbers. */
 static void repair(uint8_t *p, size_t n, uint8_t mode)

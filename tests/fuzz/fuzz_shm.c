@@ -157,8 +157,11 @@ static bool on_may_close(void *user, struct wio_ep *ep, uint32_t peer)
     return true;
 }
 
-static const struct wio_upcalls upcalls = {on_message, on_payload, on_abandon, on_state,
-                                           on_may_close};
+static const struct wio_upcalls upcalls = {.on_message = on_message,
+                                           .on_payload = on_payload,
+                                           .on_abandon = on_abandon,
+                                           .on_state = on_state,
+                                           .on_may_close = on_may_close};
 
 /* ---- the world ---- */
 

@@ -46,7 +46,8 @@ struct fake {
     int connect_rc; /* of connect() */
     bool puts;      /* put() takes what it is given */
     int put_calls;
-    bool whole; /* what arrives is there as a whole */
+    bool whole;  /* what arrives is there as a whole */
+    bool direct; /* ... and is offered to on_whole first */
     int dials[FAKE_PEERS];
     bool echo_bye;                  /* peers answer our goodbye at once (in progress) */
     int events;                     /* what progress() says to have done beside */
@@ -365,8 +366,19 @@ static int fake_payload(uint32_t peer, const void *data)
     return wio_p2p_upcalls.on_payload(fake.u, &e->ep, peer, &e->sink);
 }
 
+static enum wio_whole fake_whole(uint32_t peer, struct wio_msg *m, const void *data, uint32_t bytes)
+{
+    uint8_t raw[WIO_MSG_BYTES];
+    m->credit = fake.credit[peer];
+    wio_msg_encode(m, raw);
+    return wio_p2p_upcalls.on_whole(fake.u, &fake.ep[peer]->ep, raw, data, bytes);
+}
+
 static int fake_message(uint32_t peer, struct wio_msg m, const void *data, uint32_t bytes)
 {
+    enum wio_whole w = fake.direct ? fake_whole(peer, &m, data, bytes) : WIO_WHOLE_LEFT;
+    if (w != WIO_WHOLE_LEFT)
+        return w == WIO_WHOLE_STOP;
     int rc = fake_header(peer, &m, bytes);
     return rc != 0 ? rc : fake_payload(peer, data);
 }

@@ -10,7 +10,7 @@ static int begin(void **state)
     int rc = setup(state);
     u->cfg.spin_us = -1;
     u->attr[WIO_TR_TCP].caps = WIO_CAP_MEMORY;
-    fake.puts = fake.whole = true;
+    fake.puts = fake.whole = fake.direct = true;
     fake_open(LINK, ROOM);
     fake_open(OTHER, ROOM);
     wio_progress(u, WIO_PROGRESS_FULL); /* what opening has left to be done */
@@ -374,7 +374,17 @@ static void none_passes_one_that_waits(void **unused)
     assert_int_equal(fake.put_calls, calls + 2);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, teardown)
+/* The same when the transport offers header and payload one after the other. */
+static int begin_in_steps(void **state)
+{
+    int rc = begin(state);
+    fake.direct = false;
+    return rc;
+}
+
+#define T(f)                                                                                       \
+    cmocka_unit_test_setup_teardown(f, begin, teardown),                                           \
+        cmocka_unit_test_setup_teardown(f, begin_in_steps, teardown)
 
 int main(void)
 {

@@ -183,6 +183,13 @@ static inline const struct shm_slot *shm_ring_peek(const struct shm_reader *r)
     return atomic_load_explicit(&s->seq, memory_order_acquire) == want ? s : NULL;
 }
 
+/** The mid payload of the next header, NULL: it is in two pieces. */
+static inline const uint8_t *shm_ring_mid(const struct shm_reader *r, uint32_t n)
+{
+    size_t off = (size_t)(r->mid_head & (r->ring.geo.mid - 1));
+    return off + n <= r->ring.geo.mid ? r->ring.mid + off : NULL;
+}
+
 /** The header (and its mid payload of @p mid bytes) is used up. */
 static inline void shm_ring_take(struct shm_reader *r, uint32_t mid)
 {

@@ -178,6 +178,21 @@ static enum took begin_stream(struct shm_link *l, const struct header *h)
     return TAKEN;
 }
 
+/* p2p copies the message itself if that is all there is to do. */
+static bool take_whole(struct shm_link *l, const struct header *h, const uint8_t *data)
+{
+    struct shm_iface *f = shm_of(l);
+    const struct wio_upcalls *up = f->base.p.up;
+    if (up->on_whole == NULL)
+        return false;
+    enum wio_whole w = up->on_whole(f->base.p.user, &l->ep, h->msg, data, h->len);
+    if (w == WIO_WHOLE_LEFT)
+        return false;
+    f->base.p.counters->rx_bytes += WIO_HDR_BYTES + h->len;
+    f->stop = w == WIO_WHOLE_STOP;
+    return true;
+}
+
 /* A message that is there as a whole. */
 static enum took whole_slot(struct shm_link *l, const struct header *h, const uint8_t *inline_data)
 {
@@ -186,6 +201,11 @@ static enum took whole_slot(struct shm_link *l, const struct header *h, const ui
     bool mid = h->where == SHM_MID;
     if (h->len > (mid ? shm_mid_max(&r->ring) : SHM_SLOT_INLINE))
         return bad(l, "a payload longer than its place");
+    const uint8_t *data = mid ? shm_ring_mid(r, h->len) : inline_data;
+    if (data != NULL && take_whole(l, h, data)) {
+        shm_ring_take(r, mid ? h->len : 0);
+        return TAKEN;
+    }
     enum took t = offer(l, h, &sink);
     if (WIO_UNLIKELY(t != TAKEN))
         return t;

@@ -93,9 +93,22 @@ static bool up_may_close(void *user, struct wio_ep *ep, uint32_t peer)
     return c->up->on_may_close(c->user, ep, peer);
 }
 
+static enum wio_whole up_whole(void *user, struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES],
+                               const void *payload, uint32_t bytes)
+{
+    struct check *c = user;
+    DEMAND(c, c->inside, "on_whole outside progress");
+    DEMAND(c, ep->state != WIO_EP_CLOSED, "on_whole on a closed link");
+    DEMAND(c, c->whole == NULL, "on_whole instead of on_payload of a whole one");
+    DEMAND(c, bytes == 0 || payload != NULL, "on_whole without its payload");
+    return c->up->on_whole == NULL ? WIO_WHOLE_LEFT
+                                   : c->up->on_whole(c->user, ep, msg, payload, bytes);
+}
+
 static const struct wio_upcalls check_upcalls = {
     .on_message = up_message,
     .on_payload = up_payload,
+    .on_whole = up_whole,
     .on_abandon = up_abandon,
     .on_state = up_state,
     .on_may_close = up_may_close,
