@@ -137,7 +137,7 @@ static bool private_bridge(const struct wio_os_ifaddr *d)
     return false;
 }
 
-/* The further back, the less likely that others can use it. */
+/* Later addresses are less likely to be reachable from other hosts. */
 static int class_of(const struct wio_os_ifaddr *d)
 {
     bool six = d->addr.ss_family == AF_INET6;

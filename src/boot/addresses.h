@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file addresses.h  Which addresses are mine, and which of them others should use. */
+/** @file addresses.h  The addresses of this host, and which of them others should use. */
 #ifndef WIO_BOOT_ADDRESSES_H
 #define WIO_BOOT_ADDRESSES_H
 

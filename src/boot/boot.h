@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file boot.h
- * Joining: who am I (launcher.c), the rendezvous service (server.c, embedded or in waitio-serv),
- * its client with per-host leaders (client.c, leader.c), publication of the master host
- * (publish.c), and the address table that everybody leaves with (table.c).
+ * Joining: rank and block of this process (launcher.c), the rendezvous service (server.c, embedded
+ * or in waitio-serv), its clients with a leader per host (follower.c, leader.c), publication of the
+ * master host (publish.c), and the address table that every process gets (table.c).
  */
 #ifndef WIO_BOOT_H
 #define WIO_BOOT_H
@@ -17,7 +17,7 @@
 #include "auth/auth.h"
 #include "base/base.h"
 
-/* ---- who am I (launcher.c) ---- */
+/* ---- rank and block of this process (launcher.c) ---- */
 struct wio_whoami {
     int pbid, npb; /* from WAITIO_PBID / WAITIO_NPB; both absent: 0 of 1 with a log line at info */
     int rank, nprocs;  /* inside the PB */
@@ -53,10 +53,10 @@ struct wio_tab_ep {
     uint16_t caps; /* bit per transport id that this process allows (1 << WIO_TR_*), and WIO_EP_* */
     uint64_t token; /* transport specific (abstract socket name of shm, later) */
 };
-/* How the machine writes numbers, for floors that know what messages hold. */
+/* How the machine stores numbers, for layers that know what messages hold. */
 #define WIO_EP_BIG_ENDIAN 0x8000u
 #define WIO_EP_LONG_DOUBLE 0x6000u /* two bits, see wio_number_formats */
-/* Whether other floors may count on it that processes of one host copy from each other's memory. */
+/* Whether other layers may rely on processes of one host reading each other's memory. */
 #define WIO_EP_LENDS 0x1000u
 #define WIO_EP_CPUS 0x0f00u /* its host has at most 2^(n - 1) processors; 0: not said */
 /** The bits for a host with @p cpus processors. */
@@ -86,7 +86,7 @@ struct wio_table {
      * the universe. The service sees it end when the last holder has closed it. 0 = none. */
     int hold_fd;
 };
-/** In the child of a fork: it is no member and holds nothing. */
+/** In the child of a fork, which is no member: release what the parent holds. */
 void wio_table_after_fork(struct wio_table *t);
 /** Are there more processes of the universe on this member's host than processors? */
 bool wio_table_crowded(const struct wio_table *t, uint32_t rank);
@@ -112,13 +112,13 @@ struct wio_join_params {
 };
 struct wio_service; /* embedded rendezvous, lives in PB 0 rank 0 until the universe has formed */
 /**
- * Meet everybody. PB 0 rank 0 starts the embedded service when WAITIO_MASTER_HOST is a local
+ * Join the universe. PB 0 rank 0 starts the embedded service when WAITIO_MASTER_HOST is a local
  * address (or unset with NPB == 1 or on one host) and the port is free; when the port is taken by a
- * waitio service it becomes its client. Everybody else dials, with retry, until the timeout (the
+ * waitio service it becomes its client. All others connect, with retry, until the timeout (the
  * service may start later). On the same host one process (leader, abstract unix socket) talks to
  * the service for all. NPB * size == 1 needs no network at all.
  * @param[out] table  owned by the caller
- * @return 0; TIMEOUT (text lists which PB and ranks never came), JOIN (duplicate rank, sizes that
+ * @return 0; TIMEOUT (text lists the missing PBs and ranks), JOIN (duplicate rank, sizes that
  * disagree, PBID outside NPB, other universe with that job id), AUTH, VERSION, LIMIT, SYSTEM,
  * CONFIG
  * @blocking until joined or timeout
@@ -141,26 +141,26 @@ struct wio_service_params {
     int npb;               /* expected PBs; 0 = learn from the first client */
     char job_id[64];
     int stop_fd; /* > 0: wio_service_run ends when it becomes readable or hangs up (borrowed) */
-    /* Live as long as the universe: every host leaves its connection open until its last process
-     * has gone, see WIO_SERVICE_ENDED. */
+    /* Live as long as the universe: every host keeps its connection open until its last process has
+     * ended, see WIO_SERVICE_ENDED. */
     bool stay;
-    /* With more hosts than relay_above the table goes down a tree of leaders, each to relay_fan
+    /* With more hosts than relay_above a tree of leaders distributes the table, each to relay_fan
      * others; relay_fan 0 = the defaults of both. */
     uint32_t relay_fan, relay_above;
     double delivery_s; /* how long clients have to take their table; 0 = 30 */
 };
-/** wio_service_run with params.stay: the universe had formed and its last process has left. */
+/** wio_service_run with params.stay: the last process of the complete universe has left. */
 #define WIO_SERVICE_ENDED 2
-/** Bind and listen; serves nobody until wio_service_run. Without a secret only loopback is bound,
- * unless WAITIO_SECRET_NONE_REMOTE. @return 0; JOIN: the port is taken; LIMIT, SYSTEM, CONFIG
- * (bind_host) */
+/** Bind and listen; serves no client until wio_service_run. Without a secret only loopback is
+ * bound, unless WAITIO_SECRET_NONE_REMOTE. @return 0; JOIN: the port is taken; LIMIT, SYSTEM,
+ * CONFIG (bind_host) */
 int wio_service_start(const struct wio_service_params *p, struct wio_service **out);
 uint16_t wio_service_port(const struct wio_service *s);
-/** Serve for up to timeout_ns (-1 forever). After 1 it may be called again: latecomers are then
- * told that the universe is complete. After PEER everybody was told and all registrations are
- * forgotten: the next run may join.
+/** Serve for up to timeout_ns (-1 forever). After 1 it may be called again: it then refuses further
+ * processes, because the universe is complete. After PEER all clients have got the error and all
+ * registrations are deleted: the next run may join.
  *  @return 1 once when the universe is complete and every client has its table, with params.stay
- * then WIO_SERVICE_ENDED when the last process has gone, 0 on timeout, CANCELLED by stop_fd, PEER
+ * then WIO_SERVICE_ENDED when the last process has ended, 0 on timeout, CANCELLED by stop_fd, PEER
  * when a registered process died before the universe was complete, other errors. @blocking */
 int wio_service_run(struct wio_service *s, int64_t timeout_ns);
 /** Memory held, clients seen, messages, bytes: for reports. */
@@ -172,10 +172,10 @@ struct wio_service_stats {
     uint32_t kept;   /* hosts whose connection is open for the life of the universe */
 };
 void wio_service_stats(const struct wio_service *s, struct wio_service_stats *st);
-/** Tell everybody connected that the join has failed and why. Before wio_service_stop; without it
- * they hear that the service has ended. */
+/** Send all clients the error of the join. Before wio_service_stop; without it clients report that
+ * the service has ended. */
 void wio_service_refuse(struct wio_service *s, int code, const char *text);
-/** Close and free. Clients still waiting are told; blocks at most 0.3 s for that. */
+/** Close and free. Waiting clients get an error; blocks at most 0.3 s for that. */
 void wio_service_stop(struct wio_service *s);
 
 /** Who answers at a rendezvous address? */
@@ -192,8 +192,8 @@ enum wio_service_found wio_service_probe(const char *host, uint16_t port,
                                          const struct wio_secret *secret, const char *job_id,
                                          double timeout_s, char *text, size_t n);
 
-/** As wio_service_probe, and for a universe that forms: how many processes have come, with the list
- * of who is missing as text. @blocking up to timeout_s */
+/** As wio_service_probe, and for a universe that forms: how many processes have joined, and the
+ * list of missing ones as text. @blocking up to timeout_s */
 enum wio_service_found wio_service_count(const char *host, uint16_t port,
                                          const struct wio_secret *secret, const char *job_id,
                                          double timeout_s, uint32_t *joined, char *text, size_t n);

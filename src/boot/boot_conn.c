@@ -9,7 +9,7 @@
 
 struct wio_auth_id wio_bc_identity(void)
 {
-    /* Not the job's: a service of another job shall answer, saying so, after the proof. */
+    /* Not the job's: a service of another job shall answer after the proof, and name its job. */
     struct wio_auth_id id = {.universe = "waitio boot v1"};
     return id;
 }
@@ -91,7 +91,7 @@ static bool auth_ended(struct wio_bc *c)
     struct wio_auth *a = c->auth;
     const void *buf;
     size_t n = wio_auth_output(a, &buf);
-    if (n > 0) /* the refusal; if the socket does not take it now, nobody hears it */
+    if (n > 0) /* the refusal; it is lost if the socket does not take it now */
         (void)wio_os_send(c->fd, buf, n);
     c->refused = a->refused_by_peer;
     c->garbage = a->garbage;
@@ -121,7 +121,7 @@ static bool auth_step(struct wio_bc *c)
         int rc = auth_write(c);
         size_t want = wio_auth_want(a);
         if (want == 0 && rc < 0)
-            wio_auth_eof(a, rc); /* otherwise what the other side said before it closed decides */
+            wio_auth_eof(a, rc); /* otherwise the last message before the close decides */
         if (want == 0)
             break;
         ssize_t k = wio_os_recv(c->fd, buf, want < sizeof buf ? want : sizeof buf);
@@ -271,7 +271,7 @@ static ssize_t write_out(struct wio_bc *c)
     return k;
 }
 
-/* Errors are left for reading to find: the other side's last words are worth more. */
+/* The read path reports errors: the last message of the other side is more useful. */
 static void write_frames(struct wio_bc *c)
 {
     while (c->state == WIO_BC_OPEN && !wio_bc_flushed(c)) {

@@ -2,8 +2,7 @@
 /**
  * @file boot_conn.h
  * One connection of the rendezvous: handshake, then frames of boot_wire.h, over TCP or a Unix
- * socket, never blocking. The service, leaders and followers all use it; what frames mean is
- * theirs.
+ * socket, never blocking. The service, leaders and followers use it and interpret the frames.
  */
 #ifndef WIO_BOOT_CONN_H
 #define WIO_BOOT_CONN_H
@@ -28,7 +27,7 @@ struct wio_bc_upcalls {
     void *(*table_room)(struct wio_bc *c, size_t n);
 };
 
-#define WIO_BC_FDS 2 /* descriptors on the way at a time */
+#define WIO_BC_FDS 2 /* descriptors in transit at a time */
 
 struct wio_bc {
     int kind;             /* the owner's: tells what an event is about */
@@ -58,7 +57,7 @@ struct wio_bc {
     uint64_t rx_bytes, tx_bytes, messages;
 };
 
-/** Take over @p fd (connected, or with @p connecting, on its way) and begin the handshake.
+/** Take over @p fd (connected or, with @p connecting, about to be) and begin the handshake.
  *  Purpose BOOT over TCP, LEADER over a Unix socket. @return 0; NOMEM, SYSTEM: fd is closed then */
 int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_socket,
                  bool connecting, const struct wio_secret *secret, const struct wio_bc_upcalls *up,
@@ -68,7 +67,7 @@ int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_so
 bool wio_bc_event(struct wio_bc *c, uint32_t events);
 /** Register or update with epoll what this connection waits for. @return 0 or -errno */
 int wio_bc_arm(struct wio_bc *c, int epfd);
-/** Queue a frame and try to write. A broken connection shows at the next event. @return 0; NOMEM */
+/** Queue a frame and try to write. The next event reports a broken connection. @return 0; NOMEM */
 int wio_bc_send(struct wio_bc *c, enum wio_boot_type type, const void *payload, size_t n);
 /** Same, passing descriptor @p fd (borrowed until written) along; at most WIO_BC_FDS at a time.
  *  @return 0; NOMEM, LIMIT */
@@ -81,7 +80,7 @@ bool wio_bc_flushed(const struct wio_bc *c);
 void wio_bc_close(struct wio_bc *c);
 /** Own memory held, for reports. */
 size_t wio_bc_bytes(const struct wio_bc *c);
-/** The identity that both sides of every rendezvous connection state. */
+/** The identity that both sides of every rendezvous connection use. */
 struct wio_auth_id wio_bc_identity(void);
 
 #endif

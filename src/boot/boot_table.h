@@ -6,7 +6,7 @@
  * Image: one position-independent block of bytes in native order that all processes of a host map
  * read-only: head, u32 pb_size[npb], u32 pb_base[npb] (padded to 8 bytes), hosts, endpoints.
  *
- * Packed: what travels, since every host needs the whole table. Little-endian:
+ * Packed: the form in messages, since every host needs the whole table. Little-endian:
  *     48  head: magic, bytes, universe id, npb, nhosts, size, crc32c of everything behind the head
  *      4  per block: its size
  *  10...  per host: identity, number of addresses, a bit per address that is the same as the one

@@ -44,7 +44,7 @@ static size_t put_text(uint8_t *out, const char *text, size_t max)
     return 2 + n;
 }
 
-/* Takes one text off the front. What a terminal or a log could choke on becomes '?'. */
+/* Takes one text off the front. Control characters become '?'. */
 static int get_text(const uint8_t **in, size_t *left, char *text, size_t room)
 {
     if (*left < 2)

@@ -32,7 +32,7 @@
 #define WIO_BOOT_IMAGE_MAX (UINT32_C(3) << 30)
 #define WIO_BOOT_NAME 64               /* host names, shortened, with the final NUL */
 #define WIO_BOOT_TEXT 1000             /* refusals and lists, bytes */
-#define WIO_BOOT_NPROCS_MAX (1u << 24) /* processes per block that we believe */
+#define WIO_BOOT_NPROCS_MAX (1u << 24) /* limit of processes per block */
 #define WIO_BOOT_NPB_MAX (1u << 20)
 
 enum wio_boot_type {
@@ -134,13 +134,13 @@ int wio_boot_get_progress(const uint8_t *in, size_t n, struct wio_boot_progress 
 
 struct wio_boot_refuse {
     int32_t code;         /* WAITIO_ERR_*, always < 0 after decoding */
-    uint32_t pbid, rank;  /* whom; WIO_BOOT_ALL = everybody on this connection */
+    uint32_t pbid, rank;  /* which process; WIO_BOOT_ALL = all of this connection */
     uint32_t incarnation; /* which of two that claim this rank; 0 with WIO_BOOT_ALL */
     uint32_t flags;       /* WIO_BOOT_RETRY */
     char text[WIO_BOOT_TEXT + 1];
 };
 #define WIO_BOOT_ALL UINT32_MAX
-#define WIO_BOOT_RETRY 1u /* may pass: try again until the timeout */
+#define WIO_BOOT_RETRY 1u /* temporary: try again until the timeout */
 #define WIO_BOOT_REFUSE_MAX (22 + WIO_BOOT_TEXT)
 size_t wio_boot_put_refuse(uint8_t *out, const struct wio_boot_refuse *m);
 int wio_boot_get_refuse(const uint8_t *in, size_t n, struct wio_boot_refuse *m);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file deliver.c
- * From the finished table to everybody having it. To few hosts the service sends it itself. With
- * many it would send as many copies as there are hosts, so the leaders form a tree: the service
- * serves the first ones, each leader those below it. Whoever cannot get it there asks here. A
- * leader with children is kept (not released) until they are settled: they have the table, have
- * asked here, or are gone.
+ * Delivery of the finished table. The service sends it to few hosts itself. With many hosts it
+ * would send one copy for each, so the leaders form a tree: the service serves the first ones, each
+ * leader those below it. A leader that does not get the table from its parent asks the service. A
+ * leader with children is not released until each child has the table, has asked the service, or
+ * has disconnected.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -98,7 +98,7 @@ void wio_svc_deliver(struct wio_service *s)
     }
     wio_info(s->log, WIO_C_SERV, "%u hosts pass the table on, each to at most %u others", r->n,
              r->fan);
-    /* The questions first: nothing can be said to a connection while the table is under way. */
+    /* Answer questions first: no other message can be sent on a connection during the table. */
     for (uint32_t i = 0; i < r->n; i++) {
         r->node[i]->children = end_of_children(r, i) - first_child(r, i);
         if (r->node[i]->children > 0)
@@ -110,7 +110,7 @@ void wio_svc_deliver(struct wio_service *s)
 
 /* ---- whom to ask ---- */
 
-/* No more than once per leader: its children know whom to ask, or are served from here. */
+/* At most once per leader: its children know their parent, or are served from here. */
 static bool tell(struct svc_conn *c)
 {
     if (c->told)
@@ -210,7 +210,7 @@ int wio_svc_on_fetch(struct svc_conn *c, const uint8_t *p, size_t n)
 
 /* ---- the end ---- */
 
-/* Of a host that lost its power we would never hear otherwise. */
+/* Without this a host without power would never be noticed. */
 static void watch_for_silence(int fd)
 {
     int idle = 60, every = 20, times = 3;

@@ -40,7 +40,7 @@ static void send_progress(struct ld_follower *f)
     uint8_t out[WIO_BOOT_PROGRESS_MAX];
     const struct wio_joiner *j = f->l->j;
     struct wio_boot_progress m = {
-        0, 0, ""}; /* nothing expected: the text is our difficulty, not the service's list */
+        0, 0, ""}; /* no count expected: the text is our problem, not the service's list */
     if (j->have_progress)
         m = j->progress;
     else
@@ -177,7 +177,7 @@ void wio_ld_down_sweep(struct leader *l, int64_t now)
         wio_os_free(WIO_CONTAINER(it, struct ld_follower, bc.node));
 }
 
-/* ---- what we tell them ---- */
+/* ---- messages to followers ---- */
 
 void wio_ld_down_progress(struct leader *l)
 {
@@ -202,7 +202,7 @@ void wio_ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wi
             continue;
         wio_bc_send(&to->bc, WIO_BOOT_REFUSE, out, n);
         (void)wio_bc_arm(&to->bc, l->epfd);
-        if (f != NULL && to->m != NULL) { /* no member, so no table and nothing to withdraw */
+        if (f != NULL && to->m != NULL) { /* no member: no table, no registration */
             wio_list_remove(&to->m->node);
             wio_os_free(to->m);
             to->m = NULL;

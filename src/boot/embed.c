@@ -16,7 +16,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-/* The port is taken. By whom? Fatal only when waiting cannot help. */
+/* The port is in use: find out by what. Fatal only when waiting cannot help. */
 static int look_who(struct wio_joiner *j)
 {
     char text[300];

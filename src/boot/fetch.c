@@ -34,7 +34,7 @@ static int64_t patience(const struct wio_fetch *f)
     return QUIET_NS + (int64_t)(f->from.bytes / SLOW_BYTES_PER_MS) * 1000000;
 }
 
-/* ---- what the parent says ---- */
+/* ---- messages of the parent ---- */
 
 static int on_opened(struct wio_bc *c)
 {
@@ -103,7 +103,7 @@ static bool could_not(struct wio_fetch *f, const char *why)
     return false;
 }
 
-/* @return on its way; otherwise f->why says why not */
+/* @return connecting; otherwise f->why has the reason */
 static bool dial(struct wio_fetch *f, const struct sockaddr_storage *sa, socklen_t len)
 {
     static const struct wio_bc_upcalls up = {
@@ -158,7 +158,7 @@ void wio_fetch_start(struct wio_fetch *f, int epfd, int kind, const struct wio_s
     try_next(f);
 }
 
-/* The connection has ended. Only what never was a connection leaves hope for another address. */
+/* The connection has ended. Try another address only if this one was never connected. */
 static void ended(struct wio_fetch *f, bool connected)
 {
     char why[WIO_BOOT_WHY];

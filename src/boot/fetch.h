@@ -2,7 +2,7 @@
 /**
  * @file fetch.h
  * The lower end of a branch of the relay tree: get the packed table from the leader that the
- * service named. Bounded in time; a leader that fails asks the service.
+ * service named. Bounded in time; after a failure the caller asks the service.
  */
 #ifndef WIO_BOOT_FETCH_H
 #define WIO_BOOT_FETCH_H
@@ -22,7 +22,7 @@ struct wio_fetch {
     uint64_t identity;        /* ours: loopback addresses are for the same host */
     uint32_t next;            /* address to try */
     int64_t connect_ns;       /* this address has time until then */
-    int64_t quiet_ns;         /* something has to come until then; moves */
+    int64_t quiet_ns;         /* next byte expected until then; moved by each */
     uint64_t seen;            /* bytes that had come */
     void *packed;             /* DONE: the caller takes it, from wio_os_alloc */
     size_t bytes;

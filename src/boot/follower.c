@@ -113,13 +113,13 @@ static int on_copy(struct follower *f, size_t n)
     return got_table(f);
 }
 
-/* The leader's connection to a rendezvous that stays. Nothing is done with it but to hold it. */
+/* The leader's connection to a rendezvous that stays. It is only kept open. */
 static int on_hold(struct follower *f)
 {
     if (f->bc.rx_fd < 0 || f->holds)
         return wio_fail(WAITIO_ERR_PROTOCOL, "the leader passed no connection to hold");
     f->holds = true;
-    wio_join_unhold(f->j); /* the table was lost behind it: both come again */
+    wio_join_unhold(f->j); /* the table was lost after it: both are sent again */
     f->j->hold_fd = f->bc.rx_fd;
     f->bc.rx_fd = -1;
     return 0;
@@ -139,7 +139,8 @@ static int frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p, si
     return on_table(f, p, n);
 }
 
-/* The connection is over. @return 1 = elect anew, or an error that another leader would not cure */
+/* The connection has ended. @return 1 = elect a new leader, or an error that another leader would
+ * not cure */
 static int judge(const struct follower *f)
 {
     const struct wio_bc *c = &f->bc;
@@ -150,12 +151,13 @@ static int judge(const struct follower *f)
     wio_info(f->j->log, WIO_C_BOOT, "the process that leads this host's share of the job: %s",
              c->text[0] != '\0' ? c->text : "connection closed");
     if (f->j->have_progress &&
-        f->j->lost_ns == 0) /* the rendezvous knew us; perhaps it died with the leader */
+        f->j->lost_ns == 0) /* the rendezvous had us registered; perhaps it died, too */
         f->j->lost_ns = wio_os_now_ns();
     return 1;
 }
 
-/* What the leader has said counts before how the connection is: with the table it may be gone.
+/* Messages of the leader count before the state of the connection: after the table it may be
+ * closed.
  * @return 2 = go on waiting, otherwise as wio_join_follow */
 static int verdict(const struct follower *f, bool alive)
 {
@@ -188,7 +190,7 @@ static int one_round(struct follower *f, int epfd)
     if (now >= f->final_ns)
         return wio_join_timeout(j);
     if (now >= j->say_ns - FINAL_NS && f->asked_ns != j->say_ns) {
-        f->asked_ns = j->say_ns; /* so that the notice tells what the leader knows now */
+        f->asked_ns = j->say_ns; /* so that the notice has the leader's latest list */
         wio_bc_send(&f->bc, WIO_BOOT_QUERY, NULL, 0);
     }
     wio_join_say(j, now);

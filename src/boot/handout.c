@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file handout.c
- * The table from a leader to the processes of its host. It stays until each has said that it has
- * the table: one whose connection broke on the way comes again, and by then the rendezvous may be
- * gone.
+ * The leader gives the table to the processes of its host. It stays until each has acknowledged the
+ * table: a process whose connection broke connects again, and the rendezvous may have ended by
+ * then.
  */
 #include "boot/leader.h"
 #include "os/os.h"
@@ -32,8 +32,8 @@ void wio_ld_down_table(struct leader *l)
         send_table(f);
         l->owed++;
     }
-    /* A stopped follower has room in its socket for these few bytes; only a full one keeps us for a
-     * moment. */
+    /* The socket of a stopped follower has room for these few bytes; only a full one delays this
+     * for a moment. */
     int64_t deadline = wio_os_now_ns() + INT64_C(2000000000);
     for (bool waiting = true; waiting && wio_os_now_ns() < deadline;) {
         waiting = false;
@@ -50,7 +50,7 @@ void wio_ld_down_table(struct leader *l)
     }
 }
 
-/* Is it one of those the table was made for? */
+/* Is it a member of the table? */
 static bool in_table(const struct leader *l, const struct wio_boot_reg *reg)
 {
     struct wio_image im;

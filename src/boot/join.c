@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file join.c  wio_join: where to go, who leads this host, and what to say when it fails. */
+/** @file join.c  wio_join: the address of the rendezvous, the leader of this host, and the error
+ * texts. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/un.h>
@@ -11,11 +12,11 @@
 #define RESOLVE_TRIES_NS INT64_C(10000000000)
 #define SAY_FIRST_S 10.0
 #define SAY_EVERY_S 30.0
-#define PATIENT_NS INT64_C(100000000) /* a leader that kept us for so long wanted us */
+#define PATIENT_NS INT64_C(100000000) /* a leader that waits this long had accepted us */
 
 /* ---- messages ---- */
 
-/* A port that any program may be given by chance is a bad choice. */
+/* A port that the system may give to any program is a bad choice. */
 const char *wio_join_which_port(const struct wio_joiner *j)
 {
     return wio_os_port_is_ephemeral(j->port)
@@ -56,7 +57,7 @@ int wio_join_timeout(struct wio_joiner *j)
                     (double)(wio_os_now_ns() - j->start_ns) / 1e9, text);
 }
 
-/* The variables that somebody who starts the missing block by hand has to set. */
+/* The variables that are needed to start the missing block by hand. */
 static void say_variables(const struct wio_joiner *j, char *text, size_t n)
 {
     const struct wio_config *cfg = j->p->cfg;
@@ -74,7 +75,7 @@ static void say_variables(const struct wio_joiner *j, char *text, size_t n)
         wio_text(text + used, n - used, " WAITIO_SECRET_FILE=%s", cfg->secret_file);
 }
 
-/* One voice per block is enough; the rank 0 of a single block may itself be the one who is missing.
+/* One report per block is enough; the rank 0 of a single block may itself be missing.
  */
 static bool speaks(const struct wio_whoami *me)
 {
@@ -178,11 +179,11 @@ static int find_master(struct wio_joiner *j)
     return 0;
 }
 
-/* ---- who leads this host ---- */
+/* ---- leader of this host ---- */
 
-/* Everybody of one user, job and rendezvous on this host and network namespace computes the same
- * name, unless it writes numbers the other way round (emulated): followers map the leader's image
- * of the table, which is in native order. */
+/* All processes of one user, job and rendezvous on this host and network namespace compute the same
+ * name, unless they have another byte order (emulation): followers map the leader's image of the
+ * table, which is in native order. */
 static socklen_t leader_name(const struct wio_joiner *j, struct sockaddr_un *un)
 {
     uint64_t h = wio_hash_bytes((uint64_t)wio_os_uid(), j->p->me->job_id, strlen(j->p->me->job_id));
@@ -196,7 +197,8 @@ static socklen_t leader_name(const struct wio_joiner *j, struct sockaddr_un *un)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* @return 1 leader (*fd listens), 0 follower (*fd connected), -1 nobody yet, try again, -2 go alone
+/* @return 1 leader (*fd listens), 0 follower (*fd connected), -1 no leader yet, try again, -2
+ * without leader
  */
 static int elect(struct wio_joiner *j, int *fd)
 {
@@ -250,7 +252,7 @@ static int meet(struct wio_joiner *j)
         if (rc != 1)
             return rc;
         wio_debug(j->log, WIO_C_BOOT, "the leader of this host is gone: electing another");
-        /* Or it has no place for us, and tells us so for as long as it stays. */
+        /* Or it has no slot for us, and says so as long as it runs. */
         if (wio_os_now_ns() - begun > PATIENT_NS)
             pause = WIO_NS_PER_MS;
         wio_os_sleep_ns(pause);

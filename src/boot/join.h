@@ -11,7 +11,8 @@
 
 #define WIO_JOIN_ADDRS 8
 #define WIO_NS_PER_MS 1000000
-/** How long a lost rendezvous, with which we were registered, is looked for before the join fails.
+/** After the loss of the rendezvous with our registration, try to connect for this long before the
+ * join fails.
  */
 #define WIO_JOIN_LOST_NS INT64_C(1500000000)
 
@@ -31,16 +32,16 @@ struct wio_joiner {
     bool master_loopback; /* the name is a loopback one */
     /* the service, when it is to be here */
     bool want_service, probed;
-    bool taken; /* something that does not answer holds the port where we would serve */
+    bool taken; /* a program that does not answer has the port of our service */
     int64_t next_try_ns;
     struct wio_service *service;
     pthread_t thread;
     int stop_fd;
     /* what is known for messages */
     struct wio_boot_progress progress;
-    bool have_progress; /* progress is the service's word; otherwise only note counts */
-    char note[400];     /* last difficulty on the way to the service */
-    int64_t lost_ns;    /* when a rendezvous that knew us went away; 0 = it did not */
+    bool have_progress; /* progress comes from the service; otherwise only note counts */
+    char note[400];     /* last problem with the connection to the service */
+    int64_t lost_ns;    /* when the rendezvous with our registration was lost; 0 = it was not */
     /* the result */
     void *map;
     size_t map_bytes;
@@ -52,12 +53,12 @@ struct wio_joiner {
 int wio_join_timeout(struct wio_joiner *j);
 /** Advice to add to "choose another WAITIO_MASTER_PORT", or "". */
 const char *wio_join_which_port(const struct wio_joiner *j);
-/** Warn, when it is time, whom this process has been waiting for and which variables a start of
- * them by hand needs: after 10 s, then every 30 s, from rank 0 of each block. */
+/** Warn, when it is time, which processes are missing and which variables are needed to start them
+ * by hand: after 10 s, then every 30 s, from rank 0 of each block. */
 void wio_join_say(struct wio_joiner *j, int64_t now);
-/** Remember a difficulty, log it when it is a new one. */
+/** Keep a problem for the error text, log it when it is new. */
 void wio_join_note(struct wio_joiner *j, const char *fmt, ...) WIO_PRINTF(2, 3);
-/** Let go of a connection that was to be held (see hold_fd). */
+/** Close a connection that was kept open (see hold_fd). */
 void wio_join_unhold(struct wio_joiner *j);
 /** Milliseconds until the earliest of @p n times (INT64_MAX = never), for epoll; 0 when one has
  * passed. */
@@ -71,12 +72,12 @@ int wio_join_embed(struct wio_joiner *j);
  * it ends. */
 void wio_join_unembed(struct wio_joiner *j, int code, const char *text);
 
-/** Lead: talk to the service for all processes of this host. @param listener  bound abstract
- * socket, -1 = only for myself.
+/** Lead: talk to the service for all processes of this host. @param listener bound abstract socket,
+ * -1 = only for this process.
  *  @return 0 with map set, or the error */
 int wio_join_lead(struct wio_joiner *j, int listener);
-/** Follow the leader at the other end of @p fd. @return 0 with map set; 1: the leader died, elect
- * anew; the error */
+/** Follow the leader at the other end of @p fd. @return 0 with map set; 1: the leader died, elect a
+ * new one; the error */
 int wio_join_follow(struct wio_joiner *j, int fd);
 
 #endif

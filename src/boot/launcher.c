@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file launcher.c
- * Who am I: block from WAITIO_PBID and WAITIO_NPB, rank and size inside it from the launcher's
+ * Block of this process from WAITIO_PBID and WAITIO_NPB, rank and size in it from the launcher's
  * variables.
  */
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include "boot/boot.h"
 #include "os/os.h"
 
-/** What must hold before a row, or a size variable that others than its owner set too, is believed.
+/** Conditions for using a row, or a size variable that other launchers set, too.
  */
 enum guard {
     ALWAYS,
     REAL_STEP, /* a Slurm step started by srun: batch scripts and their children see SLURM_PROCID as
                   well */
-    PMI_ALIVE, /* PMI_FD, where set, is an open descriptor: a stale one came down from an outer
+    PMI_ALIVE, /* PMI_FD, where set, is an open descriptor: a stale one was inherited from an outer
                   mpiexec */
 };
 
@@ -26,7 +26,7 @@ struct size_var {
     enum guard guard;
 };
 
-/** One launcher. Rows are asked from the top; the first that applies decides. */
+/** One launcher. Rows are tried from the top; the first that applies decides. */
 struct row {
     const char *launcher;
     const char *rank;
@@ -37,7 +37,7 @@ struct row {
 };
 
 /* Checked with the real Open MPI 4.1 and MPICH 4.0; the other rows are simulated in tests. PMIx
- * itself names no size in the environment, so that its row borrows one. */
+ * itself has no variable for the size, so its row uses those of others. */
 static const struct row rows[] = {
     {"PMIx",
      "PMIX_RANK",
@@ -114,7 +114,7 @@ static int number(const char *name, const char *text, int min, int *out)
     return 0;
 }
 
-/* The first size variable of a row that is set and may be believed. @return its text or NULL */
+/* The first size variable of a row that is set and valid. @return its text or NULL */
 static const char *find_size(const struct row *r, wio_getenv_fn getenv_fn, const char **name)
 {
     *name = r->size[0].name;
@@ -153,7 +153,7 @@ static int ask_row(const struct row *r, wio_getenv_fn getenv_fn, int *rank, int 
 }
 
 /* An mpiexec started inside another one leaves its children with the variables of both. MPICH's own
- * have a live descriptor as witness and win; other disagreements cannot be decided here. */
+ * are proven by an open descriptor and win; other disagreements cannot be decided here. */
 static int check_agreement(const struct row *first, struct wio_whoami *me, wio_getenv_fn getenv_fn)
 {
     for (const struct row *r = first + 1; r < rows + WIO_ARRAY_LEN(rows); r++) {
@@ -219,7 +219,7 @@ static int own_rank(struct wio_whoami *me, const struct wio_config *cfg, wio_get
     return 0;
 }
 
-/* Under the launcher of another MPI every process may believe to be alone. */
+/* Under the launcher of another MPI every process may find itself alone. */
 static int check_run(const struct wio_whoami *me, const struct wio_config *cfg)
 {
     if (cfg->run_nprocs < 0 || cfg->run_nprocs == me->nprocs)

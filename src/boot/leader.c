@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file leader.c
- * One process per host talks to the rendezvous service for all of them. It never knows how many
- * will come: it passes registrations on as they arrive, gathered for two milliseconds, and
- * everybody gets the table when the service has it.
+ * One process per host talks to the rendezvous service for all of them. It does not know how many
+ * will come. It collects registrations for two milliseconds and passes them on. All get the table
+ * when the service has it.
  */
 #include "boot/leader.h"
 #include "os/os.h"
@@ -82,7 +82,7 @@ static void at_deadline(struct leader *l, int64_t now)
     }
 }
 
-/* A connection that was closed earlier in the round may have no kind any more. */
+/* A connection that was closed earlier in the round has no kind any more. */
 static void dispatch(struct leader *l, const struct epoll_event *ev)
 {
     switch (*(const int *)ev->data.ptr) {
@@ -170,7 +170,8 @@ static int begin(struct leader *l, struct wio_joiner *j, int listener)
                : wio_fail(WAITIO_ERR_NOMEM, "joining");
 }
 
-/* Everybody has come: hand the table out, tell the service, keep a read-only view. */
+/* All have joined: give the table to the followers, acknowledge it to the service, keep a read-only
+ * view. */
 static int take_table(struct leader *l)
 {
     struct wio_joiner *j = l->j;
@@ -178,7 +179,7 @@ static int take_table(struct leader *l)
     wio_ld_down_table(l);
     wio_ld_up_ack(l);
     wio_ld_linger(l);
-    wio_os_close(l->listener); /* who comes now belongs to another universe */
+    wio_os_close(l->listener); /* later processes belong to another universe */
     l->listener = -1;
     if (l->hold) { /* from now on this process holds the connection, as its followers do */
         wio_join_unhold(j);

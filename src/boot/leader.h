@@ -12,7 +12,7 @@ enum leader_kind { LD_LISTENER = 1, LD_UP, LD_FOLLOWER, LD_PARENT, LD_RELAY, LD_
 
 struct leader;
 
-/** A process of this host: me (from == NULL) or a follower. */
+/** A process of this host: the leader itself (from == NULL) or a follower. */
 struct ld_member {
     struct wio_list node;
     struct wio_boot_reg reg; /* host: index of leader.hosts */
@@ -26,7 +26,7 @@ struct ld_follower {
     struct ld_member *m; /* once registered */
     struct wio_tab_host host;
     bool have_host, dead;
-    bool served; /* the table is on its way; its receipt is awaited */
+    bool served; /* the table is sent, not acknowledged yet */
     int64_t since_ns;
 };
 
@@ -38,7 +38,7 @@ struct leader {
     struct wio_bc up;
     bool dialling, up_ready; /* up is in use; up was welcomed */
     bool rest;               /* the service said: later */
-    bool hold;               /* the service stays, and sees by this connection that we live */
+    bool hold;               /* the service stays, and this connection shows that the host lives */
     int next_addr;
     int64_t next_dial_ns, dial_deadline_ns, backoff_ns;
     uint32_t hosts_sent;
@@ -49,7 +49,7 @@ struct leader {
     struct wio_list members, followers, dead;
     uint32_t nfollowers;
     struct wio_log_gate strangers;
-    uint32_t owed; /* members on this host that have not said yet that they have the table */
+    uint32_t owed; /* members on this host that have not acknowledged the table yet */
     struct wio_tab_host *hosts;
     uint32_t nhosts, hosts_cap;
     /* the tree of leaders */
@@ -57,14 +57,14 @@ struct leader {
     struct wio_relay relay; /* to our children */
     /* the end */
     int64_t final_ns; /* after the deadline: last wait for the list of who is missing */
-    void *packed;     /* table as it comes; kept while others may ask for it */
+    void *packed;     /* table as it arrives; kept while others may ask for it */
     size_t packed_bytes;
     void *spare; /* of a second one, which is not needed */
     int memfd;   /* of the map; -1: it is our own memory */
     void *map;
     size_t map_bytes;
     bool have_table;
-    bool released; /* the service knows that we have it, and no child still waits for it */
+    bool released; /* the service has our acknowledgement, and no child still waits */
     bool refused;  /* the leader's own registration was refused */
     int result;    /* < 0: error, with text */
     char text[WIO_BOOT_TEXT];
@@ -79,7 +79,7 @@ struct ld_member *wio_ld_add_member(struct leader *l, const struct wio_boot_reg 
                                     const struct wio_tab_host *host, struct ld_follower *from);
 
 /* upstream.c */
-/** Dial, send, ask: whatever is due. */
+/** Connect, send, ask: all that is due. */
 void wio_ld_up_work(struct leader *l, int64_t now);
 void wio_ld_up_event(struct leader *l, uint32_t events);
 /** Withdraw a registration. */
@@ -88,7 +88,8 @@ void wio_ld_up_leave(struct leader *l, const struct ld_member *m);
 void wio_ld_up_ask(struct leader *l);
 /** Acknowledge the table. */
 void wio_ld_up_ack(struct leader *l);
-/** The table came, from the service or the parent: unpack it for the host, start to pass it on.
+/** The table has arrived, from the service or the parent: unpack it for the host, start to pass it
+ * on.
  *  @return 0; PROTOCOL, NOMEM */
 int wio_ld_take_table(struct leader *l, size_t n);
 
@@ -97,7 +98,7 @@ int wio_ld_take_table(struct leader *l, size_t n);
 int wio_ld_on_relay(struct leader *l, const uint8_t *p, size_t n);
 /** PARENT has come: the leader to ask for the table. */
 int wio_ld_on_parent(struct leader *l, const uint8_t *p, size_t n);
-/** The connection to the parent has news, or time has passed. */
+/** An event on the connection to the parent, or a time limit. */
 void wio_ld_parent_event(struct leader *l, uint32_t events);
 void wio_ld_parent_work(struct leader *l, int64_t now);
 /** After the table: until everybody on this host has it, and serve the children until the service
@@ -107,18 +108,19 @@ void wio_ld_linger(struct leader *l);
 /* downstream.c */
 void wio_ld_down_accept(struct leader *l);
 void wio_ld_down_event(struct ld_follower *f, uint32_t events);
-/** Pass on how far the join is. */
+/** Pass on the progress of the join. */
 void wio_ld_down_progress(struct leader *l);
 /** Pass on a refusal; @p f NULL = to all. */
 void wio_ld_down_refuse(struct leader *l, struct ld_follower *f, const struct wio_boot_refuse *m);
-/** Hand out the table. Who loses it on the way may come again until we go. */
+/** Send the table to the followers. A follower that lost it may connect again until the leader
+ * ends. */
 void wio_ld_down_table(struct leader *l);
 /** Drop followers that take too long to register, and free the dropped. */
 void wio_ld_down_sweep(struct leader *l, int64_t now);
 void wio_ld_down_close(struct leader *l);
 
 /* handout.c */
-/** A follower has registered although the table is here: it lost it on the way, or is none of ours.
+/** A follower has registered although the table is here: it lost the table, or is no member.
  *  @return 0; JOIN */
 int wio_ld_down_late(struct ld_follower *f, const struct wio_boot_reg *reg);
 /** A follower has the table. @return 0; PROTOCOL */

@@ -63,12 +63,12 @@ static int probe_frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t 
 static void judge_failure(const struct wio_bc *c, struct probe *p, bool connected)
 {
     wio_text(p->text, p->n, "%s", c->text[0] != '\0' ? c->text : "no answer");
-    bool silent = c->state != WIO_BC_CLOSED; /* connected, and no answer in all this time */
+    bool silent = c->state != WIO_BC_CLOSED; /* connected, but no answer in this time */
     if (c->error == WAITIO_ERR_AUTH)
         p->found = WIO_FOUND_OTHER_SECRET;
     else if (c->garbage || c->error == WAITIO_ERR_VERSION || (connected && silent))
         p->found = WIO_FOUND_STRANGER;
-    else /* a service that is ending closes connections, too: says nothing */
+    else /* a service that is ending closes connections, too: no conclusion */
         p->found = WIO_FOUND_NOBODY;
 }
 

@@ -45,7 +45,7 @@ int wio_publish_path(const struct wio_config *cfg, const char *job_id, bool make
     int rc = directory(cfg, make, dir, sizeof dir);
     if (rc != 0)
         return rc;
-    /* Any job id becomes one plain file name, different ones different names. */
+    /* Map each job id to its own plain file name. */
     for (const char *p = job_id; *p != '\0' && k + 4 < sizeof safe; p++) {
         bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
                      (*p >= '0' && *p <= '9') || *p == '-';

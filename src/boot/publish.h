@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file publish.h
- * Where the rendezvous of a job is, as a file that the user's hosts share: waitio-serv -d/-m writes
+ * The address of a job's rendezvous in a file that the user's hosts share: waitio-serv -d/-m writes
  * it, waitio-serv -c reads it. One file per job id in WAITIO_SERV_DIR (default $HOME/.waitio, mode
  * 0700), replaced atomically.
  */
@@ -27,7 +27,7 @@ int wio_publish_write(const char *path, const struct wio_publication *p);
 /** @return 1 read, 0 there is none, < 0: AUTH (not ours, or writable by others), PROTOCOL
  * (malformed), SYSTEM */
 int wio_publish_read(const char *path, struct wio_publication *p);
-/** Remove the file if it still says what @p p says (another service may have replaced it). */
+/** Remove the file if it still has the content @p p (another service may have replaced it). */
 void wio_publish_remove(const char *path, const struct wio_publication *p);
 
 #endif

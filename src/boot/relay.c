@@ -42,7 +42,7 @@ int wio_relay_open(struct wio_relay *r, int epfd, int kind, int child_kind, cons
     r->expected = what->children;
     r->served = 0;
     memcpy(r->universe, what->universe, sizeof r->universe);
-    if (r->fd >= 0) { /* the service was lost and found: what came before does not count */
+    if (r->fd >= 0) { /* the service was lost and found again: earlier children do not count */
         drop_all(r);
         return 0;
     }
@@ -147,7 +147,7 @@ void wio_relay_accept(struct wio_relay *r)
         int fd = wio_os_accept(r->fd, &sa, &len);
         if (fd == -EAGAIN)
             return;
-        if (fd < 0) { /* mostly for want of descriptors: who cannot come here asks the service */
+        if (fd < 0) { /* mostly too few descriptors: a child that cannot connect asks the service */
             wio_warn(r->log, WIO_C_BOOT,
                      "cannot accept a connection to pass the address table on: %s (descriptor "
                      "limit %d)",

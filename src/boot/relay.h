@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file relay.h
- * The upper end of a branch of the relay tree: a leader that hands the packed table to others. It
- * knows sockets and the FETCH message, nothing of joining, so that tests and benchmarks can be
- * leaders of many hosts.
+ * The upper end of a branch of the relay tree: a leader that sends the packed table to others. It
+ * uses only sockets and the FETCH message, so tests and benchmarks can act as leaders of many
+ * hosts.
  */
 #ifndef WIO_BOOT_RELAY_H
 #define WIO_BOOT_RELAY_H
@@ -41,8 +41,8 @@ int wio_relay_open(struct wio_relay *r, int epfd, int kind, int child_kind, cons
 void wio_relay_accept(struct wio_relay *r);
 /** @param ptr  of epoll */
 void wio_relay_event(void *ptr, uint32_t events);
-/** The table is there: send it to those who have asked and will ask. NULL = it is not any more:
- * connections that were given it end. */
+/** The table has arrived: send it to all that have asked or will ask. NULL = it is freed:
+ * connections that are sending it end. */
 void wio_relay_table(struct wio_relay *r, const void *packed, size_t n);
 /** Drop connections that take too long to authenticate; free the dropped. Call after each round. */
 void wio_relay_sweep(struct wio_relay *r, int64_t now);

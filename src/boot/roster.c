@@ -66,7 +66,7 @@ static uint64_t host_key(const struct wio_tab_host *h)
     return wio_hash_bytes(h->identity, h->addr, h->naddr * sizeof h->addr[0]);
 }
 
-/* Slot of the hash that holds an equal host, or the free one where it would stand. */
+/* Slot of the hash with an equal host, or the free slot for it. */
 static uint32_t host_find(const struct wio_roster *r, const struct wio_tab_host *h)
 {
     uint32_t at = (uint32_t)host_key(h) & (r->hash_cap - 1);
@@ -229,7 +229,7 @@ static int check_pb(const struct wio_roster *r, uint32_t client, const struct wi
     return 0;
 }
 
-/* The universe has formed: only a member whose table got lost on the way may come again. */
+/* The universe is complete: only a member that lost its table may register again. */
 static int register_late(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *g,
                          struct wio_boot_refuse *why)
 {

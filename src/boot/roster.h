@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file roster.h
- * Who has come: the service's book-keeping. Pure (no I/O, time is given): registrations per block
+ * Registrations: the service's book-keeping. Pure (no I/O, time is given): registrations per block
  * and rank, which connection ("client") answers for them, refusals, who is missing, and the
  * finished table image.
  *
@@ -52,7 +52,7 @@ struct wio_roster {
     uint32_t npb_pbid, npb_rank, npb_client, npb_pid; /* who told npb */
     uint32_t pbs_known, joined;
     uint64_t expected;         /* sum of the known sizes */
-    struct wio_roster_pb **pb; /* npb pointers, NULL = nobody came yet */
+    struct wio_roster_pb **pb; /* npb pointers, NULL = no process yet */
     struct wio_tab_host *hosts;
     uint32_t nhosts, hosts_cap;
     uint32_t *host_hash; /* open addressing, index + 1 */
@@ -86,14 +86,14 @@ uint32_t wio_roster_host(struct wio_roster *r, const struct wio_tab_host *h);
  */
 int wio_roster_register(struct wio_roster *r, uint32_t client, const struct wio_boot_reg *reg,
                         uint32_t host, struct wio_boot_refuse *why);
-/** One process left (its leader saw it go). */
+/** One process left (its leader noticed). */
 void wio_roster_leave(struct wio_roster *r, uint32_t client, const struct wio_boot_leave *m,
                       int64_t now_ns);
 /** The connection ended: all processes it registered are lost, unless it acknowledged the table. */
 void wio_roster_client_gone(struct wio_roster *r, uint32_t client, int64_t now_ns);
 /** All processes that this connection registered have the table. */
 void wio_roster_acked(struct wio_roster *r, uint32_t client);
-/** Everybody is here (stays true once the image is made). */
+/** All have registered (stays true after the image is made). */
 bool wio_roster_full(const struct wio_roster *r);
 /** Is every client's table delivered, or the client given up? */
 bool wio_roster_delivered(const struct wio_roster *r);
@@ -103,7 +103,7 @@ bool wio_roster_delivered(const struct wio_roster *r);
  * @return true when the join can no longer succeed
  */
 bool wio_roster_lost(struct wio_roster *r, int64_t now_ns, int64_t grace_ns, char *text, size_t n);
-/** Monotonic time at which wio_roster_lost may say something new; INT64_MAX = never. */
+/** Monotonic time at which the result of wio_roster_lost may change; INT64_MAX = never. */
 int64_t wio_roster_next_ns(const struct wio_roster *r, int64_t grace_ns);
 /** Counts, and who is missing as text: "PB 1: ranks 0-3,7 of 8; PB 2: nobody came (size unknown)".
  */

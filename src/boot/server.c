@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file server.c
- * The rendezvous service: one thread, one epoll set, nothing blocks. Strangers - connections that
- * have not proven that they know the secret - have a fixed number of places and 10 s each, so that
+ * The rendezvous service: one thread, one epoll set, nothing blocks. Strangers are connections that
+ * have not proven that they know the secret. They have a fixed number of slots and 10 s each, so
  * they can neither fill the memory nor keep members out.
  */
 #include <errno.h>
@@ -168,8 +168,7 @@ static struct svc_conn *first_of(const struct wio_service *s, enum svc_list list
     return it == NULL ? NULL : WIO_CONTAINER(it, struct svc_conn, bc.node);
 }
 
-/* Drop the stranger with the least claim to its place. @return false: all of them may keep it for
- * now */
+/* Drop the stranger that has waited longest without sending. @return false: all may stay for now */
 static bool make_room(struct wio_service *s)
 {
     struct svc_conn *c = first_of(s, SVC_SILENT);
@@ -218,7 +217,7 @@ static void admit(struct wio_service *s, int fd)
     c->s = s;
     c->since_ns = wio_os_now_ns();
     wio_svc_enlist(c, SVC_SILENT);
-    on_conn(c, EPOLLIN); /* what a member has to say is mostly there already */
+    on_conn(c, EPOLLIN); /* the message of a member has mostly arrived already */
 }
 
 static void on_accept(struct wio_service *s, int listener)
@@ -261,7 +260,7 @@ static void dismiss_members(struct wio_service *s, int code, const char *text)
     }
 }
 
-/* Nobody on the way any more belongs to the roster: forget it, so that another attempt may begin.
+/* No connection belongs to the roster any more: clear it, so that another attempt may begin.
  */
 static void forget_all(struct wio_service *s)
 {
@@ -300,7 +299,7 @@ static struct svc_conn *first_late(const struct wio_service *s)
 
 static void end_delivery(struct wio_service *s)
 {
-    /* From the start each time: letting one go may release another. */
+    /* From the start each time: closing one may release another. */
     for (struct svc_conn *c; (c = first_late(s)) != NULL;) {
         wio_warn(s->log, WIO_C_SERV, "host %s did not take its table within %d s",
                  s->roster.clients[c->client].host, (int)(s->delivery_ns / 1000000000));
@@ -313,7 +312,7 @@ static void end_delivery(struct wio_service *s)
     }
 }
 
-/* Everything that time brings. @return 0, or PEER when the join has failed */
+/* All that depends on time. @return 0, or PEER when the join has failed */
 static int housekeeping(struct wio_service *s, int64_t now)
 {
     for (enum svc_list k = SVC_SILENT; k <= SVC_TALKING; k++) {
@@ -425,7 +424,7 @@ void wio_service_refuse(struct wio_service *s, int code, const char *text)
     forget_all(s);
 }
 
-/* Let the last words arrive: closing with unread input would make the system throw them away. */
+/* Let the last message arrive: closing with unread input makes the system discard it. */
 static void wait_for_farewells(struct wio_service *s)
 {
     int64_t now = wio_os_now_ns(), deadline = now + 300 * (int64_t)NS_PER_MS;

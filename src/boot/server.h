@@ -16,18 +16,17 @@
 #define WIO_BOOT_TALK_NS INT64_C(1000000000)
 /** After the universe is complete clients have this long to take and acknowledge their table. */
 #define WIO_BOOT_DELIVERY_NS INT64_C(30000000000)
-/** Connections that have not proven themselves (about 1.8 KB each); when full, the oldest is
- * dropped. */
+/** Unauthenticated connections (about 1.8 KB each); when full, the oldest is dropped. */
 #define WIO_BOOT_STRANGERS 1024
-/** With more hosts than this the table travels down a tree; the defaults. */
+/** With more hosts than this a tree distributes the table; the defaults. */
 #define WIO_BOOT_DIRECT 32
 #define WIO_BOOT_FAN 16
 /** A leader that gets children has to send PORT within this time. */
 #define WIO_BOOT_PORT_NS INT64_C(1000000000)
 
-/** Where a connection stands. Silent strangers make room for new ones first; those that talk are
- * given WIO_BOOT_TALK_NS at least, and meanwhile newcomers wait in the listener's queue. Kept ones
- * have all they need and stay open as long as a process of their host lives. */
+/** The state of a connection. Silent strangers are dropped first for new ones; those that send have
+ * at least WIO_BOOT_TALK_NS, and new ones wait in the listener's queue meanwhile. Kept connections
+ * need nothing more and stay open as long as a process of their host lives. */
 enum svc_list { SVC_SILENT, SVC_TALKING, SVC_MEMBER, SVC_KEPT, SVC_LISTS };
 
 enum svc_kind { SVC_LISTENER = 1, SVC_STOP, SVC_CONN };
@@ -46,13 +45,13 @@ struct svc_conn {
     uint32_t nhosts, hosts_cap;
     int64_t since_ns; /* accepted, or told to go */
     uint8_t list;     /* svc_list */
-    bool going;       /* was told something final: only waits for the other side to close */
+    bool going;       /* got a final message: only waits for the other side to close */
     /* delivery, see deliver.c */
     uint32_t place;      /* in the relay tree, + 1; 0 = it is not in it */
     uint32_t children;   /* that are not settled */
     bool served;         /* the table was sent from here */
-    bool told;           /* its children know whom to ask */
-    bool acked, settled; /* everybody there has the table / its parent need not care any more */
+    bool told;           /* its children know their parent */
+    bool acked, settled; /* all below have the table / its parent need not wait any more */
 };
 
 /** The tree: children of place i are (i + 1) * fan ..., the first fan places are served from here.
@@ -60,7 +59,7 @@ struct svc_conn {
 struct svc_relay {
     struct svc_conn **node; /* by place, NULL = gone */
     uint32_t n, fan, above;
-    uint32_t untold; /* places with children that have not said where they listen */
+    uint32_t untold; /* leaders with children that have not sent their PORT */
 };
 
 struct wio_service {
@@ -92,26 +91,26 @@ struct wio_service {
 };
 
 extern const struct wio_bc_upcalls wio_svc_upcalls;
-/** Take the connection off its list and let it be freed at the end of the round. */
+/** Remove the connection from its list; it is freed at the end of the round. */
 void wio_svc_drop(struct svc_conn *c);
-/** Final word to a client; it is expected to close. */
+/** Final message to a client, which then closes. */
 void wio_svc_dismiss(struct svc_conn *c, const struct wio_boot_refuse *m);
 /** Put into another list. */
 void wio_svc_enlist(struct svc_conn *c, enum svc_list list);
-/** When everybody is there: make the table and send it. @return 0 or an error */
+/** When all have registered: make the table and send it. @return 0 or an error */
 int wio_svc_complete(struct wio_service *s);
 
 /* deliver.c */
-/** The table is made: send it to all, or set the relay tree going. */
+/** The table is made: send it to all, or start the relay tree. */
 void wio_svc_deliver(struct wio_service *s);
 /** Send the table from here. */
 int wio_svc_send_table(struct svc_conn *c);
 int wio_svc_on_port(struct svc_conn *c, const uint8_t *p, size_t n);
 int wio_svc_on_fetch(struct svc_conn *c, const uint8_t *p, size_t n);
 int wio_svc_on_ack(struct svc_conn *c);
-/** The client may go, or with stay remain as the sign of life of its host. */
+/** The client may leave; with stay its connection remains as the sign of life of its host. */
 void wio_svc_release(struct svc_conn *c);
-/** The connection ends: let no one wait for it any longer. */
+/** The connection ends: nothing waits for it any longer. */
 void wio_svc_relay_gone(struct svc_conn *c);
 /** Serve the children of leaders whose PORT did not come in time. */
 void wio_svc_relay_tick(struct wio_service *s, int64_t now);

@@ -71,7 +71,7 @@ int wio_table_open(void *base, size_t bytes, bool shared, uint32_t pbid, uint32_
 {
     if (bytes < sizeof(struct wio_image_head))
         return bad("shorter than its head");
-    /* A copy: nobody may change the counts between check and use. */
+    /* A copy: the counts must not change between check and use. */
     struct wio_image_head h;
     memcpy(&h, base, sizeof h);
     int rc = check_head(&h, bytes);

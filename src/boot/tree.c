@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file tree.c
- * A leader's place in the tree that the table travels down: the parent it asks, the children that
- * ask it. It serves them before it returns from joining: its own program could do nothing yet that
- * does not need the others, and the last one to join is a leaf, which waits for nobody.
+ * A leader in the tree that distributes the table: it asks its parent and serves its children. It
+ * serves them before the join returns: its own program cannot do anything yet without the others,
+ * and the last one to join is a leaf, which waits for none.
  */
 #include "boot/leader.h"
 #include "os/os.h"
 
-#define ACK_NS INT64_C(1000000000)   /* to hear from the service that it has heard us */
-#define SERVE_NS INT64_C(6000000000) /* and for the children: more than they wait for us */
+#define ACK_NS INT64_C(1000000000)   /* to wait for the service's acknowledgement */
+#define SERVE_NS INT64_C(6000000000) /* for the children: longer than they wait for us */
 #define ALONE_NS INT64_C(3000000000) /* when the service is gone */
 
 static void send_port(struct leader *l, uint16_t port, const char *why)
@@ -40,7 +40,7 @@ int wio_ld_on_relay(struct leader *l, const uint8_t *p, size_t n)
     return 0;
 }
 
-/* The parent is no help: the service is asked. */
+/* The parent failed: ask the service. */
 static void ask_service(struct leader *l, const char *why)
 {
     const struct wio_boot_parent *from = &l->fetch.from;
@@ -106,7 +106,7 @@ static bool dispatch(struct leader *l, bool alive, const struct epoll_event *ev)
     const int *kind = ev->data.ptr;
     if (*kind == LD_UP && alive) {
         alive = wio_bc_event(&l->up, ev->events) && wio_bc_arm(&l->up, l->epfd) == 0;
-        if (!alive && l->up.error == 0) /* the service's way to say that it has heard us */
+        if (!alive && l->up.error == 0) /* the service's acknowledgement */
             l->released = true;
         return alive;
     }
@@ -129,7 +129,7 @@ static bool dispatch(struct leader *l, bool alive, const struct epoll_event *ev)
     return alive;
 }
 
-/* How long to stay at most. A stopped follower finds the table in its socket whenever it goes on.
+/* How long to stay at most. A stopped follower finds the table in its socket when it continues.
  */
 static int64_t patience(const struct leader *l, bool alive, bool released)
 {

@@ -14,7 +14,7 @@
 #define BACKOFF_MAX_NS INT64_C(1000000000)
 #define QUERY_NS INT64_C(1000000000)
 #define QUERY_SOON_NS                                                                              \
-    INT64_C(100000000) /* after a registration: everybody soon has a list to show */
+    INT64_C(100000000) /* after a registration: so all soon have the list of missing processes */
 #define BIT(type) (1u << (type))
 
 static struct leader *of(const struct wio_bc *c)
@@ -22,7 +22,7 @@ static struct leader *of(const struct wio_bc *c)
     return c->owner;
 }
 
-/* ---- what the service says ---- */
+/* ---- messages of the service ---- */
 
 static int up_opened(struct wio_bc *c)
 {
@@ -107,11 +107,11 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
     l->asked = false;
     if (l->final_ns != INT64_MAX)
         l->final_ns = 0;
-    /* Nobody is missing, and we have no table: it is on its way. Or the universe is one of another
-     * run, as a refusal has said, which is what our user has to know. */
+    /* No process is missing, but there is no table: it is on its way. Or a refusal has said that
+     * the universe belongs to another run, which the user must know. */
     if (m.missing[0] == '\0' && j->note[0] != '\0')
         return 0;
-    if (m.missing[0] != '\0') /* a place is ours; after the welcome a refusal may follow */
+    if (m.missing[0] != '\0') /* accepted; after the welcome a refusal may follow */
         l->backoff_ns = 0;
     bool changed = !j->have_progress || m.joined != j->progress.joined ||
                    m.expected != j->progress.expected ||
@@ -129,7 +129,7 @@ static int on_progress(struct leader *l, const uint8_t *p, size_t n)
 static void *table_room(struct wio_bc *c, size_t n)
 {
     struct leader *l = of(c);
-    if (l->have_table) /* it came twice: from the parent in the end, and from here */
+    if (l->have_table) /* it came twice: from the parent and from the service */
         return l->spare = wio_os_realloc(l->spare, n);
     wio_fetch_close(&l->fetch);
     wio_os_free(l->packed);
@@ -156,7 +156,7 @@ int wio_ld_take_table(struct leader *l, size_t n)
     if (rc != 0)
         return rc;
     l->packed_bytes = n;
-    wio_relay_table(&l->relay, l->packed, n); /* while we unpack, it is on its way */
+    wio_relay_table(&l->relay, l->packed, n); /* sent on before it is unpacked */
     l->map_bytes = (size_t)h.bytes;
     int fd = l->memfd = wio_os_memfd("waitio-table", l->map_bytes, true);
     l->map = fd >= 0 ? wio_os_map(fd, l->map_bytes, true) : NULL;
@@ -208,7 +208,7 @@ static void back_off(struct leader *l)
     if (l->backoff_ns > BACKOFF_MAX_NS)
         l->backoff_ns = BACKOFF_MAX_NS;
     int64_t wait = l->backoff_ns / 2 + (int64_t)(dice % 1024) * (l->backoff_ns / 2048);
-    /* While the loss of a rendezvous that knew us is being judged, look often. */
+    /* After the loss of the rendezvous with our registration, check often. */
     if (l->j->lost_ns != 0 && wait > BACKOFF_MAX_NS / 8)
         wait = BACKOFF_MAX_NS / 8;
     l->next_dial_ns = wio_os_now_ns() + wait;
@@ -223,7 +223,7 @@ static void drop_table(struct leader *l)
     l->packed = NULL;
 }
 
-/* The connection is over: try the next address, or all again after a pause. */
+/* The connection has ended: try the next address, or all again after a pause. */
 static void up_ended(struct leader *l)
 {
     bool was_ready = l->up_ready, refused = l->rest;
@@ -239,7 +239,7 @@ static void up_ended(struct leader *l)
     }
 }
 
-/* A failed attempt: some reasons do not pass. */
+/* A failed attempt: some reasons are final. */
 static void judge(struct leader *l)
 {
     const struct wio_bc *c = &l->up;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file self.c
- * Messages to oneself: small ones are copied, larger ones wait in the sender's buffer until
- * progress() delivers them. The link is ready at once and has one end only.
+ * Messages of a process to itself: small ones are copied, larger ones stay in the sender's buffer
+ * until progress() delivers them. The link is ready at once and has only one end.
  */
 #include "os/os.h"
 #include "transport/transport.h"
@@ -110,7 +110,7 @@ static bool self_reachable(struct wio_iface *iface, uint32_t peer, char *why, si
     return me;
 }
 
-/* There is something to deliver: wake whoever sleeps. */
+/* There is something to deliver: wake sleeping threads. */
 static void wake(struct self_iface *f)
 {
     if (f->armed) {
@@ -129,7 +129,7 @@ static int self_connect(struct wio_iface *iface, uint32_t peer, struct wio_ep **
         struct self_ep *l = wio_os_alloc(sizeof *l);
         if (l == NULL)
             return wio_fail(WAITIO_ERR_NOMEM, "no memory for messages to oneself");
-        if (f->link != NULL) { /* the old one is p2p's alone now; it had nothing left to deliver */
+        if (f->link != NULL) { /* only p2p holds the old one now; it had nothing left to deliver */
             wio_os_free(l);
             return wio_fail(WAITIO_ERR_BUSY, "link to myself is closing");
         }
@@ -202,7 +202,7 @@ static void self_watch(struct wio_ep *ep, bool on)
     iface_of(ep->iface)->watched = on;
 }
 
-/* Everything still queued goes back, as never delivered. */
+/* Return everything still queued, as not delivered. */
 static void give_back(struct self_ep *l, int err)
 {
     struct wio_list *it;
@@ -213,8 +213,9 @@ static void give_back(struct self_ep *l, int err)
     }
 }
 
-/* Deliver one message. p2p refuses one when it has no memory to hold it: with the message the order
- * would be lost, so the link ends, as that to another process would. @return p2p's wish to stop */
+/* Deliver one message. p2p refuses a message when it has no memory for it. Later messages must not
+ * overtake it, so the link ends, like a link to another process. @return whether p2p wants to stop
+ */
 static int deliver(struct self_iface *f, struct self_ep *l, struct wio_tx *tx)
 {
     const struct wio_upcalls *up = f->base.p.up;

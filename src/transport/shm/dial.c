@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file dial.c
- * Unix sockets in the abstract name space (nothing stays behind), the kernel's word on who is at
- * the other end, and the handshake of every transport. Of two simultaneous dials the one of the
- * lower universe rank survives.
+ * Unix sockets in the abstract name space (no files remain), the peer's credentials from the
+ * kernel, and the handshake of every transport. Of two simultaneous dials the one of the lower
+ * universe rank survives.
  */
 #include <stdio.h>
 #include <sys/un.h>
@@ -196,7 +196,7 @@ void wio_shm_dial(struct shm_link *l)
 
 /* ---- accepting ---- */
 
-/* May a proven peer have a link now? */
+/* May an authenticated peer have a link now? */
 static int admit_link(struct shm_conn *c, uint32_t peer, char *why, size_t nwhy)
 {
     struct shm_iface *f = c->iface;
@@ -237,7 +237,7 @@ static int admit(void *arg, const struct wio_auth_id *peer, bool proven, char *w
     return admit_link(c, peer->rank, why, nwhy);
 }
 
-/* The oldest stranger goes, a silent one first. */
+/* Drop the oldest stranger, a silent one first. */
 static void shed(struct shm_iface *f)
 {
     struct shm_conn *victim = NULL;
@@ -286,7 +286,7 @@ void wio_shm_accept(struct shm_iface *f)
         if (fd == -EAGAIN)
             return;
         bool full = fd == -EMFILE || fd == -ENFILE;
-        if (full && f->reserve >= 0) { /* one is kept to be able to say no */
+        if (full && f->reserve >= 0) { /* one is kept to be able to refuse */
             wio_os_close(f->reserve);
             f->reserve = -1;
             fd = wio_os_accept(f->listener, NULL, NULL);
@@ -352,7 +352,8 @@ static void dial_failed(struct shm_link *l, struct shm_conn *c)
     char text[480], name[64];
     wio_text(text, sizeof text, "%s", c->auth.text);
     wio_shm_conn_close(c);
-    /* Hung up on: it died, which the next dial finds out, or it sheds strangers in a crowd. */
+    /* The peer closed: it died, which the next dial finds out, or it dropped strangers because
+     * there were too many. */
     if (err == WAITIO_ERR_BUSY || (err == WAITIO_ERR_PEER && ++l->drops < DROPS_MAX))
         wio_shm_dial_later(l, SHM_RETRY_NS);
     else
@@ -391,7 +392,7 @@ static bool drive_once(struct shm_conn *c)
     while ((n = wio_auth_output(&c->auth, &out)) > 0) {
         ssize_t w = wio_os_send(c->fd, out, n);
         if (w == -EAGAIN)
-            return false; /* hardly: it is far smaller than the socket's buffer */
+            return false; /* unlikely: it is much smaller than the socket's buffer */
         if (w < 0) {
             wio_auth_eof(&c->auth, (int)w);
             return c->auth.state == WIO_AUTH_RUNNING;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file events.c
- * Progress and sleep. Shared memory is looked at in every round; the sockets (bells, deaths, new
- * links) only now and then, or when we slept. The main set knows every socket; the service set
- * knows the listener and handshakes for good and the main set as a whole, one shot at a time, so
- * that a bell for the application does not wake the service thread again and again.
+ * Progress and sleep. Every round polls shared memory, but the sockets (bells, deaths, new links)
+ * only in some rounds and after a sleep. The main set has every socket. The service set has the
+ * listener, the handshakes, and the main set as a whole with EPOLLONESHOT, so a bell for the
+ * application does not wake the service thread repeatedly.
  */
 #include "transport/shm/shm.h"
 
@@ -95,7 +95,7 @@ static int look_at_sockets(struct shm_iface *f, int set, enum wio_progress_how h
             break;
         }
     }
-    if (WIO_UNLIKELY(wio_os_fault != NULL)) { /* a made-up EAGAIN has no event that ends it */
+    if (WIO_UNLIKELY(wio_os_fault != NULL)) { /* no event follows an injected EAGAIN */
         drive_all(&f->inbound);
         drive_all(&f->dials);
     }
@@ -121,7 +121,7 @@ static int expire_strangers(struct shm_iface *f, int64_t now)
     return n;
 }
 
-/* A ring that was not used for so long goes back to the inbox. */
+/* A link whose ring was not used for this long returns to the inbox. */
 static int demote(struct shm_iface *f, int64_t now)
 {
     double after = f->base.p.cfg->shm_demote;
@@ -203,7 +203,7 @@ static int read_rings(struct shm_iface *f, enum wio_progress_how how)
     return n;
 }
 
-/* The inbox is one queue: whoever wants one sender's cells reads all before them. */
+/* The inbox is one queue: to read one sender's cells all earlier ones must be read. */
 static bool service_wants_inbox(const struct shm_iface *f)
 {
     return f->nwatched > 0 || f->nleaving > 0 || f->ndead > 0 || f->nmaking > 0 ||
@@ -255,13 +255,13 @@ static bool wake_up(struct shm_iface *f, enum wio_progress_how how)
 static int sockets_and_timers(struct shm_iface *f, enum wio_progress_how how)
 {
     bool full = how == WIO_PROGRESS_FULL;
-    if (!full) /* its own set is only an alarm; what rang lies in the main one */
+    if (!full) /* its own set only signals; the event itself is in the main set */
         (void)look_at_sockets(f, f->svc_epoll, how);
     int count = look_at_sockets(f, f->epoll, how);
     if (count < 0)
         return count;
     if (!full && count > 0 && f->asleep)
-        wio_os_eventfd_set(f->kick); /* that may have been the application's bell */
+        wio_os_eventfd_set(f->kick); /* this may have been a bell for the application */
     wio_shm_rx_mend(f);
     news(f);
     if (f->timer_at != INT64_MAX || f->rings_out > 0) {
@@ -317,7 +317,7 @@ void wio_shm_heavy_fence(const struct shm_iface *f)
         (void)wio_os_membarrier();
 }
 
-/* Is there anything to be read or written? */
+/* Is there anything to read or write? */
 static bool anything(struct shm_iface *f, enum wio_progress_how how)
 {
     bool full = how == WIO_PROGRESS_FULL;

@@ -2,18 +2,16 @@
 /**
  * @file fetch.c
  * Reading a peer's memory: one copy instead of two through a ring, by one processor instead of two.
- * Worth it where processors are short; whether it is wanted is p2p's choice.
- *
- * The system decides who may (Yama's ptrace_scope, containers, emulators). So each side names in
- * its setup the address of a word that only it can know to lie there: made of its token, which the
- * address table has for everybody, and of who is to read it. Whoever finds it there reads the right
- * memory with the right numbering.
- * The word belongs to the link and is wiped when that ends, before anybody is told: a send that has
- * failed is the program's memory again, and the peer may not know yet that the link is over.
+ * It pays where processors are few; p2p chooses. The system decides whether it is allowed (Yama's
+ * ptrace_scope, containers, emulators). So each side names in its setup the address of a proof
+ * word, made of its token, which the address table has, and of the reader's rank. A reader that
+ * finds this word reads the right memory of the right process. The word belongs to the link and is
+ * wiped when the link ends, before an error is reported: after a failed send its buffer belongs to
+ * the program again, and the peer may not know yet that the link has ended.
  */
 #include "transport/shm/shm.h"
 
-/* Another for every reader: the next link may lie where this one did. */
+/* Different for every reader: the next link may have the same address as this one. */
 static uint64_t word_for(uint64_t token, uint32_t reader)
 {
     return wio_hash64(token, reader) | 1;
@@ -28,11 +26,11 @@ uint64_t wio_shm_fetch_allow(struct shm_link *l)
 void wio_shm_fetch_forbid(struct shm_link *l)
 {
     atomic_store_explicit(&l->lends, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst); /* before what the program writes from now on */
+    atomic_thread_fence(memory_order_seq_cst); /* before later writes of the program */
 }
 
-/* Bytes and, behind them, the proof that they were the peer's and still what it lent: it may have
- * ended and another process have its number. @return bytes, -errno */
+/* Read the bytes, and after them the proof word: the bytes are valid only if the link still exists.
+ * The peer may have ended, and another process may have its process id. @return bytes, -errno */
 static ssize_t read_proven(const struct shm_link *l, pid_t pid, uint64_t from, void *buf,
                            size_t bytes)
 {
@@ -79,6 +77,6 @@ int wio_shm_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
     }
     if (n == -EFAULT)
         return WAITIO_ERR_SYSTEM;
-    l->fetch_pid = 0; /* not allowed any more, or gone */
+    l->fetch_pid = 0; /* not allowed any more, or the process has ended */
     return WAITIO_ERR_UNSUPPORTED;
 }

@@ -21,7 +21,7 @@ static int shm_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
     return 0;
 }
 
-/* Who may meet in shared memory: one user in one user namespace, one byte order, one layout. */
+/* Which processes can share memory: one user in one user namespace, one byte order, one layout. */
 static uint32_t realm(void)
 {
     uint64_t h = wio_hash64((uint64_t)wio_os_uid(), wio_os_user_namespace());
@@ -213,7 +213,7 @@ static void shm_ping(struct wio_ep *ep)
 static int64_t shm_heard(const struct wio_ep *ep)
 {
     struct shm_link *l = WIO_CONTAINER((void *)(uintptr_t)ep, struct shm_link, ep);
-    if (l->heard) { /* no clock on the fast path: it was since the last question */
+    if (l->heard) { /* no clock on the fast path: it was after the last ping */
         l->heard = false;
         l->heard_ns = wio_os_now_ns();
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file inbox.c  The queue of many writers. */
+/** @file inbox.c  The queue with many writers. */
 #include "transport/shm/inbox.h"
 
 bool wio_shm_inbox_geo_ok(const struct shm_inbox_geo *g)
@@ -25,14 +25,14 @@ void wio_shm_inbox_format(struct shm_inbox *b)
 struct shm_cell *wio_shm_inbox_claim(struct shm_inbox *b, uint32_t owner, uint32_t *pos)
 {
     uint32_t at = atomic_load_explicit(&b->head->tail, memory_order_relaxed);
-    /* Every turn either claims, finds it full, or follows somebody else's claim; a shared word that
-     * somebody spoils ends the loop as "full". */
+    /* Each iteration claims a cell, finds the queue full, or follows another writer's claim. An
+     * invalid shared word ends the loop as "full". */
     for (uint32_t turns = 0; turns <= 4 * b->geo.cells; turns++) {
         struct shm_cell *c = shm_inbox_cell(b, at);
         uint64_t word = atomic_load_explicit(&c->word, memory_order_acquire);
         int32_t ahead = (int32_t)(shm_word_pos(word) - at);
         if (ahead < 0)
-            return NULL; /* still holds what was written a lap ago */
+            return NULL; /* still holds the cell of the lap before */
         if (ahead == 0 && shm_word_state(word) == SHM_FREE) {
             if (atomic_compare_exchange_strong_explicit(
                     &c->word, &word, shm_word(at, owner, SHM_CLAIMED), memory_order_acquire,
@@ -45,8 +45,7 @@ struct shm_cell *wio_shm_inbox_claim(struct shm_inbox *b, uint32_t owner, uint32
             }
             continue;
         }
-        /* Claimed, or even used up already: its owner may have been killed before it moved the
-         * tail. */
+        /* Claimed, or read already: its owner may have been killed before it moved the tail. */
         uint32_t tail = at;
         atomic_compare_exchange_strong_explicit(&b->head->tail, &tail, at + 1, memory_order_relaxed,
                                                 memory_order_relaxed);

@@ -2,10 +2,10 @@
 /**
  * @file inbox.h
  * A bounded queue of cells from many writers to one reader, without locks. A writer claims the cell
- * at the tail by one compare-and-swap that also writes its name there, so that a writer that is
- * killed between claim and publication leaves a cell whose owner is known: the reader skips it once
- * the owner's socket has ended. After Vyukov's bounded queue (1024cores.net, 2010), with the claim
- * in the cell's word instead of in the tail; the tail is only a hint that everybody helps along.
+ * at the tail by one compare-and-swap that also writes its name. If a writer is killed between
+ * claim and publication, the owner of the cell is known, and the reader skips it when the owner's
+ * socket has ended. After Vyukov's bounded queue (1024cores.net, 2010), with the claim in the
+ * cell's word instead of in the tail; the tail is only a hint that all writers move forward.
  */
 #ifndef WIO_SHM_INBOX_H
 #define WIO_SHM_INBOX_H
@@ -25,7 +25,7 @@ struct shm_inbox {
 /** @return false: impossible sizes */
 bool wio_shm_inbox_geo_ok(const struct shm_inbox_geo *g);
 void wio_shm_inbox_place(struct shm_inbox *b, const struct shm_inbox_geo *g, void *map);
-/** The reader's first act, before anybody else knows the segment. */
+/** Called by the reader before any other process knows the segment. */
 void wio_shm_inbox_format(struct shm_inbox *b);
 
 static inline struct shm_cell *shm_inbox_cell(const struct shm_inbox *b, uint32_t pos)
@@ -46,7 +46,7 @@ static inline void shm_inbox_publish(struct shm_cell *c, uint32_t pos, uint32_t 
     atomic_store_explicit(&c->word, shm_word(pos, owner, SHM_FULL), memory_order_release);
 }
 
-/** The reader gives the cell at its position back. */
+/** The reader frees the cell at its position. */
 static inline void shm_inbox_free(struct shm_inbox *b, struct shm_cell *c, uint32_t pos)
 {
     atomic_store_explicit(&c->word, shm_word(pos + b->geo.cells, 0, SHM_FREE),

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file layout.h
- * What lies in shared memory. Two kinds of segment, each a sealed memfd:
- *
- *   inbox   one per process, made by its reader, written by everybody: a bounded queue of cells
- *           for many writers (memory-saving mode)
- *   ring    one per ordered pair that talks a lot, made by its writer: slots for headers, a byte
- *           ring for middle-sized payloads and one through which bulk is streamed (high-speed mode)
+ * The layout of shared memory. Two kinds of segment, each a sealed memfd: inbox one per process,
+ * made by its reader, written by all peers: a bounded queue of cells for many writers
+ * (memory-saving mode) ring    one per ordered pair that talks a lot, made by its writer: slots for
+ * headers, a byte ring for middle-sized payloads and one through which bulk is streamed (high-speed
+ * mode)
  *
  * Everything a peer writes is hostile: it is copied out once, then checked, and no index or length
  * from there is used unchecked. Geometry travels over the (authenticated) socket and is checked
  * against the segment's size when it is mapped; it is never read from the segment again.
  *
  * Memory order: the writer stores data, then publishes by a release store; the reader loads with
- * acquire. Sleeping is a store (I sleep) - load (anything there?) against a store (it is there) -
- * load (do you sleep?), which needs a full barrier on both sides: the sleeper, who has time, issues
- * membarrier(2) for everybody; where that does not exist the writers issue their own
+ * acquire. A sleeper stores "asleep" and loads the data's position; a writer stores the position
+ * and loads "asleep". This needs a full barrier on both sides: the sleeper, which has time, issues
+ * membarrier(2) for all; where that does not exist the writers issue their own
  * (shm_inbox_head.fences). docs/design/shm.md; tests/model explores both exhaustively.
  */
 #ifndef WIO_SHM_LAYOUT_H
@@ -37,7 +36,7 @@ static inline bool shm_power_of_two(uint32_t n, uint32_t min, uint32_t max)
     return n >= min && n <= max && (n & (n - 1)) == 0;
 }
 
-/** What a header announces; the first word of everything that arrives. */
+/** The kind of a header; the first word of all that arrives. */
 #define SHM_LEN_BITS 26
 #define SHM_LEN_MASK ((1u << SHM_LEN_BITS) - 1)
 #define SHM_WHERE_SHIFT 26
@@ -49,7 +48,7 @@ enum shm_where {
 };
 enum shm_kind {
     SHM_MESSAGE = 1,
-    SHM_REST = 2,   /* inbox: more of the message that is under way */
+    SHM_REST = 2,   /* inbox: more of the current message */
     SHM_BYE = 3,    /* goodbye, reason in msg[0]: the last of this direction */
     SHM_SWITCH = 4, /* inbox: what follows comes by the ring; ring: ... by the inbox */
     SHM_PASSING = 5 /* ring: a message that may be delivered before the stream is complete */
@@ -84,8 +83,8 @@ struct shm_slot {
 };
 _Static_assert(sizeof(struct shm_slot) == SHM_LINE, "a slot is a cache line");
 
-/** What a sleeping writer waits for: any room, or half of the bulk ring, for less is not worth the
- * waking. */
+/** What a sleeping writer waits for: any room, or half of the bulk ring; for less waking it does
+ * not pay. */
 #define SHM_WANT_ANY 1u
 #define SHM_WANT_HALF 2u
 struct shm_ring_ctl {
@@ -126,7 +125,8 @@ struct shm_cell {
 _Static_assert(offsetof(struct shm_cell, data) == SHM_CELL_HEAD, "cell header");
 
 enum shm_cell_state { SHM_FREE = 0, SHM_CLAIMED = 1, SHM_FULL = 2 };
-/** The owner of a cell: place in the reader's list of senders and how often that was given away. */
+/** The owner of a cell: index in the reader's list of senders, and how often this index was used.
+ */
 #define SHM_OWNER_SLOT_BITS 16
 #define SHM_OWNER_GEN_BITS 12
 

@@ -122,14 +122,14 @@ static void unhash(struct shm_link *l)
         *at = l->hash_next;
 }
 
-/* Everything that a closed link does not need any more. */
+/* Free what a closed link does not need any more. */
 static void strip(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
     wio_shm_fetch_forbid(l);
     if (l->conn != NULL)
         wio_shm_conn_close(l->conn);
-    wio_os_close(l->fd); /* leaves the event sets by itself: nobody else has it */
+    wio_os_close(l->fd); /* close() removes it from the event sets: it has no duplicate */
     wio_os_close(l->rec_fd);
     wio_os_close(l->out_fd);
     l->fd = l->rec_fd = l->out_fd = -1;
@@ -236,7 +236,7 @@ void wio_shm_link_eof(struct shm_link *l)
         l->eof_pos = atomic_load_explicit(&f->inbox.head->tail, memory_order_acquire);
 }
 
-/* Is there more to be read up to a place? The place was somebody's word. */
+/* Is there more to read up to this position? The peer named it. */
 static bool cells_left(const struct shm_iface *f, uint32_t end)
 {
     int32_t left = (int32_t)(end - f->inbox_pos);
@@ -264,7 +264,7 @@ int wio_shm_settle_dead(struct shm_link *l)
     return 1;
 }
 
-/* ---- peers that shared memory does not work with ---- */
+/* ---- peers without shared memory ---- */
 
 const struct shm_barred *wio_shm_barred(const struct shm_iface *f, uint32_t peer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file record.c
- * What travels over a link's socket after the handshake: the segments of the setup, offers of
+ * Records on a link's socket after the handshake: the segments of the setup, offers of
  * rings, bells for sleepers, pings.
  *
  *   dialer                          acceptor
@@ -14,7 +14,7 @@
  *   ... SWITCH in the ring: from here on I write to the inbox ...
  *                              <-   RING_END              the ring is unmapped
  *
- * Nobody is READY before both have mapped what they need, so that a refusal loses nothing.
+ * Neither side is READY before both have mapped what they need, so a refusal loses nothing.
  */
 #include "transport/shm/shm.h"
 
@@ -22,7 +22,7 @@ static const char *const refusals[] = {"?", "it has no memory for it",
                                        "it has no descriptor left (ulimit -n)",
                                        "it could not use our segment"};
 
-/* Records go out whole and in order; what the socket does not take now waits in l->out. */
+/* Records are written whole and in order; l->out keeps what the socket does not take now. */
 void wio_shm_say_rest(struct shm_link *l)
 {
     while (l->out_len > 0 && l->fd >= 0) {
@@ -34,7 +34,7 @@ void wio_shm_say_rest(struct shm_link *l)
             with_fd ? wio_os_send_fd(l->fd, l->out_fd, l->out, n) : wio_os_send(l->fd, l->out, n);
         if (w == -EAGAIN)
             return;
-        if (w <= 0) { /* broken: its end will be read */
+        if (w <= 0) { /* broken: the read path finds its end */
             l->out_len = 0;
             break;
         }
@@ -54,7 +54,7 @@ void wio_shm_say_rest(struct shm_link *l)
 }
 
 /* @param fd  goes with it and is closed; -1: none. @return false: no room (a peer that does not
- * read its socket), nothing said */
+ * read its socket), nothing written */
 static bool put(struct shm_link *l, const struct shm_rec *r, int fd)
 {
     bool fits = l->out_len + sizeof *r <= SHM_OUT_MAX && (fd < 0 || l->out_fd < 0);
@@ -103,7 +103,7 @@ void wio_shm_refuse(int fd, enum shm_refusal why)
     (void)wio_os_send(fd, &r, sizeof r); /* the first record: there is room */
 }
 
-/* A name for the peer in our inbox. @return false: no memory */
+/* Give the peer a name in the own inbox. @return false: no memory */
 static bool name_peer(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
@@ -293,7 +293,7 @@ static bool on_ring_end(struct shm_link *l)
 
 /* ---- reading ---- */
 
-/* @return false: it must not say that now */
+/* @return false: the record is not allowed now */
 static bool handle(struct shm_link *l, const struct shm_rec *r, int fd)
 {
     switch (r->type) {

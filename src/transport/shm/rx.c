@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file rx.c
- * The receiving half. Headers are copied out of shared memory before anybody looks at them; a
- * payload goes straight from there to where p2p wants it.
+ * The receiving half. Headers are copied out of shared memory before they are checked; a payload is
+ * copied from there directly to its destination.
  */
 #include "transport/shm/shm.h"
 
@@ -10,13 +10,13 @@
 
 enum took { NOT_NOW = 0, TAKEN = 1, OVER = -1 };
 
-/* What a header says, in our own memory. */
+/* A header, copied to own memory. */
 struct header {
     uint32_t kind, where, len;
     uint8_t msg[WIO_MSG_BYTES];
 };
 
-/* Loaded exactly once: what is checked must be what is used. */
+/* Loaded exactly once: the checked value must be the one that is used. */
 static void read_header(struct header *h, const volatile uint32_t *word, const uint8_t *msg)
 {
     uint32_t info = *word;
@@ -119,7 +119,7 @@ static enum took goodbye(struct shm_link *l, uint8_t reason)
 
 /* ---- the ring ---- */
 
-/* The writer may sleep for the room we gave back. */
+/* The writer may sleep until there is room: wake it. */
 static void wake_writer(struct shm_link *l)
 {
     struct shm_reader *r = l->r;
@@ -138,7 +138,7 @@ static void wake_writer(struct shm_link *l)
         wio_shm_bell(l);
 }
 
-/* Copy out what has been streamed, at most @p most bytes. @return bytes, < 0: the link is over */
+/* Copy streamed bytes, at most @p most. @return bytes, < 0: the link is over */
 static int64_t drain(struct shm_link *l, size_t most)
 {
     struct shm_reader *r = l->r;
@@ -193,7 +193,7 @@ static bool take_whole(struct shm_link *l, const struct header *h, const uint8_t
     return true;
 }
 
-/* A message that is there as a whole. */
+/* A message that has arrived completely. */
 static enum took whole_slot(struct shm_link *l, const struct header *h, const uint8_t *inline_data)
 {
     struct shm_reader *r = l->r;
@@ -220,7 +220,7 @@ static enum took whole_slot(struct shm_link *l, const struct header *h, const ui
     return TAKEN;
 }
 
-/* The peer goes back to our inbox; nothing of it is left in the ring. */
+/* The peer writes to the inbox again; the ring is empty. */
 static enum took leave_ring(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
@@ -239,7 +239,7 @@ static enum took one_slot(struct shm_link *l, const struct shm_slot *s)
     bool whole = h.where == SHM_INLINE || h.where == SHM_MID;
     if (WIO_LIKELY(h.kind == SHM_PASSING && whole))
         return whole_slot(l, &h, s->data);
-    /* Everything else comes after the stream, which is there to the last byte. */
+    /* All other headers follow the stream, which is complete. */
     if (l->body && drain(l, SIZE_MAX) < 0)
         return OVER;
     if (shm_of(l)->stop)
@@ -278,7 +278,7 @@ int wio_shm_rx_ring(struct shm_link *l)
             return events;
         if (shm_ring_owes(l->r))
             wio_shm_rx_tell(l);
-        if (events > 1) /* a burst: the writer is ahead of us, its lines can be fetched early */
+        if (events > 1) /* a burst: the writer is ahead, so its lines can be prefetched */
             __builtin_prefetch(
                 &l->r->ring.slot[(l->r->slot_head + RX_AHEAD) & (l->r->ring.geo.slots - 1)], 0);
     }
@@ -379,7 +379,7 @@ static struct shm_link *sender(const struct shm_iface *f, uint64_t word)
     return l != NULL && l->owner_in == owner ? l : NULL;
 }
 
-/* A cell that nobody can vouch for is passed over. @return false: its owner is still writing */
+/* Skip a cell without a valid owner. @return false: its owner is still writing */
 static bool unfinished(struct shm_iface *f, uint64_t word)
 {
     const struct shm_link *l = sender(f, word);
@@ -387,7 +387,7 @@ static bool unfinished(struct shm_iface *f, uint64_t word)
     return writing && l != NULL && !l->eof;
 }
 
-/* The sender's earlier messages come first: its setup on the socket, and what lies in its ring. */
+/* The sender's earlier messages come first: its setup on the socket, and those in its ring. */
 static bool catch_up(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
@@ -413,7 +413,7 @@ static enum took head_cell(struct shm_iface *f, struct shm_cell *c, uint64_t wor
 {
     bool full = shm_word_pos(word) == f->inbox_pos && shm_word_state(word) == SHM_FULL;
     struct shm_link *l = sender(f, word);
-    if (!full || l == NULL) { /* left by a dead process, or by a link that is over */
+    if (!full || l == NULL) { /* from a dead process, or from a link that has ended */
         wio_debug(f->base.p.log, WIO_C_SHM, "a cell of the inbox is passed over (%016llx)",
                   (unsigned long long)word);
         return TAKEN;
@@ -434,7 +434,7 @@ static void wake_senders(struct shm_iface *f)
         atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&f->inbox.head->wanted, memory_order_relaxed) == 0)
         return;
-    /* Takes back what it has read, never a wish that came in between. */
+    /* Clears only what it has read, never a later wish. */
     (void)atomic_exchange_explicit(&f->inbox.head->wanted, 0, memory_order_acquire);
     struct wio_list *both[] = {&f->ready, &f->closing};
     for (int i = 0; i < 2; i++)
@@ -468,8 +468,8 @@ int wio_shm_rx_inbox(struct shm_iface *f)
     return events;
 }
 
-/* The hint for the next place is anybody's to write: where it points at nothing that was claimed,
- * the writers behind it would find no room, or leave a hole that nobody fills. */
+/* Any peer can write the tail hint. If it points at a cell that was not claimed, later writers
+ * would find no room, or leave a gap that stays empty. */
 void wio_shm_rx_mend(struct shm_iface *f)
 {
     struct shm_inbox *b = &f->inbox;

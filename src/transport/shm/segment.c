@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file segment.c
- * Making and attaching shared segments. Their pages are given at once, so that running out of
- * memory is an answer here and not a signal later; they are sealed, so that no peer can shrink what
- * we have mapped.
+ * Making and attaching shared segments. Their pages are allocated at once, so lack of memory is an
+ * error here and not a signal later. They are sealed, so that no peer can shrink them.
  */
 #include "transport/shm/shm.h"
 
@@ -83,7 +82,7 @@ void *wio_shm_attach(const struct shm_iface *f, int fd, size_t bytes, const char
         *why = "no descriptor came with it (descriptor limit reached?)";
         return NULL;
     }
-    /* We would write into our own inbox, in whose name the peer likes. */
+    /* Else this process would write to its own inbox, under a name that the peer chooses. */
     if (wio_os_fstat(fd, &st) < 0 || (f->inbox.head != NULL && st.inode == f->inbox_inode)) {
         *why = "its segment is the inbox that we passed to it";
         return NULL;

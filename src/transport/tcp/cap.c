@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file cap.c
- * The connection cap. A place is what a link with a socket, or a dial of ours, takes; there are as
- * many as the cap says, and one more while a link is on its way out. Who finds no place waits in
- * turn: our own dials in one queue, refused dialers in another; served alternately. While somebody
+ * The connection cap. Each link with a socket and each own dial takes a place. There are as many
+ * places as the cap allows, and one more while a link is closing. Without a free place, own dials
+ * wait in one queue and refused dialers in another; the queues are served alternately. While one
  * waits, idle links and links that have had their turn are closed by GOODBYE(CAP).
- * docs/design/connection.md says why nobody waits for ever.
+ * docs/design/connection.md shows why every wait ends.
  */
 #include "tcp.h"
 
@@ -16,9 +16,9 @@
 #define GRACE_NS 2000000LL         /* an idle link stays so long: its dialer is about to speak */
 #define TURN_NS 10000000LL         /* a link with work stays so long ... */
 #define SILENT_TURN_NS 250000000LL /* ... or so long while its peer has not said a word */
-#define STALL_NS 50000000LL        /* nobody was served: links on their way out do not help */
+#define STALL_NS 50000000LL        /* no dial was served for this long: closing links do not help */
 #define DIAL_TURN_NS 1000000000LL  /* a dial keeps its place so long without success */
-#define TICKET_NS 5000000000LL     /* a refused dialer that has not come again so long is gone */
+#define TICKET_NS 5000000000LL     /* a refused dialer that does not dial again is forgotten */
 
 int wio_tcp_cap_of(const struct wio_config *cfg)
 {
@@ -90,8 +90,8 @@ void wio_tcp_place_pass(struct tcp_conn *c, struct tcp_link *l)
     place_has(l);
 }
 
-/* One more? For dials of ours only when one is on its way out, so that they never take all the
- * places there are: whoever dials us finds one that is free or can be made free. */
+/* Is there one more place? Own dials get it only when a link is closing, so they never take all
+ * places: a peer that dials always finds a place that is free or can be freed. */
 static bool room(const struct tcp_iface *f, bool inbound)
 {
     if (f->nopen != f->cap)
@@ -188,7 +188,7 @@ bool wio_tcp_place_admit(struct tcp_conn *c, uint32_t peer, struct tcp_link *l)
 
 /* ---- making room ---- */
 
-/* Nothing under way on the link, neither here nor, as far as we know, there. */
+/* The link is idle here and, as far as known, at the peer. */
 static bool is_idle(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
@@ -202,8 +202,8 @@ static bool is_stable(const struct tcp_link *l)
     return l->told == WIO_EP_READY && !l->hup;
 }
 
-/* What was queued here leaves before our goodbye. A peer that has spoken has given p2p the credit
- * to queue something, so that no turn is in vain. */
+/* Queued messages are sent before the goodbye. A peer that has sent something has given p2p credit
+ * to queue messages, so every turn transfers something. */
 static bool had_its_turn(const struct tcp_link *l, int64_t now)
 {
     int64_t age = now - l->turn_at;
@@ -261,7 +261,7 @@ static int length(const struct wio_list *q, int most)
     return n;
 }
 
-/* Dials without success make place for others, and wait in turn again. */
+/* Unsuccessful dials free their place for others, and wait again. */
 static void end_dial_turns(struct tcp_iface *f, int64_t now)
 {
     WIO_LIST_FOR_SAFE(it, next, &f->connecting)
@@ -282,14 +282,14 @@ static void end_dial_turns(struct tcp_iface *f, int64_t now)
 
 /* ---- serving ---- */
 
-/* Dial a peer that we had to refuse: it keeps a place for us. */
+/* Dial a peer that was refused before: it keeps a place for this link. */
 static void call_back(struct tcp_iface *f)
 {
     uint32_t peer = f->ticket[0].peer;
     ticket_drop(f, 0);
     f->tickets_next = false;
     if (wio_tcp_link_find(f, peer) != NULL)
-        return; /* it has come, or we want it too */
+        return; /* it has connected, or this process dials it, too */
     struct tcp_link *l = wio_tcp_link_new(f, peer);
     if (l == NULL)
         return;
@@ -297,7 +297,7 @@ static void call_back(struct tcp_iface *f)
     wio_tcp_dial(l);
 }
 
-/* @return false: nobody waits, or there is no room */
+/* @return false: none waits, or there is no room */
 static bool serve(struct tcp_iface *f, int64_t now)
 {
     while (f->ntickets > 0 && now - f->ticket[0].seen > TICKET_NS)

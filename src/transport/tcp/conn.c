@@ -2,8 +2,8 @@
 /**
  * @file conn.c
  * A socket in its handshake: connect() (dialer), then challenge and response, then it becomes a
- * link's. Edge-triggered in both event sets and always driven until the kernel has nothing more, so
- * that it does not matter which thread's set woke up.
+ * link's. Edge-triggered in both event sets, and always driven until the kernel has nothing more,
+ * so any thread may handle it.
  */
 #include "tcp.h"
 
@@ -61,7 +61,7 @@ void wio_tcp_conn_turn_away(struct tcp_conn *c)
     c->iface->base.p.counters->strangers++;
     wio_auth_turn_away(&c->auth, "too many connect at once: come again");
     n = c->auth.state == WIO_AUTH_FAILED ? wio_auth_output(&c->auth, &out) : 0;
-    if (n > 0) /* who does not hear it comes again too, but not for ever */
+    if (n > 0) /* without this message the dialer also tries again, but not for ever */
         (void)wio_os_send(c->fd, out, n);
     wio_tcp_conn_close(c);
 }
@@ -75,15 +75,15 @@ void wio_tcp_bury(struct tcp_iface *f)
         wio_tcp_link_free(WIO_CONTAINER(it, struct tcp_link, news));
 }
 
-/* ---- the acceptor's proven peer ---- */
+/* ---- the authenticated peer of an acceptor ---- */
 
-/* The link that takes the proven socket; refused dials never come here (see listen.c). */
+/* The link that takes the authenticated socket; refused dials never get here (see listen.c). */
 static void accepted(struct tcp_conn *c)
 {
     struct tcp_iface *f = c->iface;
     uint32_t peer = c->auth.peer.rank;
     struct tcp_link *l = wio_tcp_link_find(f, peer);
-    if (l != NULL && l->state == TCP_LAST) { /* the peer is done with the old link: so are we */
+    if (l != NULL && l->state == TCP_LAST) { /* the peer has closed the old link: close it, too */
         wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
         l = NULL;
     }
@@ -94,7 +94,7 @@ static void accepted(struct tcp_conn *c)
         return;
     }
     if (l->state == TCP_CONFIRM)
-        wio_tcp_link_drop_socket(l); /* the peer gave that dial up: this is its newer one */
+        wio_tcp_link_drop_socket(l); /* the peer gave up that dial: this is its newer one */
     wio_tcp_dial_cancel(l);
     wio_tcp_place_pass(c, l);
     if (wio_tcp_link_adopt(l, c) < 0) {
@@ -152,7 +152,7 @@ static void handshake_failed(struct tcp_conn *c)
     wio_tcp_conn_close(c);
 }
 
-/* Write what the handshake has to say. @return false: not now, or it is over */
+/* Write the handshake's output. @return false: not now, or it has ended */
 static bool drive_output(struct tcp_conn *c)
 {
     const void *out;
@@ -162,7 +162,7 @@ static bool drive_output(struct tcp_conn *c)
         if (w == -EAGAIN)
             return false;
         if (w < 0) {
-            if (c->auth.state == WIO_AUTH_FAILED) /* nobody there to hear the refusal */
+            if (c->auth.state == WIO_AUTH_FAILED) /* the peer has closed: no refusal */
                 return true;
             c->dropped = true;
             wio_auth_eof(&c->auth, (int)w);

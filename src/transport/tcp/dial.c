@@ -3,17 +3,16 @@
  * @file dial.c
  * Making a connection: the peer's addresses in the table's order, each tried once; connection
  * refused everywhere means that the peer is dead (its listener is open as long as it lives). A peer
- * that accepts but stays silent is stopped or computing, not dead: we wait. One that hangs up
- * inside the handshake shed us among strangers: we come again. One that says BUSY dials us itself,
- * has not yet seen the end of the older link, or has no place for us: we come again unless it comes
- * first.
+ * that accepts but sends nothing is stopped or computing, not dead: wait. A peer that closes inside
+ * the handshake had too many strangers: dial again. A peer that answers BUSY dials itself, has not
+ * yet seen the end of the older link, or has no place: dial again unless it dials first.
  */
 #include <arpa/inet.h>
 
 #include "tcp.h"
 
 #define DROPS_MIN 8u
-#define CALL_NS 1500000000LL /* how long we try to call a refused dialer back */
+#define CALL_NS 1500000000LL /* how long to try to dial a refused dialer */
 
 static bool addr_of(const struct wio_tab_addr *a, uint16_t port, union tcp_addr *o)
 {
@@ -42,7 +41,7 @@ int wio_tcp_peer_addrs(const struct tcp_iface *f, uint32_t peer, union tcp_addr 
     const struct wio_tab_host *h = &t->host[ep->host];
     bool same = h->identity == t->host[t->ep[t->me].host].identity;
     int n = 0;
-    /* On one host loopback goes first: no firewall of a device stands in between. */
+    /* On one host try loopback first: firewalls of devices do not affect it. */
     for (int loopback = same; loopback >= 0; loopback--)
         for (uint32_t i = 0; i < h->naddr && i < WIO_HOST_ADDRS && n < max; i++)
             if (h->addr[i].loopback == loopback)
@@ -99,7 +98,8 @@ static void give_up(struct tcp_link *l, int err)
 {
     char who[48];
     struct tcp_dial *d = l->dial;
-    if (!l->known) { /* we call back; perhaps only the other direction has a route: hold the place
+    if (!l->known) { /* dialled for a refused peer; perhaps only the other direction has a route:
+                      * keep the place
                       */
         *d = (struct tcp_dial){.began = d->began, .tried = d->tried};
         wio_tcp_dial_later(l, CALL_NS / 4);
@@ -117,7 +117,8 @@ static int64_t backoff(uint32_t tries)
     return tries < 10 ? 1000000LL << tries : 1000000000LL;
 }
 
-/* A peer without a place calls back: coming again is for what may get lost, and costs it time. */
+/* A peer without a place dials back later. Dialling again only covers a lost message, and costs the
+ * peer time. */
 static int64_t busy_backoff(uint32_t tries)
 {
     return tries < 6 ? 1000000LL << 2 * tries : 2000000000LL;
@@ -186,7 +187,7 @@ static int try_addr(struct tcp_link *l, const union tcp_addr *a, int64_t allowed
     return 0;
 }
 
-/* Out of descriptors: make room, come again. */
+/* Out of descriptors: make room, dial again. */
 static void no_descriptor(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
@@ -272,7 +273,7 @@ void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what)
     bool refused = !connecting && c->auth.refused_by_peer;
     note(d, &c->addr, what);
     wio_tcp_conn_close(c);
-    if (refused && err == WAITIO_ERR_BUSY) { /* it lives: whatever happened before does not count */
+    if (refused && err == WAITIO_ERR_BUSY) { /* it lives: earlier failures do not count */
         d->tried.len = 0;
         d->drops = 0;
         d->began = wio_os_now_ns();
@@ -285,6 +286,6 @@ void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what)
     if (dropped)
         d->drops++;
     else if (!connecting && d->err == 0)
-        d->err = err; /* somebody answered, but not as our peer would */
+        d->err = err; /* another program answered */
     next_addr(l);
 }

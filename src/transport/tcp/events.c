@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file events.c
- * Progress: what the kernel reports is remembered per link (ready list, can_write), then worked
- * off. The main set knows every link edge-triggered for good; the service set hears of input and
- * output only of links that an application cannot be asked to drive, armed by arm(SERVICE),
- * disarmed when an event comes that is no longer wanted.
+ * Progress: events of the kernel are stored per link (ready list, can_write), then handled. The
+ * main set always has every link, edge-triggered. The service set has only links that need progress
+ * while no application thread drives them; arm(SERVICE) arms them, and an unwanted event disarms
+ * them.
  */
 #include "tcp.h"
 
@@ -105,7 +105,7 @@ static uint8_t svc_wanted(const struct tcp_link *l)
 }
 
 /* Membership in a second event set costs every small message 2 % of its time. A link that the
- * program reads all the time does without, until arm() finds it quiet. */
+ * program reads all the time leaves it, until arm() finds it quiet. */
 void wio_tcp_svc_hot(struct tcp_link *l)
 {
     if (l->svc != TCP_SVC_HUP || l->state != TCP_READY || ++l->warmth < TCP_HOT_READS)
@@ -239,7 +239,7 @@ static void splice_front(struct wio_list *to, struct wio_list *from)
     }
 }
 
-/* Read every link that is known to have input, once; who has more goes to the tail. */
+/* Read every link with known input once; a link with more goes to the tail. */
 static int run_ready(struct tcp_iface *f, enum wio_progress_how how)
 {
     int count = 0;
@@ -275,7 +275,7 @@ static void flush_all(struct tcp_iface *f)
         wio_tcp_flush(&f->base);
 }
 
-/* Under fault injection a made-up EAGAIN has no edge that ends it: drive every handshake each time.
+/* Under fault injection no edge follows an injected EAGAIN: drive every handshake each time.
  */
 static void drive_all(struct wio_list *q)
 {

@@ -15,7 +15,7 @@ static int tcp_query(const struct wio_config *cfg, struct wio_tr_attr *attr)
     return 0;
 }
 
-/* A receiver far away is asked by a whole round trip: more is sent without asking. */
+/* Rendezvous with a far receiver costs a long round trip: the eager limit is larger. */
 static bool tcp_adapt(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
 {
     switch (d) {
@@ -67,8 +67,7 @@ static void release(struct tcp_iface *f)
     wio_os_free(f);
 }
 
-/* With fewer nothing works, and the messages would be about the descriptor that happened to be the
- * last. */
+/* With fewer descriptors nothing works, and errors would name whatever failed last. */
 enum { DESCRIPTORS_MIN = 24 };
 
 static int tcp_open(const struct wio_iface_params *p, struct wio_iface **iface)

@@ -2,7 +2,7 @@
 /**
  * @file link.c
  * One link per peer: the state table and the one function that changes states, the table of links
- * by peer, taking over a proven socket, and the ways a link ends.
+ * by peer, taking over an authenticated socket, and the ways a link ends.
  */
 #include <arpa/inet.h>
 
@@ -185,7 +185,7 @@ static bool hash_grow(struct tcp_iface *f)
     return true;
 }
 
-/* Take the link out of the chain of its peer; an older one never comes back into the table. */
+/* Remove the link from the chain of its peer; an older one never returns to the table. */
 static void unlist(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
@@ -322,7 +322,7 @@ void wio_tcp_link_over(struct tcp_link *l, int err, const char *fmt, ...)
 void wio_tcp_link_lost(struct tcp_link *l, int oserr)
 {
     char name[96];
-    if (l->state == TCP_CONFIRM) { /* the peer gave its dial up: it was never a link */
+    if (l->state == TCP_CONFIRM) { /* the peer gave up its dial: it was never a link */
         wio_tcp_link_drop_socket(l);
         wio_tcp_place_give(l);
         if (l->known)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file listen.c
- * Listeners and the decision about proven dialers. Strangers cost at most TCP_STRANGERS_MAX slots
- * and ten seconds each; when all are taken the oldest silent one goes first, so that a flood of
- * idle connections never keeps members out - but not before it had time to speak: members may be a
- * flood themselves, on processors that have more to do. They are told that it is for want of room,
- * so that nobody takes us for dead. Meanwhile the others wait in the kernel's queue.
+ * Listeners and the decision about authenticated dialers. Strangers (unauthenticated connections)
+ * cost at most TCP_STRANGERS_MAX slots and ten seconds each. When all slots are taken, the oldest
+ * silent one is dropped first, so idle connections never keep members out. But each has time to
+ * send before: many members may connect at once, on busy processors. A dropped stranger gets the
+ * reason, so that it does not take this process for dead. Meanwhile the others wait in the kernel's
+ * queue.
  */
 #include <arpa/inet.h>
 
@@ -147,9 +148,9 @@ void wio_tcp_listen_watch(struct tcp_iface *f, bool on)
     f->crowded = false;
 }
 
-/* ---- who may come in ---- */
+/* ---- admission ---- */
 
-/* The link itself allows it; is there a place? */
+/* The state of the link allows it: is there a place? */
 static int admit_place(struct tcp_conn *c, uint32_t peer, struct tcp_link *l, char *why,
                        size_t nwhy)
 {
@@ -160,7 +161,7 @@ static int admit_place(struct tcp_conn *c, uint32_t peer, struct tcp_link *l, ch
     return WAITIO_ERR_BUSY;
 }
 
-/* May a proven peer have a link now? BUSY = come again. */
+/* May an authenticated peer have a link now? BUSY = dial again. */
 static int admit_link(struct tcp_conn *c, uint32_t peer, char *why, size_t nwhy)
 {
     struct tcp_iface *f = c->iface;
@@ -184,11 +185,11 @@ static int admit_link(struct tcp_conn *c, uint32_t peer, char *why, size_t nwhy)
     }
     if (l->state <= TCP_CONFIRM)
         return admit_place(c, peer, l, why, nwhy);
-    if (l->state == TCP_LAST) { /* the peer is done with it: so are we */
+    if (l->state == TCP_LAST) { /* the peer has closed it: close it, too */
         wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
         return admit_place(c, peer, NULL, why, nwhy);
     }
-    wio_tcp_mark_hup(l); /* it may have ended: look, whoever drives us */
+    wio_tcp_mark_hup(l); /* it may have ended: check, in any thread */
     wio_text(why, nwhy, "a link exists");
     return WAITIO_ERR_BUSY;
 }
@@ -199,7 +200,7 @@ static int admit(void *arg, const struct wio_auth_id *peer, bool proven, char *w
     struct tcp_iface *f = c->iface;
     const struct wio_table *t = f->base.table;
     if (!proven)
-        return 0; /* nothing to say to a stranger */
+        return 0; /* no message to a stranger */
     if (memcmp(peer->universe, t->universe, WIO_UNIVERSE_ID) != 0) {
         wio_text(why, nwhy, "this process belongs to another run");
         return WAITIO_ERR_JOIN;
@@ -234,7 +235,7 @@ bool wio_tcp_shed_stranger(struct tcp_iface *f)
     return true;
 }
 
-/* A slot for one more stranger. @return false: all have come just now; listeners are silenced */
+/* A slot for one more stranger. @return false: all are too new; listeners are paused */
 static bool make_slot(struct tcp_iface *f)
 {
     if (f->ninbound < TCP_STRANGERS_MAX)
@@ -300,7 +301,7 @@ static bool out_of_descriptors(struct tcp_iface *f, bool again)
     if (!again && wio_tcp_shed_stranger(f))
         return true;
     wio_tcp_evict(f);
-    wio_tcp_listen_watch(f, false); /* a readable listener would wake us without end */
+    wio_tcp_listen_watch(f, false); /* a readable listener would wake the thread again and again */
     f->resume_at = wio_os_now_ns() + 50000000;
     wio_tcp_timer_at(f, f->resume_at);
     return false;

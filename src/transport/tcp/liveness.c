@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file liveness.c
- * Timers: handshake deadlines, pauses before a dial, and the question whether the host of a peer
- * that owes acknowledgements still exists. A stopped or computing peer acknowledges (its kernel
- * does, also when its window is full); only a kernel that retransmits, or asks for room in the
- * window, without any answer counts as silence.
+ * Timers: handshake deadlines, pauses before a dial, and the check whether the host of a peer with
+ * missing acknowledgements still exists. The kernel of a stopped or computing peer still
+ * acknowledges, also when its window is full. Only retransmissions or window probes without any
+ * answer count as silence.
  */
 #include "tcp.h"
 
@@ -43,7 +43,7 @@ static bool probe_link(struct tcp_link *l, int64_t now)
         l->silent_since = 0;
         return true;
     }
-    /* On loopback the answer to a question overtakes its counting: one is always open. */
+    /* On loopback the answer to a probe arrives before the probe is counted: one is always open. */
     if ((ti.unacked == 0 || ti.retransmits == 0) && ti.probes <= 1) {
         l->silent_since = 0;
         return false;
@@ -51,7 +51,7 @@ static bool probe_link(struct tcp_link *l, int64_t now)
     int64_t heard = now - ti.last_ack_ns;
     if (l->silent_since == 0 || heard > l->silent_since)
         l->silent_since = now;
-    /* One period is gone before we notice, one may go until we look again. */
+    /* One period passes before this is noticed, another one until the next check. */
     if (now - l->silent_since < f->connect_timeout - 3 * probe_period(f))
         return false;
     wio_tcp_link_over(l, WAITIO_ERR_PEER,
@@ -84,14 +84,14 @@ void wio_tcp_ping(struct wio_ep *ep)
     wio_tcp_tx_run(l);
 }
 
-/* The kernel remembers; a time stamp of our own would cost every message a look at the clock. */
+/* The kernel knows the time; an own time stamp would cost every message a clock read. */
 int64_t wio_tcp_heard(const struct wio_ep *ep)
 {
     const struct tcp_link *l = (const struct tcp_link *)(const void *)ep;
     struct wio_os_tcp_info ti;
     if (l->state == TCP_WAIT && l->older == NULL &&
         (!l->placed || (l->dial != NULL && l->dial->busy > 0)))
-        return wio_os_now_ns(); /* we have not asked it, or it said: later */
+        return wio_os_now_ns(); /* not asked yet, or it answered: later */
     if (l->fd < 0 || wio_os_tcp_info(l->fd, &ti) < 0)
         return 0;
     return wio_os_now_ns() - ti.last_data_recv_ns;
@@ -117,7 +117,7 @@ static int expire_strangers(struct tcp_iface *f, int64_t now)
 }
 
 /* connect() unanswered: next address. Connected but silent: the peer is stopped or computing, or
- * this is not its address; the others are tried once, and then we wait where somebody accepted. */
+ * this is not its address. Try each other address once, then wait at the one that accepted. */
 static int expire_dial(struct tcp_conn *c, int64_t now)
 {
     union tcp_addr a[2];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file rx.c
- * The receiving half of a link. Bytes come through the interface's staging buffer; once a payload
- * of some size is under way its rest is read straight into the sink, with the staging buffer behind
- * it for what follows. What p2p does not want yet stays in the staging buffer until another link
- * needs that; then it moves to a block of its own.
+ * The receiving half of a link. Bytes are read into the interface's staging buffer. The rest of a
+ * longer payload is read directly into the sink, with the staging buffer behind it for what
+ * follows. Input that p2p does not take yet stays in the staging buffer until another link needs
+ * the buffer; then it moves to a block of its own.
  */
 #include "tcp.h"
 
@@ -74,7 +74,7 @@ static int rx_goodbye(struct tcp_link *l, const struct wio_frame *fr)
     return 0;
 }
 
-/* The dialer's first frame: it knows that we accepted. */
+/* The dialer's first frame: it knows that the link is accepted. */
 static bool rx_confirm(struct tcp_link *l)
 {
     wio_tcp_announce(l);
@@ -240,7 +240,7 @@ void wio_tcp_rx_drop(struct tcp_link *l)
     l->hdr_have = 0;
 }
 
-/* Feed staged bytes; what is not wanted stays there, owned by this link. */
+/* Feed staged bytes; the rest stays there, owned by this link. */
 static void feed_stage(struct tcp_link *l, size_t n)
 {
     struct tcp_iface *f = tcp_of(l);
@@ -334,7 +334,7 @@ static size_t rx_read(struct tcp_link *l, bool *drained)
     return (size_t)n;
 }
 
-/* After reading: remember whether there is more, and answer what is due. */
+/* After reading: note whether there is more, and send what is due. */
 static void settle(struct tcp_link *l, size_t got, bool drained)
 {
     if (got > 0) {

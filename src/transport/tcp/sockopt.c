@@ -42,9 +42,9 @@ bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a)
     return ours(f, a, true);
 }
 
-/* Within one host the kernel would let a sender run 4 MiB ahead, and a short message would wait
- * behind all of it (a millisecond); this much is as fast. Real networks need their bandwidth-delay
- * product: there the system's choice stays. */
+/* Within one host the kernel would let a sender run 4 MiB ahead, and a short message would wait for
+ * all of it (a millisecond); this size is as fast. Real networks need their bandwidth-delay
+ * product: there the system's size stays. */
 #define SNDBUF_SAME_HOST (320 << 10)
 
 static int64_t sndbuf(const struct tcp_iface *f, const union tcp_addr *peer)
@@ -80,8 +80,8 @@ static int set_congestion(int fd, const char *name)
     return wio_os_setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
 }
 
-/* auto: near peers get a loss-based control, which is twice as fast as BBR there; the control for
- * long distances is the administrator's choice. */
+/* auto: near peers get a loss-based control, which is twice as fast as BBR there; for long
+ * distances the administrator chooses. */
 static void set_near(int fd)
 {
     if (set_congestion(fd, "cubic") < 0)
@@ -98,10 +98,10 @@ static bool is_system(const char *name)
     return name[0] == '\0' || strcmp(name, "system") == 0;
 }
 
-/* An accepted socket inherits its listener's control and begins with it. BBR leaves a mark that
- * later changes do not take away: the kernel paces such a socket by a timer for life, and the last
- * bytes of a message wait for it (16 us instead of 5 at 8 KiB). So listeners have the control of
- * near peers already, and the system's is put back for others. */
+/* An accepted socket inherits its listener's control and begins with it. A socket that began with
+ * BBR keeps its pacing timer after a change, and the last bytes of a message wait for this timer
+ * (16 us instead of 5 at 8 KiB). So listeners have the control of near peers already, and the
+ * system's is put back for others. */
 void wio_tcp_sockopt_listener(struct tcp_iface *f, int fd)
 {
     const char *name = f->base.p.cfg->tcp_congestion;
@@ -136,8 +136,8 @@ static void set_int(int fd, int level, int name, int value)
     (void)wio_os_setsockopt(fd, level, name, &value, sizeof value);
 }
 
-/* Silence of a host while nothing is outstanding: the kernel asks it, so that a receive that waits
- * on a quiet link learns within WAITIO_CONNECT_TIMEOUT, too, that nobody is there any more. */
+/* Keepalive for idle links: the kernel probes the host, so a receive on an idle link also fails
+ * within WAITIO_CONNECT_TIMEOUT when the host does not answer any more. */
 static void keepalive(const struct tcp_iface *f, int fd)
 {
     int64_t s = f->connect_timeout / 1000000000LL;

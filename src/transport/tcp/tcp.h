@@ -27,7 +27,7 @@
 #define TCP_BULK_FIRST 1024u           /* ... and this much when the last payload was bulk */
 #define TCP_DIRECT_MIN 2048u           /* payload rest from which it is read into the sink */
 #define TCP_INLINE 512u                /* payloads up to here are copied behind the header */
-#define TCP_SHIFT_MIN 131072u    /* payloads from which a well placed copy pays for an ACK frame */
+#define TCP_SHIFT_MIN 131072u    /* payloads from which a better alignment is worth an ACK frame */
 #define TCP_GATHER 16            /* queued messages per system call */
 #define TCP_BATCHES_MAX 64       /* batch buffers in use at once; beyond: write at once */
 #define TCP_ACK_FRAMES 64u       /* acknowledge at the latest after so many frames ... */
@@ -41,11 +41,11 @@ enum tcp_state {
     TCP_WAIT,    /* before (another) dial: older link closing, no place or descriptor free, pause
                     after a refusal */
     TCP_DIAL,    /* our connect() or handshake is under way */
-    TCP_CONFIRM, /* the peer's dial is proven; its first frame makes the link READY */
+    TCP_CONFIRM, /* the peer's dial is authenticated; its first frame makes the link READY */
     TCP_READY,   /* open both ways */
     TCP_DRAIN,   /* close() called: queued output goes first, then our GOODBYE */
     TCP_HALF,    /* our GOODBYE is out and our side shut; reading until the peer's */
-    TCP_ANSWER,  /* the peer's GOODBYE was heard: queued output goes first, then our GOODBYE */
+    TCP_ANSWER,  /* the peer's GOODBYE has arrived: queued output goes first, then our GOODBYE */
     TCP_LAST,    /* both goodbyes said: waiting for the end of the stream */
     TCP_CLOSED,  /* over */
     TCP_STATES
@@ -103,7 +103,7 @@ struct tcp_dial {
     uint32_t drops; /* times the peer hung up inside a handshake */
     bool dropped;   /* ... in this round over the addresses */
     bool silent;    /* an address accepted in this round and said nothing */
-    bool patient;   /* every address was tried: wait at the silent one, however long */
+    bool patient;   /* every address was tried: wait at the silent one without limit */
     bool paused;    /* waits for a place: began is the time spent already */
     uint32_t silent_addr;
     uint32_t busy;           /* times it said: busy, later */
@@ -115,7 +115,7 @@ struct tcp_link {
     struct wio_ep ep;
     struct tcp_src src;
     uint8_t state;      /* enum tcp_state */
-    uint8_t told;       /* last wio_ep_state p2p was told by on_state */
+    uint8_t told;       /* last wio_ep_state reported by on_state */
     uint8_t bye_reason; /* of close() or of the peer's GOODBYE */
     bool known;         /* p2p holds the ep */
     bool placed;        /* counts in iface->nopen */
@@ -133,7 +133,7 @@ struct tcp_link {
     bool bulk;         /* last payload was bulk: a short first read pays */
     bool body;         /* inside a message (sink is valid) */
     bool rx_crc;       /* current message carries a checksum */
-    bool write_failed; /* never write again; reading will find out why */
+    bool write_failed; /* never write again; the read path finds the reason */
     uint8_t hdr_have;  /* bytes of a torn header */
     uint8_t svc;       /* extra interest in the service set: TCP_SVC_* */
     int fd;
@@ -172,13 +172,13 @@ struct tcp_link {
 static_assert(sizeof(struct tcp_link) <= 1024,
               "an idle connected link costs at most 1 KiB of ours");
 
-/* What the service set hears of a link; 0: the link is not in it. */
+/* Events of a link in the service set; 0: the link is not in it. */
 #define TCP_SVC_READ 1u
 #define TCP_SVC_WRITE 2u
 #define TCP_SVC_HUP 4u     /* always: the end of the stream */
 #define TCP_HOT_READS 200u /* reads in a row, no service needed: out of the service set */
 
-/** A proven dialer that found no place. */
+/** An authenticated dialer without a place. */
 struct tcp_ticket {
     uint32_t peer;
     int64_t seen; /* when it was refused last */
@@ -199,7 +199,7 @@ struct tcp_iface {
     bool crc;
     char system_cc[16]; /* the system's congestion control; "" = unknown */
     bool in_connect;    /* connect() is running: the end of a dial waits for progress() */
-    bool timer_asked;   /* somebody slept on next_timer_ns(): look at the clock */
+    bool timer_asked;   /* a thread slept on next_timer_ns(): read the clock */
     uint32_t ticks;
     int64_t resume_at;       /* paused listeners */
     int64_t timer_at;        /* earliest timer; INT64_MAX = none */
@@ -211,14 +211,14 @@ struct tcp_iface {
     struct wio_list hot;  /* links outside the service set */
     struct wio_list done; /* wio_tx finished without error */
     struct wio_list inbound, dials, grave;
-    struct wio_list ghosts; /* closed links that p2p never knew, freed with the grave */
+    struct wio_list ghosts; /* closed links that p2p never got, freed with the grave */
     int ninbound, nhup;
     int nopen, cap;            /* places taken, and how many there should be at most (cap.c) */
     struct tcp_ticket *ticket; /* refused dialers, in turn */
     uint32_t ntickets, tickets_room;
     bool tickets_next;         /* the next place is a ticket's, if both queues wait */
     bool cap_due;              /* wio_tcp_cap_run() has something to do */
-    int64_t cap_moved, cap_at; /* when somebody was last helped; when to look again */
+    int64_t cap_moved, cap_at; /* when a dial was last served; when to check again */
     int nbatch;
     struct wio_pool batches;
     struct tcp_link **hash;
@@ -243,7 +243,7 @@ static inline bool tcp_can_read(const struct tcp_link *l)
 {
     return l->fd >= 0 && !l->eof;
 }
-/** May the service thread read this link? Only where an application cannot be asked to. */
+/** May the service thread read this link? Only where no application thread drives it. */
 static inline bool tcp_service_reads(const struct tcp_link *l)
 {
     return l->watched || l->hup || l->state != TCP_READY;
@@ -262,7 +262,7 @@ void wio_tcp_link_free(struct tcp_link *l);
 int wio_tcp_link_adopt(struct tcp_link *l, struct tcp_conn *c);
 /** Give the socket up without closing the link (CONFIRM that came to nothing); the place stays. */
 void wio_tcp_link_drop_socket(struct tcp_link *l);
-/** End of the link: CLOSED with this result; p2p is told by the next dispatch. */
+/** End of the link: CLOSED with this result; the next dispatch reports it to p2p. */
 void wio_tcp_link_over(struct tcp_link *l, int err, const char *fmt, ...) WIO_PRINTF(3, 4);
 /** The connection broke (oserr: -errno, 0 = end of stream without GOODBYE). */
 void wio_tcp_link_lost(struct tcp_link *l, int oserr);
@@ -293,7 +293,7 @@ void wio_tcp_dial_later(struct tcp_link *l, int64_t ns);
 /** A dial's socket failed. @p err WAITIO_ERR_*; @p what text of the failure */
 void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what);
 void wio_tcp_dial_cancel(struct tcp_link *l);
-/** Break the dial off; the clock of WAITIO_CONNECT_TIMEOUT stands still until it goes on. */
+/** Stop the dial; the time of WAITIO_CONNECT_TIMEOUT does not run until it continues. */
 void wio_tcp_dial_pause(struct tcp_link *l);
 void wio_tcp_dial_free(struct tcp_link *l);
 /** Fill the peer's usable addresses in order. @return how many */
@@ -309,11 +309,11 @@ int wio_tcp_accept(struct tcp_iface *f, struct tcp_listener *ln);
 struct tcp_conn *wio_tcp_conn_new(struct tcp_iface *f, int fd, const union tcp_addr *addr);
 /** Register a connection in both event sets. */
 int wio_tcp_conn_watch(struct tcp_conn *c);
-/** Go on with connect() or handshake as far as possible. @return events handled */
+/** Continue connect() or handshake as far as possible. @return events handled */
 int wio_tcp_conn_drive(struct tcp_conn *c);
 /** Close and bury (freed at the end of progress, or by wio_tcp_bury). */
 void wio_tcp_conn_close(struct tcp_conn *c);
-/** Close it for want of room, and say so. */
+/** Close it because there is no room, and send this reason. */
 void wio_tcp_conn_turn_away(struct tcp_conn *c);
 void wio_tcp_bury(struct tcp_iface *f);
 /** Room for one more inbound connection: drop an unauthenticated one when all slots are taken.
@@ -330,14 +330,14 @@ void wio_tcp_tx_run(struct tcp_link *l);
 void wio_tcp_tx_wake(struct tcp_link *l);
 /** Anything queued, begun, batched or control frames due? */
 bool wio_tcp_tx_idle(const struct tcp_link *l);
-/** Give everything queued back with an error (upcalls!). */
+/** Return everything queued with an error (upcalls!). */
 void wio_tcp_tx_fail_all(struct tcp_link *l, int err);
 void wio_tcp_tx_drop(struct tcp_link *l);
 /** Best effort: GOODBYE(reason) now, unless in the middle of a message. */
 void wio_tcp_tx_last_words(struct tcp_link *l, enum wio_bye_reason reason);
 
 /* ---- rx.c ---- */
-/** Read and deliver. @return events handled. Sets iface->stop when p2p said so. */
+/** Read and deliver. @return events handled. Sets iface->stop when p2p asks to stop. */
 int wio_tcp_rx_run(struct tcp_link *l);
 /** Parser: feed bytes of the stream. @return bytes consumed (less than n: stopped or link closed).
  */
@@ -359,9 +359,9 @@ bool wio_tcp_needs_service(struct wio_iface *iface);
 void wio_tcp_watch(struct wio_ep *ep, bool on);
 /** A read by the program succeeded: may the link leave the service set? */
 void wio_tcp_svc_hot(struct tcp_link *l);
-/** Tell p2p the news and finished sends (upcalls). @return how many */
+/** Report changes of state and finished sends to p2p (upcalls). @return how many */
 int wio_tcp_dispatch(struct tcp_iface *f);
-/** Tell p2p that the link is READY (upcall). */
+/** Report to p2p that the link is READY (upcall). */
 void wio_tcp_announce(struct tcp_link *l);
 
 /* ---- liveness.c ---- */
@@ -377,8 +377,8 @@ int wio_tcp_cap_of(const struct wio_config *cfg);
 /** A place for a dial. @return false: none is free; the link waits in turn, wio_tcp_cap_run() dials
  */
 bool wio_tcp_place_for(struct tcp_link *l);
-/** May this proven dialer have a place? @param l our link to it, NULL = none. @return false: not
- * now, its turn is noted */
+/** May this authenticated dialer have a place? @param l our link to it, NULL = none. @return false:
+ * not now, its turn is noted */
 bool wio_tcp_place_admit(struct tcp_conn *c, uint32_t peer, struct tcp_link *l);
 /** The place that a connection was admitted with becomes the link's. */
 void wio_tcp_place_pass(struct tcp_conn *c, struct tcp_link *l);
@@ -389,13 +389,13 @@ void wio_tcp_place_free(struct tcp_iface *f);
 /** Serve peers that wait for a connection, make room for them, trim to the cap. From progress()
  * only, outside of upcalls. @return how many were served */
 int wio_tcp_cap_run(struct tcp_iface *f);
-/** Descriptors are short: close the least recently used idle link. */
+/** Too few descriptors: close the least recently used idle link. */
 void wio_tcp_evict(struct tcp_iface *f);
 
 /* ---- sockopt.c ---- */
 /** Options of every link socket; @p peer decides on congestion control. */
 void wio_tcp_sockopt(struct tcp_iface *f, int fd, const union tcp_addr *peer, bool accepted);
-/** Of a listener, before listen(): what accepted sockets begin with. */
+/** Options of a listener, before listen(): accepted sockets inherit them. */
 void wio_tcp_sockopt_listener(struct tcp_iface *f, int fd);
 /** Same host or a subnet of ours? */
 bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a);

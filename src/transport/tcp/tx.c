@@ -51,7 +51,7 @@ static inline void note_write(struct tcp_link *l, size_t n)
         wio_list_push(&f->probe, &l->probe);
 }
 
-/* Writing failed for good. What the peer still had to say is read first: that tells why. */
+/* Writing has failed. Read the peer's last messages first: they tell the reason. */
 static void write_failed(struct tcp_link *l, int oserr)
 {
     l->write_failed = true;
@@ -357,7 +357,7 @@ static int send_refused(struct tcp_link *l)
     return wio_fail(WAITIO_ERR_BUSY, "link to %s is closing: connect again", name);
 }
 
-/* Something is queued, batched or blocked, or the link is not ready. */
+/* Is something queued, batched or blocked, or the link not ready? */
 static int send_slow(struct tcp_link *l, struct wio_tx *tx)
 {
     if (l->ep.state >= WIO_EP_CLOSING)
@@ -404,7 +404,7 @@ static int send_partly(struct tcp_link *l, struct wio_tx *tx, const uint8_t *hdr
     return WIO_TX_QUEUED;
 }
 
-/* An ACK frame was torn: what is missing goes before everything else. */
+/* An ACK frame was written in part: the rest goes before everything else. */
 static void rest_of_ack(struct tcp_link *l, const uint8_t *ack, uint32_t sent)
 {
     struct tcp_batch *b = batch_get(l);
@@ -487,7 +487,7 @@ int wio_tcp_send(struct wio_ep *ep, struct wio_tx *tx)
 
 size_t wio_tcp_queued(const struct wio_ep *ep)
 {
-    /* Not what is batched: it leaves without a word to p2p, which would wait for one. */
+    /* Without batched bytes: no done() follows them, and p2p would wait for it. */
     return ((const struct tcp_link *)(const void *)ep)->queued;
 }
 

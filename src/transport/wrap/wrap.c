@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file wrap.c  What WAITIO_WRAP asks for: a colon list of check, fault=SEED. */
+/** @file wrap.c  The value of WAITIO_WRAP: a colon list of check, fault=SEED. */
 #include <stdlib.h>
 
 #include "transport/wrap/wrap.h"
