@@ -108,7 +108,7 @@ def try_row(row, copy, build):
 
 
 def table(rows):
-    print("| bad day | guard | taken out | test |\n|---|---|---|---|")
+    print("| bad day | guard | without it | test |\n|---|---|---|---|")
     for r in rows:
         files = ", ".join(dict.fromkeys(f"`{e['file'].replace('src/', '')}`" for e in r["edits"]))
         tests = ", ".join(f"`{t.split(' ', 1)[1]}`" for t in r["tests"])
