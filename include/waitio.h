@@ -81,11 +81,12 @@ typedef struct waitio_status {
 /* ---- start and end ------------------------------------------------------------------------- */
 
 /**
- * Join the universe: learn who we are, meet all processes of all PBs.
+ * Join the universe: find this process's block and rank, and connect to the rendezvous with all
+ * other processes.
  * @param timeout  seconds to wait for every PB; <= 0 means 1000. WAITIO_INIT_TIMEOUT wins.
- * @return 0; CONFIG, TIMEOUT (the text lists who is missing), JOIN, AUTH, VERSION, LIMIT, SYSTEM.
- *         A second call is harmless and returns 0. After a failure it tries again; calls that join
- *         implicitly do not, but return the error of the failed attempt at once.
+ * @return 0; CONFIG, TIMEOUT (the text lists the missing processes), JOIN, AUTH, VERSION, LIMIT,
+ *         SYSTEM. A second call is harmless and returns 0. After a failure it tries again; calls
+ *         that join implicitly do not, but return the error of the failed attempt at once.
  * @blocking until every process has joined, or the timeout
  */
 int waitio_init(int timeout);
@@ -105,11 +106,11 @@ int waitio_finalize(void);
 int waitio_initialized(int *flag);
 
 /**
- * What an error does. The default is MPI's: what a program cannot foresee - the death of a peer
- * (WAITIO_ERR_PEER, WAITIO_ERR_REVOKED), a message longer than its receive (WAITIO_ERR_TRUNCATE),
- * a broken protocol (WAITIO_ERR_PROTOCOL) - ends it with a message and exit status 1, by
- * waitio_abort(); other errors print one line and are returned. A program that looks at all codes
- * says WAITIO_ERRORS_RETURN: nothing is printed, and every code is returned.
+ * What an error does. The default is MPI's: a peer failure (WAITIO_ERR_PEER, WAITIO_ERR_REVOKED), a
+ * message longer than its receive (WAITIO_ERR_TRUNCATE) and a broken protocol (WAITIO_ERR_PROTOCOL)
+ * end the program with a message and exit status 1, by waitio_abort(); other errors print one line
+ * and are returned. For a program that checks all codes there is WAITIO_ERRORS_RETURN: nothing is
+ * printed, and every code is returned.
  */
 enum {
     WAITIO_ERRORS_DEFAULT = 0,
@@ -124,7 +125,7 @@ enum {
 int waitio_set_errors(int mode);
 
 /**
- * End this process after saying so to all linked peers, whose operations with us then fail.
+ * End this process and notify all linked peers, whose operations with this process then fail.
  * @param code exit status of the process. Does not return.
  */
 void waitio_abort(int code);
@@ -197,9 +198,8 @@ int truef(int pbid, int n);
  *               send completes locally (bytes are copied if need be), larger ones when the peer's
  *               library has acknowledged the data
  * @param[out] req  handle for wait/test; set to null on error
- * @return 0; GROUP, RANK, TAG, ARG, NOMEM, STATE, FORK. What concerns the peer (PEER, NOROUTE,
- * LIMIT) is the result of the operation and comes from wait or test, so that callers who only look
- * there see it
+ * @return 0; GROUP, RANK, TAG, ARG, NOMEM, STATE, FORK. Errors of the peer (PEER, NOROUTE, LIMIT)
+ * are the result of the operation: wait or test returns them
  * @blocking never
  */
 int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
@@ -214,7 +214,7 @@ int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, w
 int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
                  waitio_req_t *req);
 /** Wait for one operation; the handle becomes null. A null handle returns 0 at once. For a short
- *  send whose receiver is far behind it lets that catch up, for at most 2 ms.
+ * send to a slow receiver it may wait up to 2 ms, so that the receiver can catch up.
  *  @return result of the operation; REQUEST for a stale or foreign handle */
 int waitio_wait(waitio_req_t *req);
 /** waitio_wait() that also fills @p status (may be NULL). */
@@ -267,19 +267,19 @@ int waitio_recv_init(waitio_group_t group, int src, void *buf, size_t bytes, wai
 int waitio_start(waitio_req_t *req);
 /** Start @p n persistent operations. */
 int waitio_startall(int n, waitio_req_t reqs[]);
-/** Free a persistent request (inactive), or let an active send complete unwatched. Handle becomes
+/** Free a persistent request (inactive), or let an active send complete by itself. Handle becomes
  * null. */
 int waitio_request_free(waitio_req_t *req);
 
 /* ---- event loops --------------------------------------------------------------------------- */
 
 /**
- * Make a descriptor for poll, epoll or the event loop of a framework: it tells a program that
- * sleeps there when to look. While it is armed and no thread waits in this library, the library's
- * service thread makes progress with all operations. A loop does, each time before it sleeps:
- * waitio_event_arm(), then waitio_test() or waitio_iprobe() for what it is interested in, then
- * sleep until the descriptor is readable, a second at most (a test in every second notices the
- * failure of a peer that this process never had a connection to).
+ * Make a descriptor for poll, epoll or the event loop of a framework: it wakes a program that
+ * sleeps there. While it is armed and no thread waits in this library, the library's service thread
+ * makes progress with all operations. A loop does, each time before it sleeps: waitio_event_arm(),
+ * then waitio_test() or waitio_iprobe() for what it is interested in, then sleep until the
+ * descriptor is readable, a second at most (a test in every second notices the failure of a peer
+ * that this process never had a connection to).
  * @param[out] fd belongs to the caller; one for each thread that sleeps
  * @return 0; UNSUPPORTED under WAITIO_PROGRESS=poll, SYSTEM, NOMEM
  */
@@ -294,11 +294,11 @@ int waitio_event_close(int fd);
 
 /** Static text of a code; never NULL. May be called at any time. */
 const char *waitio_strerror(int code);
-/** What went wrong last in this thread: what, with whom, what to do. Valid until the next call. */
+/** The last error of this thread: cause, peer, remedy. Valid until the next call. */
 const char *waitio_last_error(void);
 
 /** Has the library written this thread's last error on standard error? For bindings and programs
- * that print errors themselves, so that nobody reads one twice. @return 1 or 0. Any thread. */
+ * that print errors themselves, so that each is printed once. @return 1 or 0. Any thread. */
 int waitio_last_error_shown(void);
 /** Version of the library that is running. Any pointer may be NULL. */
 int waitio_get_version(int *major, int *minor, int *patch);

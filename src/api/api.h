@@ -7,8 +7,8 @@
 #include "p2p/p2p.h"
 #include "waitio.h"
 
-/** The default universe, joined on first use. @return NULL with the error set (FORK, STATE, or what
- * joining said) */
+/** The default universe, joined on first use. @return NULL with the error set (FORK, STATE, or the
+ * error of joining) */
 struct wio_universe *wio_api_universe(void);
 /** The same without joining: NULL when not joined. */
 struct wio_universe *wio_api_current(void);

@@ -26,6 +26,6 @@ int waitio_event_close(int fd)
     if (u != NULL)
         rc = wio_watch_close(u, fd);
     else
-        wio_os_close(fd); /* the universe was left, or is the parent's */
+        wio_os_close(fd); /* the universe has ended, or belongs to the parent */
     return wio_api_result("waitio_event_close", rc);
 }

@@ -2,7 +2,7 @@
 /**
  * @file auth.h
  * The one handshake of every connection (rendezvous, host leader, transports): both sides prove
- * that they know the job secret before any other byte is looked at. Challenge and response with
+ * that they know the job secret before any other byte is read. Challenge and response with
  * HMAC-SHA256 over the whole transcript, fresh nonces, bound to purpose, universe, protocol version
  * and both identities. A state machine on bytes: no I/O, no allocation, fixed memory.
  *
@@ -88,10 +88,10 @@ struct wio_auth {
     char text[480];         /* reason when FAILED, printable */
 };
 
-/** Begin. For the dialer @p peer is whom it expects to meet (universe and rank are checked; extra
- * is not, and is filled in with what the acceptor says); the acceptor passes NULL and an admit
- * function (NULL: everybody who proves the secret). The universes of both sides must be equal. The
- * secret and admit_arg must outlive the handshake.
+/** Begin. For the dialer @p peer is the expected peer (universe and rank are checked; extra is not,
+ * and is set to the acceptor's); the acceptor passes NULL and an admit function (NULL: every peer
+ * that proves the secret). The universes of both sides must be equal. The secret and admit_arg must
+ * outlive the handshake.
  *  @return 0; ARG; SYSTEM when there are no random bytes or no SHA-256 */
 int wio_auth_start(struct wio_auth *a, enum wio_auth_role role, enum wio_auth_purpose purpose,
                    const struct wio_secret *secret, const struct wio_auth_id *mine,
@@ -112,8 +112,8 @@ enum wio_auth_state wio_auth_input(struct wio_auth *a, const void *buf, size_t n
 /** End of stream (@p oserr 0) or an error (-errno; -ETIMEDOUT: the caller's deadline passed) came
  * instead of bytes. Sets FAILED with a fitting text: PEER or TIMEOUT. Harmless after the end. */
 void wio_auth_eof(struct wio_auth *a, int oserr);
-/** There is no room for this handshake now: end it with BUSY and a refusal that says so, to be
- * written as after FAILED. Does nothing after the end, nor once READY has been said. */
+/** There is no room for this handshake now: end it with BUSY and a refusal with this reason, to be
+ * written as after FAILED. Does nothing after the end, nor after READY. */
 void wio_auth_turn_away(struct wio_auth *a, const char *why);
 
 /**

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file handshake.c
- * The state machine of the handshake: bytes in, bytes out. Nothing that came is believed before the
- * proof, and nothing about the run is said before it. See docs/design/handshake.md.
+ * The state machine of the handshake: bytes in, bytes out. No input is trusted before the proof,
+ * and no facts about the run are sent before it. See docs/design/handshake.md.
  */
 #include <assert.h>
 #include <errno.h>
@@ -65,7 +65,7 @@ static void make_printable(char *text)
             *text = '?';
 }
 
-/* Where this side's secret is from; the end of a long path says more than its beginning. */
+/* Source of this side's secret; the end of a long path is more useful than its beginning. */
 static void own_secret(const struct wio_auth *a, char *buf, size_t n)
 {
     if (a->secret->len == 0) {
@@ -174,7 +174,7 @@ static void put_greeting(const struct wio_auth *a, uint8_t *msg)
     memcpy(msg + HG_NONCE, a->nonce_mine, HS_NONCE);
 }
 
-/* One side has a secret, the other none: said by both, each in its own words. @return false =
+/* One side has a secret, the other none: both report it, each in its own words. @return false =
  * failed */
 static bool check_flags(struct wio_auth *a)
 {
@@ -203,7 +203,7 @@ static bool check_flags(struct wio_auth *a)
     return false;
 }
 
-/* A nonce of ours that comes back is a reflection. @return false = failed */
+/* The own nonce in a message of the peer is a reflection. @return false = failed */
 static bool take_nonce(struct wio_auth *a)
 {
     memcpy(a->nonce_peer, a->in + HG_NONCE, HS_NONCE);
@@ -282,7 +282,7 @@ static void send_proof(struct wio_auth *a)
     a->step = HS_READY;
 }
 
-/* The acceptor's claims, looked at only now that it has proven itself. */
+/* The acceptor's claims, checked only after its proof. */
 static void check_acceptor(struct wio_auth *a)
 {
     const uint8_t *in = a->in;
@@ -424,7 +424,7 @@ static void on_message(struct wio_auth *a)
     a->in_need = HP_END;
 }
 
-/* What comes is measured against the magic from its first byte on. */
+/* Input is compared with the magic from its first byte on. */
 static bool magic_holds(struct wio_auth *a)
 {
     size_t n = a->in_len < HS_MAGIC_BYTES ? a->in_len : HS_MAGIC_BYTES;
@@ -470,7 +470,7 @@ void wio_auth_eof(struct wio_auth *a, int oserr)
     if (a->state != WIO_AUTH_RUNNING)
         return;
     if (a->role == WIO_AUTH_ACCEPT && a->step == HS_HELLO && a->in_len == 0)
-        a->garbage = true; /* it came, said nothing and left: a port scan or a health check */
+        a->garbage = true; /* it sent nothing and closed: a port scan or a health check */
     if (oserr == -ETIMEDOUT)
         fail(a, WAITIO_ERR_TIMEOUT, NULL, "the handshake took too long, still waiting for %s",
              waited);

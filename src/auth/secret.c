@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file secret.c
- * Where the job secret comes from: a named file, or the user's cookie, made on first use. Homes are
- * network file systems and a job starts a thousand processes at once, so the cookie is written
- * under another name, linked to its own (one link wins, everywhere) and then read back by
- * everybody.
+ * The source of the job secret: a named file, or the user's cookie, made on first use. Homes are
+ * network file systems, and a job starts a thousand processes at once. So each writes the cookie
+ * under another name, links it to the right one (one link wins), and then all read it.
  */
 #include <errno.h>
 #include <openssl/crypto.h>
@@ -81,7 +80,7 @@ static int open_checked(const char *path, int *oserr)
     return rc;
 }
 
-/* Take the key out of what was read. @return 0 or CONFIG */
+/* Extract the key from the file's bytes. @return 0 or CONFIG */
 static int take_key(struct wio_secret *s, const char *path, const uint8_t *buf, size_t n)
 {
     size_t len = n;

@@ -81,7 +81,7 @@ void wio_log_close(struct wio_log *lg); /* back to stderr */
 void wio_log_emit(struct wio_log *lg, enum wio_log_comp c, enum wio_log_level l, const char *fmt,
                   ...) WIO_PRINTF(4, 5);
 /** One line per event: "12:03:04.123456 [ocean 1.0] tcp info: text" ; lg may be NULL (silent). */
-/** Lets few lines of one kind pass, so that strangers cannot fill a log. All zero at first; one
+/** Limits lines of one kind, so that strangers cannot fill a log. All zero at first; one
  * thread at a time. */
 struct wio_log_gate {
     int64_t since_ns; /* when the present minute began */
@@ -92,7 +92,7 @@ struct wio_log_gate {
 /** May a line of this kind be written now (@p now_ns as wio_os_now_ns)? @param[out] note  for its
  * end: how many before it were not written, or that further ones are only counted; or "". */
 bool wio_log_gate(struct wio_log_gate *g, int64_t now_ns, char *note, size_t n);
-/** At the end of what the gate belongs to: say how many lines were not written. */
+/** At the end of the gate's owner: log how many lines were not written. */
 void wio_log_gate_end(struct wio_log_gate *g, struct wio_log *lg, enum wio_log_comp c,
                       const char *what);
 #define wio_log(lg, comp, lev, ...)                                                                \

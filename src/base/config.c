@@ -98,7 +98,7 @@ static bool is_foreign(const char *name)
     return false;
 }
 
-/** Nobody reads a misspelt variable: say so. */
+/** Warn of misspelt variables: the library does not read them. */
 static void warn_unknown(struct wio_log *lg)
 {
     for (char **env = wio_os_environ(); env != NULL && *env != NULL; env++) {
@@ -123,7 +123,7 @@ static uint64_t share(uint64_t part, uint64_t sum, uint64_t budget)
     return (uint64_t)((double)part / (double)sum * (double)budget);
 }
 
-/** Scale the limits of the big consumers so that together they keep the whole budget. */
+/** Scale the limits of the big consumers so that their sum is within the budget. */
 static int fit_memory(struct wio_config *cfg)
 {
     const uint64_t budget = cfg->memory_max;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The last failure of each thread.
- *
- * The texts lie on the heap, made at the first failure of a thread: a library that is loaded late
- * (by Python, say) finds only a few bytes of room for the thread variables that are reached without
- * a call, and the engine lock has one of those.
+ * The last failure of each thread. The texts are on the heap, allocated at the first failure of a
+ * thread: a library that is loaded late (for example by Python) has room for only a few bytes of
+ * thread variables with fast access, and the engine lock has one of those.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +14,7 @@ enum { DETAIL = 1024, WHOLE = DETAIL + 256 };
 
 struct last_error {
     char detail[DETAIL];
-    char whole[WHOLE]; /* detail and remedy, put together when somebody asks */
+    char whole[WHOLE]; /* detail and remedy, joined on demand */
 };
 static _Thread_local int last_code;
 static _Thread_local bool shown;              /* the last error is on standard error already */
@@ -50,7 +48,7 @@ static struct last_error *texts(void)
     return last;
 }
 
-/** Format first, store then: the arguments may point into the text that is replaced. */
+/** Format before storing: the arguments may point into the old text. */
 static void store(int code, const char *fmt, va_list ap, const char *reason)
 {
     char text[DETAIL];
@@ -82,7 +80,7 @@ int wio_fail_os(int code, int oserr, const char *fmt, ...)
         code = WAITIO_ERR_NOMEM;
     va_list ap;
     va_start(ap, fmt);
-    /* For numbers the system knows, strerror returns constant text in every C library of today. */
+    /* For known numbers strerror returns constant text in all current C libraries. */
     store(code, fmt, ap, strerror(oserr < 0 ? -oserr : oserr));
     va_end(ap);
     return code;

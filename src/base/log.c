@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One line per event, written by one system call so that lines of threads and processes stay whole.
+/* One line per event, written by one system call, so lines of threads and processes stay whole.
  */
 #include <time.h>
 
@@ -137,7 +137,7 @@ int wio_log_init(struct wio_log *lg, const char *spec, const char *file)
     memset(lg->level, WIO_LOG_WARN, sizeof lg->level);
     int r = 0;
     if (spec != NULL) {
-        r = parse(lg, spec, true); /* the bare level is for all, wherever it stands */
+        r = parse(lg, spec, true); /* the bare level is for all, at any place */
         if (r == 0)
             r = parse(lg, spec, false);
     }
@@ -153,7 +153,7 @@ void wio_log_close(struct wio_log *lg)
     lg->out = stderr;
 }
 
-/** Time and who we are. @return bytes */
+/** Time and identity of this process. @return bytes */
 static size_t stamp(const struct wio_log *lg, char *buf, size_t n)
 {
     int64_t wall = wio_os_wall_ns();
@@ -174,7 +174,7 @@ static size_t stamp(const struct wio_log *lg, char *buf, size_t n)
     return used;
 }
 
-/** Texts quote what strangers sent: nothing of it may forge a line or talk to a terminal. */
+/** Texts quote bytes from strangers: these must not forge a line or control a terminal. */
 static void make_printable(char *text)
 {
     for (; *text != '\0'; text++) {
@@ -190,7 +190,7 @@ static void write_line(FILE *out, const char *line, size_t n)
 {
     int fd = fileno(out);
     if (fd >= 0) {
-        (void)wio_os_write(fd, line, n); /* there is nowhere to report a failure of reporting */
+        (void)wio_os_write(fd, line, n); /* a failure of the log cannot be reported */
         return;
     }
     fwrite(line, 1, n, out); /* a stream in memory */

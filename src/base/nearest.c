@@ -4,7 +4,7 @@
 
 enum { LONGEST = 64, FARTHEST = 3 };
 
-/** Lower case of ASCII: the locale of the program must not decide what a setting means. */
+/** Lower case of ASCII: the program's locale must not change the meaning of a setting. */
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -45,7 +45,7 @@ const char *wio_nearest(const char *word, const char *const *candidates, int n)
     if (length == 0 || length > LONGEST)
         return NULL;
     const char *best = NULL;
-    /* A word that would have to be replaced whole resembles nothing. */
+    /* A word that would be replaced completely is not near. */
     int best_distance = least(FARTHEST + 1, (int)length);
     for (int i = 0; i < n; i++) {
         size_t other = strlen(candidates[i]);

@@ -23,11 +23,11 @@ struct waitio_group {
     uint32_t first;       /* members == NULL: consecutive universe ranks from here */
     uint32_t *members;    /* universe rank by group rank, NULL when consecutive */
     uint32_t *sorted;     /* group ranks in order of universe rank, NULL when consecutive */
-    uint64_t together;    /* space in which the members wait for each other (a floor above: its
+    uint64_t together;    /* space in which the members wait for each other (a layer above: its
                              collectives); 0: none. Set once, atomically */
     bool fragile;         /* an operation that fails ends the whole space: it is such a space */
     struct wio_list node; /* of the universe's list of groups */
-    void *upper;          /* what a floor above keeps with the group, NULL = nothing */
+    void *upper;          /* data of a layer above, NULL = none */
     void (*upper_free)(void *upper); /* called when the group is destroyed; takes no locks */
 };
 #define WIO_GROUP_MAGIC 0x57474250u
@@ -51,7 +51,7 @@ int wio_group_from_filters(const struct wio_table *t, int gid, const wio_group_f
 /** rank[p]: list ended by a negative number. ARG: rank out of the PB, or named twice. */
 int wio_group_from_lists(const struct wio_table *t, int gid, int *const *rank, const int *order,
                          struct waitio_group **out);
-/** Consecutive universe ranks first .. first + size - 1 (a PB, or everybody). */
+/** Consecutive universe ranks first .. first + size - 1 (a PB, or all). */
 int wio_group_from_range(const struct wio_table *t, int gid, uint32_t first, uint32_t size,
                          struct waitio_group **out);
 /** The given universe ranks in the given order; @p members is copied. ARG: one named twice. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file cgroup.c
- * What a control group still has for us. Where its memory ends the kernel ends a process of the
- * group, also when the request was a system call that could have said no: so we look before we ask.
+ * Free memory of the control group. At its limit the kernel kills a process of the group, even if
+ * the request was a system call that could have failed. So check before the request.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum { PATH_ROOM = 768, TEXT_ROOM = 8192 };
 
 /** The names of one version of control groups. */
 struct names {
-    const char *mount, *limit, *used, *cache[2]; /* cache: what the kernel takes back itself */
+    const char *mount, *limit, *used, *cache[2]; /* cache: memory that the kernel reclaims itself */
 };
 static const struct names version1 = {"/sys/fs/cgroup/memory",
                                       "memory.limit_in_bytes",
@@ -65,8 +65,8 @@ static bool group_has(const struct names *n, const char *dir, uint64_t bytes)
     return used <= limit && bytes <= limit - used;
 }
 
-/** Where we are: the line of the memory controller, or that of version 2.
- * @return its path inside the mount, NULL: nowhere */
+/** The group of this process: the line of the memory controller, or that of version 2. @return its
+ * path inside the mount, NULL: none */
 static char *own_group(char *lines, const struct names **names)
 {
     char *found = NULL, *rest;
@@ -95,7 +95,7 @@ bool wio_os_memory_fits(const char *root, size_t bytes)
     const struct names *names = NULL;
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     char *group = read_text(path, text) ? own_group(text, &names) : NULL;
-    while (group != NULL) { /* each group on the way to the root has a limit of its own */
+    while (group != NULL) { /* each group up to the root has its own limit */
         size_t n = strlen(group);
         while (n > 0 && group[n - 1] == '/')
             group[--n] = '\0';

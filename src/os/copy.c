@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies of bulk data whose speed does not depend on where the buffers lie.
- *
- * From a few KiB on C libraries copy by one instruction (rep movsb) where the processor says that
- * it is quick. It often is the quickest: it need not fetch the cache lines that it overwrites. But
- * on some processors it takes three to ten times as long for certain distances between target and
- * source, modulo the size of a page (glibc's bug 30994 tells of AMD's Zen 4), and malloc gives
- * every large array such an offset. So the first bulk copy of a process measures both ways for all
- * classes of distances; those where the C library is much slower go by a loop of our own. AMD EPYC
- * of family 26 (Zen 5) has no such distances, and there the C library is up to 1.6 times as fast
- * between two processors; so the loop is not taken everywhere.
- *
- * The loop goes backwards when the target lies ahead within the page: else its loads would have to
- * wait for stores just made whose addresses have the same lowest 12 bits.
+ * Copies of bulk data whose speed does not depend on the addresses of the buffers. From a few KiB
+ * on C libraries copy by one instruction (rep movsb) where the processor reports that it is fast.
+ * It often is the fastest: it need not read the cache lines that it overwrites. But on some
+ * processors it takes three to ten times as long for certain distances between target and source,
+ * modulo the size of a page (glibc's bug 30994 tells of AMD's Zen 4), and malloc gives every large
+ * array such an offset. So the first bulk copy of a process measures both ways for all classes of
+ * distances. Where the C library is much slower, a loop of ours copies. AMD EPYC of family 26 (Zen
+ * 5) has no such distances, and there the C library is up to 1.6 times as fast between two
+ * processors; so the loop is not used everywhere. The loop runs backwards when the target is ahead
+ * within the page: else its loads would wait for recent stores whose addresses have the same lowest
+ * 12 bits.
  */
 #include <pthread.h>
 #include <string.h>
@@ -30,7 +28,7 @@
 
 #ifdef WATCHED
 
-/* The sanitizers know memcpy, and look at every access of a loop. */
+/* The sanitizers handle memcpy, but check every access of a loop. */
 void wio_os_copy(void *to, const void *from, size_t n)
 {
     memcpy(to, from, n);
@@ -52,7 +50,7 @@ enum {
 
 typedef uint8_t vector __attribute__((vector_size(VECTOR), aligned(1), may_alias));
 
-/* One body for every instruction set: the compiler makes of it what the target attribute allows. */
+/* One body for every instruction set: the compiler uses what the target attribute allows. */
 static inline __attribute__((always_inline)) void step(uint8_t *to, const uint8_t *from)
 {
     vector a = *(const vector *)from, b = *(const vector *)(from + VECTOR);
@@ -63,7 +61,7 @@ static inline __attribute__((always_inline)) void step(uint8_t *to, const uint8_
     *(vector *)(to + 3 * VECTOR) = d;
 }
 
-/* n >= 2 * STEP. Both ends go first and last as whole steps that overlap the aligned ones. */
+/* n >= 2 * STEP. Both ends are copied as whole steps that overlap the aligned ones. */
 static inline __attribute__((always_inline)) void loop(uint8_t *to, const uint8_t *from, size_t n,
                                                        bool backwards)
 {
@@ -135,8 +133,9 @@ static int64_t time_of(uint8_t *to, const uint8_t *from, bool own)
     return best;
 }
 
-/* The cliff is three to ten times. Less says too little, alone in the first cache: between two
- * processors the C library's copy may be the quicker one although it is a third slower here. */
+/* The cliff is three to ten times. A smaller ratio proves little, because this measures within the
+ * first cache: between two processors the C library's copy may be faster although it is a third
+ * slower here. */
 static bool much_slower(uint8_t *to, uint8_t *from)
 {
     return time_of(to, from, false) > 3 * time_of(to, from, true);

@@ -50,7 +50,8 @@ static bool within_limit(size_t bytes)
     return getrlimit(RLIMIT_FSIZE, &r) < 0 || r.rlim_cur == RLIM_INFINITY || bytes <= r.rlim_cur;
 }
 
-/** Give the file its pages now: a hole would end the process later, when the memory runs out. */
+/** Allocate the file's pages now: with a hole the process would be killed later, when memory runs
+ * out. */
 static int give_pages(int fd, size_t bytes, bool seal)
 {
     int error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file os.h
- * The only door to the operating system. Every raw system call of the library stands behind a
- * wio_os_* function here, so that porting and fault injection happen in one place.
+ * The only interface to the operating system. Every system call of the library is in a wio_os_*
+ * function, so that porting and fault injection happen in one place.
  *
  * Convention: functions return a value >= 0 on success and -errno on failure (never set errno for
  * the caller to read). None blocks unless its comment says so. EINTR is retried inside, except by
@@ -77,7 +77,7 @@ int wio_os_shutdown_send(int fd);
 int wio_os_dup(int fd);    /* close-on-exec */
 void wio_os_close(int fd); /* ignores -1 */
 
-/** What the kernel knows of a TCP connection's liveness. */
+/** The kernel's data about the liveness of a TCP connection. */
 struct wio_os_tcp_info {
     uint32_t unacked;          /* segments in flight */
     uint32_t notsent;          /* bytes queued, not yet sent */
@@ -85,7 +85,7 @@ struct wio_os_tcp_info {
     int64_t last_data_recv_ns; /* time since data came */
     uint32_t rtt_us;
     uint32_t retransmits; /* of the oldest unacknowledged segment */
-    uint32_t probes;      /* unanswered questions for room in the peer's window */
+    uint32_t probes;      /* unanswered window probes */
 };
 int wio_os_tcp_info(int fd, struct wio_os_tcp_info *info);
 
@@ -125,16 +125,16 @@ int wio_os_route_source(const struct sockaddr *to, socklen_t len, struct sockadd
                         socklen_t *srclen);
 
 /* ---- memory and files ---- */
-/** memcpy() for bulk data: its speed does not depend on where the buffers lie (copy.c). The first
- * call with 2 KiB or more measures for about a tenth of a millisecond. */
+/** memcpy() for bulk data: its speed does not depend on the addresses of the buffers (copy.c). The
+ * first call with 2 KiB or more measures for about a tenth of a millisecond. */
 void wio_os_copy(void *to, const void *from, size_t n);
 void *wio_os_alloc(size_t n); /* zeroed; NULL when out of memory */
 void *wio_os_realloc(void *p, size_t n);
 void wio_os_free(void *p);
 int wio_os_memfd(const char *name, size_t bytes,
                  bool seal); /* allocated, sealed against shrinking */
-/** Whether the control groups that we are in have so much memory left, as far as they tell; beyond,
- * the system ends processes. @param root  "" but in tests: where /proc and /sys lie */
+/** Have the control groups of this process so much memory left, as far as they tell? Beyond it the
+ * system kills processes. @param root  "" but in tests: where /proc and /sys lie */
 bool wio_os_memory_fits(const char *root, size_t bytes);
 /** Is it a memfd of at least so many bytes, sealed against shrinking? */
 bool wio_os_memfd_holds(int fd, size_t bytes);
@@ -163,7 +163,7 @@ int wio_os_stat(const char *path, struct wio_os_stat *st); /* follows links */
 int wio_os_fstat(int fd, struct wio_os_stat *st);
 
 /* ---- barriers between processes (membarrier(2), Linux 4.16) ---- */
-/** Take part in the barriers of others, and find out whether we can make them ourselves.
+/** Register for barriers of other processes, and find out whether this process can issue them.
  * @return 0, or -errno: every process must then use its own fences */
 int wio_os_membarrier_register(void);
 /** A full memory barrier on every processor that runs a registered process. */

@@ -131,7 +131,7 @@ ssize_t wio_os_read_process(pid_t pid, const struct iovec *to, const struct iove
     return r < 0 ? -errno : r;
 }
 
-/** Whether a process has ended and only waits for its parent to ask how. */
+/** Has a process ended, but its parent has not waited for it? */
 static bool is_zombie(int64_t pid)
 {
     char path[40], text[256];
@@ -177,8 +177,8 @@ int wio_os_daemonize(void)
 
 int wio_os_thread_start(pthread_t *t, void *(*fn)(void *), void *arg, const char *name)
 {
-    /* The program's signals are for its own threads. Faults stay open: they belong to the thread
-     * that causes them, and a program's handler for them should see ours too. */
+    /* The program's signals are for its own threads. Faults stay unblocked: the thread that causes
+     * them gets them, and the program's handler should see ours, too. */
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     sigset_t blocked, before;
     sigfillset(&blocked);

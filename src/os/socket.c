@@ -39,7 +39,7 @@ int wio_os_accept(int fd, struct sockaddr_storage *addr, socklen_t *len)
     for (;;) {
         socklen_t size = sizeof *to;
         int r = accept4(fd, (struct sockaddr *)to, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        /* A connection that died in the queue says nothing about the next one. */
+        /* After a connection that died in the queue the next one may be good. */
         if (r < 0 && (errno == EINTR || errno == ECONNABORTED || errno == EPROTO))
             continue;
         if (r >= 0 && len != NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the kernel knows of a TCP connection. */
+/* The kernel's data about a TCP connection. */
 #include <errno.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>

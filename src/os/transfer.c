@@ -57,7 +57,7 @@ static int tear(const struct iovec *iov, int n, size_t bytes, struct iovec out[T
     return used;
 }
 
-/** One sendmsg or recvmsg over a list, with the hook's consent. */
+/** One sendmsg or recvmsg over a list, if the fault hook allows it. */
 static ssize_t transfer(enum wio_os_call call, int fd, const struct iovec *iov, int n)
 {
     struct iovec torn[TORN_IOV];
