@@ -23,9 +23,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import draw
 from peers import ROOT_ENV
 from place import HERE, block_envs, parse, run_all, run_one
-from run import cell, ratios, size_text
+from run import cell, ratios
 
 KINDS = ("bcast", "reduce", "allreduce")
 SIZES = (8, 256, 65536, 8388608)
@@ -104,7 +105,7 @@ def time_text(seconds):
 
 
 def label(key):
-    return f"{key[0]}, {size_text(key[1])}" if key[0] != "barrier" else "barrier"
+    return f"{key[0]}, {draw.plotstyle.size(key[1])}" if key[0] != "barrier" else "barrier"
 
 
 def table(rounds, base, first):

@@ -377,7 +377,7 @@ static bool is_next(const struct wio_peer *p, const struct wio_expected *e,
     bool ours = msg->space == e->space && msg->tag == e->tag && bytes <= e->bytes;
     bool next = msg->envelope == wio_next_envelope(p->recv_envelope) && msg->a == bytes;
     return ours && next && p->credit.granted - p->credit.taken >= cost &&
-           msg->credit == p->credit.limit && wio_list_empty(&p->early) && !p->dead;
+           wio_list_empty(&p->early) && !p->dead;
 }
 
 enum wio_whole wio_arrive_whole(void *user, struct wio_ep *ep, const uint8_t raw[WIO_MSG_BYTES],
@@ -386,7 +386,11 @@ enum wio_whole wio_arrive_whole(void *user, struct wio_ep *ep, const uint8_t raw
     struct wio_universe *u = user;
     struct wio_peer *p = ep->context;
     struct wio_msg msg;
-    if (p == NULL || wio_list_empty(&p->expected) || !wio_msg_plain(raw, &msg))
+    if (p == NULL)
+        return WIO_WHOLE_LEFT;
+    if (wio_list_empty(&p->expected)) /* the program goes on now, perhaps to the receive for it */
+        return u->sated == p ? WIO_WHOLE_LATER : WIO_WHOLE_LEFT;
+    if (!wio_msg_plain(raw, &msg))
         return WIO_WHOLE_LEFT;
     struct wio_expected *e = WIO_CONTAINER(wio_list_begin(&p->expected), struct wio_expected, node);
     uint32_t cost = wio_credit_cost(bytes, false);
@@ -401,6 +405,8 @@ enum wio_whole wio_arrive_whole(void *user, struct wio_ep *ep, const uint8_t raw
     else if (bytes > 0)
         wio_os_copy(e->buf, payload, bytes);
     wio_expect_landed(u, p, e, bytes);
+    if (msg.credit != p->credit.limit)
+        wio_credit_heard(u, p, msg.credit);
     return enough(u, p) ? WIO_WHOLE_STOP : WIO_WHOLE_TAKEN;
 }
 

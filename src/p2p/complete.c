@@ -50,7 +50,7 @@ static struct wio_result result_of(const struct wio_request *r)
 static inline void consume(struct wio_request *top, struct wio_handle *h, struct wio_result *res)
 {
     struct wio_request *r = wio_req_running(top);
-    if (WIO_LIKELY(r->brief && !r->cancelled)) { /* it cannot have failed */
+    if (WIO_LIKELY(r->brief && !r->cancelled && top == r)) { /* it cannot have failed */
         *res = (struct wio_result){.source = r->status_source, .tag = r->tag, .bytes = r->total};
         memset(h, 0, sizeof *h);
         r->user_holds = false;

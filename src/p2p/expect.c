@@ -26,8 +26,7 @@ static struct wio_leg *leg_of(struct wio_expected *e)
 bool wio_expects(const struct wio_universe *u, const struct wio_peer *p, uint64_t space,
                  int32_t tag)
 {
-    return p != NULL && p->link == WIO_EP_READY && !wio_is_revoked(u, space) &&
-           (u->attr[p->iface->tr->id].caps & WIO_CAP_MEMORY) != 0 &&
+    return p != NULL && p->link == WIO_EP_READY && p->memory && !wio_is_revoked(u, space) &&
            (u->match.nheld == 0 || wio_match_probe(&u->match, space, p->rank, tag) == NULL) &&
            (u->match.nposted == 0 || wio_match_find(&u->match, space, p->rank, tag) == NULL);
 }
@@ -58,6 +57,8 @@ struct wio_expected *wio_expect_find(struct wio_universe *u, struct wio_peer *p,
 void wio_expect_landed(struct wio_universe *u, struct wio_peer *p, struct wio_expected *e,
                        size_t bytes)
 {
+    if (e == u->brief)
+        u->sated = p;
     if (e->leg) {
         wio_leg_landed(u, leg_of(e), bytes);
         return;

@@ -166,7 +166,6 @@ struct wio_universe *wio_universe_new(void)
     wio_list_init(&u->active);
     wio_list_init(&u->tasks);
     wio_list_init(&u->closed_eps);
-    wio_list_init(&u->free_reqs);
     wio_list_init(&u->groups);
     wio_pool_init(&u->ctl_pool, WIO_CTL_BYTES, 64);
     wio_pool_init(&u->small_pool, WIO_SMALL_HELD, 256);

@@ -48,11 +48,19 @@ struct wio_lock {
     struct wio_bias biases[WIO_BIASES + 1]; /* the first is nobody's */
 };
 
-/** Who am I? A call that reads one register; a thread-local variable of a library that is opened
- * late (Python) is found by a slower one. */
+/** Who am I? Read from one register, by a call where the compiler cannot; a thread-local variable
+ * of a library that is opened late (Python) is found by a slower one. */
 static inline uintptr_t wio_lock_self(void)
 {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_thread_pointer)
+    return (uintptr_t)__builtin_thread_pointer();
+#else
     return (uintptr_t)pthread_self();
+#endif
+#else
+    return (uintptr_t)pthread_self();
+#endif
 }
 
 void wio_lock_init(struct wio_lock *l);

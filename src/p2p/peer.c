@@ -96,6 +96,7 @@ static void set_route(struct wio_universe *u, struct wio_peer *p, struct wio_ifa
     (void)f->tr->adapt(&u->cfg, f->tr->distance(f, p->rank), &a);
     p->iface = f;
     p->eager_max = a.eager_max;
+    p->memory = (a.caps & WIO_CAP_MEMORY) != 0;
 }
 
 /* The route of a link, and why a process of this host is reached by a slower one if it is. */

@@ -23,8 +23,9 @@ static int add_slab(struct wio_universe *u)
         slab[i].index = u->nslabs * WIO_SLAB + i;
         slab[i].u = u;
         next_generation(&slab[i]);
-        wio_list_push(&u->free_reqs, &slab[i].node);
+        slab[i].next_free = i + 1 < WIO_SLAB ? &slab[i + 1] : u->free_req;
     }
+    u->free_req = slab;
     u->slab[u->nslabs++] = slab;
     u->ctr.request_bytes += WIO_SLAB * sizeof *slab;
     return 0;
@@ -39,16 +40,13 @@ static void reset(struct wio_request *r, uint8_t kind)
     r->user_holds = true;
 }
 
-static struct wio_request *slot(struct wio_universe *u)
+static inline struct wio_request *slot(struct wio_universe *u)
 {
-    struct wio_list *n = wio_list_first(&u->free_reqs);
-    if (WIO_UNLIKELY(n == NULL)) {
-        if (add_slab(u) != 0)
-            return NULL;
-        n = wio_list_first(&u->free_reqs);
-    }
-    wio_list_remove(n);
-    return WIO_CONTAINER(n, struct wio_request, node);
+    if (WIO_UNLIKELY(u->free_req == NULL) && add_slab(u) != 0)
+        return NULL;
+    struct wio_request *r = u->free_req;
+    u->free_req = r->next_free;
+    return r;
 }
 
 struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind)
@@ -87,7 +85,8 @@ void wio_req_release(struct wio_request *r)
     r->kind = WIO_REQ_FREE;
     r->clean = r->brief;
     next_generation(r);
-    wio_list_push_front(&r->u->free_reqs, &r->node);
+    r->next_free = r->u->free_req;
+    r->u->free_req = r;
 }
 
 uint64_t wio_req_id(const struct wio_request *r)

@@ -47,9 +47,8 @@ enum wio_req_state {
 struct wio_request {
     struct wio_universe *u;
     uint32_t index, generation;
-    bool clean;           /* free: what lies behind `total` is zero */
-    struct wio_list node; /* free: in the list; sends: peer's sendq or bulk list; receives: its
-                             fetches; or nothing */
+    bool clean; /* free: what lies behind `total` is zero */
+    struct wio_request *next_free;
     /* From here to `tx` a new request is zero. */
     uint8_t kind, state;
     bool user_done;  /* the user sees it as complete (local completion) */
@@ -81,8 +80,9 @@ struct wio_request {
     struct waitio_group *group; /* receives from any source: for the status; referenced */
     void *pool;                 /* the copy, NULL: buf is the user's */
     struct wio_request *child;  /* template: the round that runs, NULL = inactive */
-    struct wio_list owned;      /* peer's list of active operations, for failing them */
-    struct wio_post post;       /* receives: in the match tables */
+    struct wio_list node;  /* sends: peer's sendq or bulk list; receives: its fetches; or nothing */
+    struct wio_list owned; /* peer's list of active operations, for failing them */
+    struct wio_post post;  /* receives: in the match tables */
     uint32_t envelope;
     uint32_t cost;     /* credit this eager message or RTS took */
     uint64_t remote;   /* receive: sender's request id */
@@ -138,6 +138,7 @@ struct wio_peer {
     bool dead;               /* failed, or left */
     bool left;               /* said goodbye */
     bool watched, active;
+    bool memory;       /* its link is memory: looking at it costs nothing */
     bool doomed;       /* a dial failed at once, or it is given up: to be failed */
     bool silent;       /* finalize gave it up */
     bool unsaid;       /* no memory for a control message: without it the two wait for ever */
@@ -213,9 +214,9 @@ struct wio_universe {
     uint32_t nrevoked;           /* changed atomically */
     struct wio_request **slab;   /* slabs of WIO_SLAB requests */
     uint32_t nslabs;
-    struct wio_list free_reqs;  /* by node */
-    struct wio_pool ctl_pool;   /* control messages in flight */
-    struct wio_pool small_pool; /* unexpected messages up to WIO_SMALL_HELD bytes */
+    struct wio_request *free_req; /* first of the free slots */
+    struct wio_pool ctl_pool;     /* control messages in flight */
+    struct wio_pool small_pool;   /* unexpected messages up to WIO_SMALL_HELD bytes */
     struct wio_list groups;
     /* groups checked lately, each at the place its address gives: most calls use a few */
     _Atomic uintptr_t known_group[WIO_KNOWN_GROUPS];
@@ -227,6 +228,7 @@ struct wio_universe {
     bool touched;  /* a transport may have work that must go on without us: ask it when leaving */
     bool stop_now; /* the poller's request is done: leave large unexpected messages unread */
     const struct wio_expected *brief; /* what wio_wait_brief() waits for */
+    const struct wio_peer *sated;     /* whose message that was; it has come in this look */
     bool at_one; /* only one link is polled, for the message expected from it */
     struct wio_spin spin;
     uint32_t polls;  /* of single links */

@@ -45,7 +45,7 @@ static int poll_once(struct wio_universe *u, struct poll_turn *t)
     if (p == NULL && t->hint != NULL && t->hint->src >= 0)
         p = u->peer[t->hint->src];
     if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && wio_list_empty(&u->active)) {
-        t->memory = (u->attr[p->iface->tr->id].caps & WIO_CAP_MEMORY) != 0;
+        t->memory = p->memory;
         if ((++u->polls & (t->memory ? MEMORY_TURNS : SOCKET_TURNS)) != 0)
             return p->iface->tr->progress_ep(p->ep);
     }
@@ -292,14 +292,13 @@ static int look_at(struct wio_universe *u, const struct wio_peer *p)
 
 bool wio_look_once(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e)
 {
-    if (u->polling || u->batched || !quiet_but_for(u, p) || ((u->polls + 1) & MEMORY_TURNS) == 0)
+    if (u->polling || u->batched || !quiet_but_for(u, p))
         return false;
-    u->polls++;
     u->brief = e;
-    u->at_one = true;
-    (void)p->iface->tr->progress_ep(p->ep);
-    u->at_one = u->stop_now = false;
+    (void)look_at(u, p);
     u->brief = NULL;
+    u->sated = NULL;
+    u->stop_now = false;
     return !wio_list_linked(&e->node);
 }
 
@@ -323,6 +322,7 @@ void wio_wait_brief(struct wio_universe *u, const struct wio_peer *p, const stru
             (void)yield_and_learn(u, wio_os_now_ns());
     }
     u->brief = NULL;
+    u->sated = NULL;
     u->stop_now = false;
     if (u->completed) /* the wait that follows may be long */
         wio_announce(u);

@@ -83,7 +83,8 @@ enum wio_tx_result {
 enum wio_whole {
     WIO_WHOLE_LEFT,  /* nothing was done: on_message */
     WIO_WHOLE_TAKEN, /* over */
-    WIO_WHOLE_STOP   /* over; and as on_payload's 1 */
+    WIO_WHOLE_STOP,  /* over; and as on_payload's 1 */
+    WIO_WHOLE_LATER  /* nothing was done: it and all behind it stay unread in this round */
 };
 
 /** Where an arriving payload goes. Filled by on_message; the transport keeps it until on_payload.

@@ -48,6 +48,7 @@ struct fake {
     int put_calls;
     bool whole;  /* what arrives is there as a whole */
     bool direct; /* ... and is offered to on_whole first */
+    int later;   /* so many were left unread by that */
     int dials[FAKE_PEERS];
     bool echo_bye;                  /* peers answer our goodbye at once (in progress) */
     int events;                     /* what progress() says to have done beside */
@@ -377,8 +378,9 @@ static enum wio_whole fake_whole(uint32_t peer, struct wio_msg *m, const void *d
 static int fake_message(uint32_t peer, struct wio_msg m, const void *data, uint32_t bytes)
 {
     enum wio_whole w = fake.direct ? fake_whole(peer, &m, data, bytes) : WIO_WHOLE_LEFT;
+    fake.later += w == WIO_WHOLE_LATER;
     if (w != WIO_WHOLE_LEFT)
-        return w == WIO_WHOLE_STOP;
+        return w != WIO_WHOLE_TAKEN;
     int rc = fake_header(peer, &m, bytes);
     return rc != 0 ? rc : fake_payload(peer, data);
 }

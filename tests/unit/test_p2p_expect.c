@@ -17,6 +17,8 @@ static int begin(void **state)
     return rc;
 }
 
+static int looks; /* rounds of progress */
+
 /* A receive into a place of its own. */
 static struct wio_handle at(int64_t from, size_t where, int64_t tag)
 {
@@ -235,6 +237,37 @@ static void its_order_moves_with_it(void **unused)
     }
 }
 
+static void two_come(struct fake *f)
+{
+    (void)f;
+    if (looks++ > 0)
+        return;
+    (void)eager(LINK, 1, TAG, 10, 10);
+    (void)eager(OTHER, 1, TAG, 30, 30);
+    if (fake.direct)
+        assert_int_equal(eager(LINK, 2, TAG, 20, 20), 1);
+}
+
+/* A look at everything in the middle of a stream: what the wait was for has come, so the rest of
+ * that link is left to the receives that follow; other links are read. */
+static void what_comes_behind_the_awaited_one_stays_unread(void **unused)
+{
+    (void)unused;
+    struct wio_handle h = at(LINK, 0, TAG);
+    struct wio_result res;
+    u->polls = UINT32_MAX; /* the next look is one at everything */
+    looks = 0;
+    fake.script = two_come;
+    assert_int_equal(wio_wait(u, &h, &res), 0);
+    assert_int_equal(res.bytes, 10);
+    assert_int_equal(fake.later, fake.direct);
+    assert_int_equal(u->match.nheld, 1);
+    assert_null(u->sated);
+    assert_null(u->brief);
+    assert_int_equal(eager(LINK, 2, TAG, 20, 20), 0); /* without a wait it is held as ever */
+    assert_int_equal(u->match.nheld, 2);
+}
+
 static void the_dump_shows_it(void **unused)
 {
     (void)unused;
@@ -402,6 +435,7 @@ int main(void)
         T(a_persistent_receive_stands_there_in_each_round),
         T(a_long_wait_looks_after_it),
         T(its_order_moves_with_it),
+        T(what_comes_behind_the_awaited_one_stays_unread),
         T(the_dump_shows_it),
         T(a_send_is_over_when_it_is_made),
         T(it_can_be_looked_at_and_waited_for_among_others),

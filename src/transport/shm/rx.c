@@ -179,21 +179,21 @@ static enum took begin_stream(struct shm_link *l, const struct header *h)
 }
 
 /* p2p copies the message itself if that is all there is to do. */
-static bool take_whole(struct shm_link *l, const struct header *h, const uint8_t *data)
+static enum wio_whole take_whole(struct shm_link *l, const struct header *h, const uint8_t *data)
 {
     struct shm_iface *f = shm_of(l);
     const struct wio_upcalls *up = f->base.p.up;
     if (up->on_whole == NULL)
-        return false;
+        return WIO_WHOLE_LEFT;
     enum wio_whole w = up->on_whole(f->base.p.user, &l->ep, h->msg, data, h->len);
-    if (w == WIO_WHOLE_LEFT)
-        return false;
-    f->base.p.counters->rx_bytes += WIO_HDR_BYTES + h->len;
-    f->stop = w == WIO_WHOLE_STOP;
-    return true;
+    if (w == WIO_WHOLE_TAKEN || w == WIO_WHOLE_STOP)
+        f->base.p.counters->rx_bytes += WIO_HDR_BYTES + h->len;
+    if (w == WIO_WHOLE_STOP)
+        f->stop = true;
+    return w;
 }
 
-/* A message that has arrived completely. */
+/* A message that is there as a whole. */
 static enum took whole_slot(struct shm_link *l, const struct header *h, const uint8_t *inline_data)
 {
     struct shm_reader *r = l->r;
@@ -202,7 +202,10 @@ static enum took whole_slot(struct shm_link *l, const struct header *h, const ui
     if (h->len > (mid ? shm_mid_max(&r->ring) : SHM_SLOT_INLINE))
         return bad(l, "a payload longer than its place");
     const uint8_t *data = mid ? shm_ring_mid(r, h->len) : inline_data;
-    if (data != NULL && take_whole(l, h, data)) {
+    enum wio_whole w = data != NULL ? take_whole(l, h, data) : WIO_WHOLE_LEFT;
+    if (w == WIO_WHOLE_LATER)
+        return NOT_NOW;
+    if (w != WIO_WHOLE_LEFT) {
         shm_ring_take(r, mid ? h->len : 0);
         return TAKEN;
     }
