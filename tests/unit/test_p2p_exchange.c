@@ -496,7 +496,7 @@ static void where_somebody_computes_nobody_yields_on(void **unused)
 static void without_memory_a_request_is_posted_at_once(void **unused)
 {
     (void)unused;
-    u->attr[WIO_TR_TCP].caps = 0;
+    u->peer[LINK]->memory = false;
     becomes_a_request(1, 1);
 }
 
