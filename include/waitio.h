@@ -81,8 +81,7 @@ typedef struct waitio_status {
 /* ---- start and end ------------------------------------------------------------------------- */
 
 /**
- * Join the universe: find this process's block and rank, and connect to the rendezvous with all
- * other processes.
+ * Join the universe: find block and rank of this process, and meet all processes of all PBs.
  * @param timeout  seconds to wait for every PB; <= 0 means 1000. WAITIO_INIT_TIMEOUT wins.
  * @return 0; CONFIG, TIMEOUT (the text lists the missing processes), JOIN, AUTH, VERSION, LIMIT,
  *         SYSTEM. A second call is harmless and returns 0. After a failure it tries again; calls
