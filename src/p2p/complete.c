@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations are waited for, tested and looked at. Functions of p2p.h take the engine lock. */
+/* Waiting for operations, and testing them. Functions of p2p.h take the engine lock. */
 #include "p2p/handle.h"
 
 #define TESTS_APART_NS 100000000LL /* who comes less often does something else meanwhile */
@@ -64,7 +64,7 @@ static inline void consume(struct wio_request *top, struct wio_handle *h, struct
     else if (r->err != 0)
         why_failed(r);
     if (top != r)
-        top->child = NULL; /* the template stays with the user */
+        top->child = NULL; /* the user keeps the template */
     else
         memset(h, 0, sizeof *h);
     wio_req_let_go(r);
@@ -87,7 +87,7 @@ static void report_when_long(struct wio_universe *u, struct wio_request *r, cons
     }
 }
 
-/* Who waits in short slices never stays long enough in one of them for the duties of long waits. */
+/* A wait in short slices never reaches the duties of long waits within one slice. */
 static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t begun_ns)
 {
     r->brief = false; /* its times are written */
@@ -220,8 +220,8 @@ int64_t wio_poke(struct wio_universe *u)
     return now;
 }
 
-/* Make progress for a request that is asked about. One that is asked about in vain again and again,
- * with nothing else in between, is waited for. */
+/* Make progress for a request that is tested. Repeated tests without success and without other
+ * calls count as a wait. */
 static void poke_for(struct wio_universe *u, struct wio_request *r)
 {
     r->brief = false; /* its times are written */

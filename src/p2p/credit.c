@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Credit bounds what an endpoint holds for messages whose receive is not posted, however many peers
- * shout. When a link opens each side promises the other a window out of its budget; an envelope
- * costs its bytes and a fixed part, and the cost comes back when a receive has taken the message.
- * Grants are cumulative counters carried by every header, so losing one changes nothing. A new link
- * starts a new account (epoch): the old link was drained, and what is still held of it went back to
- * the budget's debt.
- *
- * A sender that is out of credit says so. What it is owed is told at once then; else its window
- * grows, as long as the budget has something left; else it is told that this is all, and asks
- * (RTS) for what it would rather send, until that, too, finds no room. Without this the receiver
- * might wait for the very message that waits for its credit.
+ * Credit bounds the memory for unexpected messages of a process, for any number of senders. When a
+ * link opens, each side grants the other a window out of its budget. A message costs its bytes and
+ * a fixed part; the credit is returned when a receive takes the message. Grants are cumulative
+ * counters in every header, so a lost one changes nothing. A new link starts a new account (epoch):
+ * the old link was drained, and unexpected messages of it count as debt of the budget. A sender
+ * without credit reports it. If it has credit that was not sent yet, the receiver sends it at once.
+ * Else its window grows, as long as the budget allows. Else the receiver answers that there is no
+ * more credit, and the sender uses rendezvous (RTS), until the RTS, too, finds no room. Without
+ * this the receiver could wait for the very message that waits for its credit.
  */
 #include "p2p/universe.h"
 
 enum { ENVELOPE_BYTES = 96, FLOOR_UNITS = 16, ASK_UNITS = 2 /* of a request to send */ };
-/* What a CREDIT message says beside its credit, in a; b is the credit that the speaker knows. */
+/* The word a of a CREDIT message; b is the credit that its sender knows. */
 enum { SAY_NOTHING = 0, SAY_WAITING = 1, SAY_ALL = 2 };
 #define WINDOW_MAX ((32u << 20) / WIO_CREDIT_UNIT)
 
@@ -54,8 +52,8 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
     uint64_t share = share_of(u);
     if (share < FLOOR_UNITS)
         share = FLOOR_UNITS;
-    /* Past the budget a small floor is promised all the same: without any credit nobody could
-     * speak. */
+    /* Beyond the budget a small window is still granted: without any credit a peer could send
+     * nothing. */
     uint64_t reserved = share <= u->credit_left ? share : u->credit_left;
     u->credit_left -= reserved;
     p->epoch++;
@@ -66,7 +64,8 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
 
 void wio_credit_close(struct wio_universe *u, struct wio_peer *p)
 {
-    /* What is still held of this link's messages stays charged; it comes back when it is consumed.
+    /* Unexpected messages of this link stay charged; their credit is returned when they are
+     * received.
      */
     uint32_t held = p->credit.taken - (p->credit.granted - p->credit.window);
     if (p->credit.reserved > held)
@@ -115,7 +114,7 @@ void wio_credit_press(struct wio_universe *u, struct wio_peer *p)
     say(u, p, SAY_WAITING);
 }
 
-/* The peer is out of credit. */
+/* The peer has no credit. */
 static void pressed(struct wio_universe *u, struct wio_peer *p, uint32_t known)
 {
     struct wio_credit *c = &p->credit;
@@ -140,7 +139,7 @@ void wio_credit_said(struct wio_universe *u, struct wio_peer *p, uint64_t what, 
 {
     if (what == SAY_WAITING && p->link == WIO_EP_READY)
         pressed(u, p, (uint32_t)known);
-    if (what == SAY_ALL && p->credit.pressed) { /* and nothing has come since we said so */
+    if (what == SAY_ALL && p->credit.pressed) { /* and no grant has come since our report */
         p->credit.tight = true;
         wio_send_pump(u, p);
     }

@@ -11,7 +11,7 @@
  */
 #include "p2p/universe.h"
 
-enum { WALK = 8 }; /* a message that none of so many fits: the tables find it sooner */
+enum { WALK = 8 }; /* a message that matches none of the first entries: the tables are faster */
 
 static struct wio_request *request_of(struct wio_expected *e)
 {

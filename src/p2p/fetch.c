@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large messages that the receiver reads straight from the sender's memory:
+ * Large messages that the receiver reads from the sender's memory:
  *
  *   RTS(lends) LENT(where it lies) ->      <- DONE, when it is fetched
  *                                  or      <- CTS: send it, as every rendezvous
  *
- * One processor copies once, where a ring takes two processors that copy twice. So it pays where
- * processors are short: the other process has something better to do (docs/performance.md). That is
- * also why nothing is asked first: every question is a wait until the other is given a processor.
+ * One processor copies once; through a ring two processors copy twice. So it pays where processors
+ * are few (docs/performance.md). For the same reason there is no question before: each question
+ * waits until the other process gets a processor.
  */
 #include "p2p/universe.h"
 
-/* A piece keeps everything else waiting. */
+/* All other work waits during a piece. */
 #define FETCH_PIECE ((size_t)256 << 10)
 
-/* Both ends are on one host and come to the same conclusion, as a rule. */
+/* Both ends are on one host and normally decide the same. */
 static bool pays(const struct wio_request *r, size_t bytes)
 {
     const struct wio_universe *u = r->u;
@@ -90,10 +90,10 @@ void wio_fetch_said(struct wio_peer *p, const struct wio_msg *msg)
             return;
         }
     }
-    /* Otherwise its receive has asked for it to be sent, or is over. */
+    /* Otherwise its receive has asked for the data, or has ended. */
 }
 
-/* It does not work (any more): let it be sent. */
+/* The fetch does not work (any more): ask for the data. */
 static void ask_for_data(struct wio_universe *u, struct wio_request *r)
 {
     struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = r->granted, .b = r->remote};

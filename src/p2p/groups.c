@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which groups there are, so that a foreign pointer is never followed. */
+/* The list of groups, so that an invalid pointer is never followed. */
 #include "p2p/universe.h"
 
 void wio_group_register(struct wio_universe *u, struct waitio_group *g)

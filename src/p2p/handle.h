@@ -13,7 +13,7 @@ static inline bool wio_handle_null(const struct wio_handle *h)
     return h->index == 0 && h->generation == 0 && h->serial == 0;
 }
 
-/** A send that was over when it was made. */
+/** A send that was complete when it was started. */
 static inline bool wio_handle_sent(const struct wio_universe *u, const struct wio_handle *h)
 {
     return h->index == WIO_SENT && h->serial == u->serial;
@@ -47,7 +47,7 @@ static inline int64_t wio_deadline(int64_t timeout_ns)
  * @return the time; 0: not looked at */
 int64_t wio_poke(struct wio_universe *u);
 
-/** The error of a handle that names nothing. @return REQUEST */
+/** The error of an invalid handle. @return REQUEST */
 int wio_handle_stale(const struct wio_handle *h);
 
 /** @return NULL and the error set when the handle names nothing */
@@ -72,7 +72,7 @@ static inline struct wio_request *wio_req_running(struct wio_request *r)
     return wio_req_is_template(r) ? r->child : r;
 }
 
-/** The user knows all: the slot is free unless the engine still works on it. */
+/** The user has the result: the slot is free unless the engine still needs it. */
 static inline void wio_req_let_go(struct wio_request *r)
 {
     r->user_holds = false;

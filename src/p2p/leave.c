@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Leaving: everything promised is delivered, goodbyes are exchanged, memory is freed. Living peers
- * are waited for, however slow; a peer whose library gives no sign of life for WAITIO_LINGER is
- * given up.
+ * Leaving: deliver all started sends, exchange goodbyes, free memory. It waits for living peers,
+ * however slow; a peer whose library does not answer for WAITIO_LINGER is given up.
  */
 #include "p2p/universe.h"
 
@@ -41,7 +40,7 @@ static bool all_sent(void *arg)
     return true;
 }
 
-/* Says goodbye on the way: links may be new, dialled by peers that wait for us. */
+/* Also says goodbye: links may be new, dialled by peers that wait for this process. */
 static bool all_closed(void *arg)
 {
     const struct leaving *l = arg;
@@ -57,7 +56,7 @@ static bool all_closed(void *arg)
     return closed;
 }
 
-/* Ask the silent for a sign of life; drop those who gave none for the linger time. */
+/* Ping silent peers; drop those without an answer for the linger time. */
 static void press(struct leaving *l, int64_t now)
 {
     struct wio_universe *u = l->u;
@@ -206,9 +205,9 @@ void wio_universe_destroy(struct wio_universe *u)
     wio_os_free(u);
 }
 
-/* exit() or waitio_abort() in a signal handler: has it interrupted a call of this very thread in
- * the middle? Then nothing of the engine can be relied on. Usually the mutex knows; not when it was
- * just being locked or unlocked, but no other thread keeps it for so long. */
+/* exit() or waitio_abort() in a signal handler: has it interrupted a call of this thread? Then the
+ * engine's state may be inconsistent. Usually the mutex knows; not when it was just being locked or
+ * unlocked, but no other thread keeps it for so long. */
 static bool interrupted_ourselves(struct wio_universe *u)
 {
     if (wio_lock_mine(&u->lock))
@@ -230,8 +229,7 @@ int wio_universe_leave(struct wio_universe *u, bool keep)
         u->polling = u->poller_asleep = false; /* our own wait, which a handler interrupted */
     u->ending = true;
     struct leaving l = {.u = u, .begun_ns = wio_os_now_ns()};
-    wio_recv_refuse_held(
-        u); /* two processes that both leave must not wait for each other's answer */
+    wio_recv_refuse_held(u); /* two leaving processes must not wait for each other's answer */
     drive(&l, all_sent, "finalize (delivering what was sent)");
     if (!keep && u->inside == 0)
         wio_recv_cancel_all(u);

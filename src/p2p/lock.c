@@ -41,15 +41,15 @@ static struct wio_bias *current(const struct wio_lock *l)
     return atomic_load_explicit(&l->bias, memory_order_relaxed);
 }
 
-/* Inside the mutex: keep the owner of the bias out. @return false: it is inside, and we are not
- * patient */
+/* Inside the mutex: keep the owner of the bias out. @return false: it is inside, and the caller
+ * does not wait */
 static bool keep_out(struct wio_lock *l, bool patient)
 {
     struct wio_bias *b = current(l);
     if (b->thread == 0 || b->thread == wio_lock_self())
         return true;
     if (!patient && atomic_load_explicit(&b->held, memory_order_relaxed) != 0)
-        return false; /* without the price of the barrier */
+        return false; /* without the cost of the barrier */
     atomic_store_explicit(&b->revoke, 1, memory_order_seq_cst);
     (void)wio_os_membarrier_private();
     for (int i = 0; atomic_load_explicit(&b->held, memory_order_acquire) != 0; i++) {
@@ -72,8 +72,9 @@ static void entered(struct wio_lock *l)
                           memory_order_relaxed);
 }
 
-/* An application thread came by the mutex: the bias of another one ends, and one that has come
- * often enough without another gets it. Sleepers need the mutex: no bias beside them. */
+/* An application thread took the mutex: the bias of another thread ends, and a thread that took it
+ * often enough without others gets the bias. Sleepers need the mutex: no bias while threads sleep.
+ */
 static void rebias(struct wio_lock *l)
 {
     uintptr_t me = wio_lock_self();
@@ -168,7 +169,7 @@ void wio_lock_sleep(struct wio_lock *l, pthread_cond_t *c, const struct timespec
                     _Atomic int *want)
 {
     if (atomic_load_explicit(&l->holder, memory_order_relaxed) != wio_lock_self()) {
-        wio_lock_leave(l); /* we are inside the quick way: come again by the mutex */
+        wio_lock_leave(l); /* this thread holds the lock by its bias: take the mutex again */
         wio_lock_slow(l, want);
         return;
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file lock.h
- * The engine lock: a mutex that is biased to the thread that calls us. Most programs call from one
- * thread; for that one the lock costs a store and a load. An atomic operation would cost more than
- * its own time: it waits until the cache line of the message just written has changed hands, 50 to
- * 100 ns.
+ * The engine lock: a mutex that is biased to the calling thread. Most programs call from one
+ * thread; for it the lock costs a store and a load. An atomic operation would cost more than its
+ * own time: it waits until the other core has taken the cache line of the last message, 50 to 100
+ * ns.
  *
  *   owner of the bias        everybody else (service thread, other application threads)
  *   held = 1                 take the mutex
@@ -13,12 +13,12 @@
  *   ...                      wait until held == 0: inside
  *   held = 0                 revoke = 0, leave the mutex
  *
- * Either the owner sees revoke, or the others see held; the barrier that the owner would need is
- * made by those who come seldom. When a second application thread comes the bias ends; a thread
- * that has been alone for long gets a new one (Dice, Huang, Yang: Asymmetric Dekker
- * Synchronization, 2001). Each bias has its own pair of words, and those of an ended one stay
- * revoked for ever: its owner may just be on its way in. Without membarrier(2), and under
- * ThreadSanitizer, it is a plain mutex. tests/model explores it.
+ * Either the owner sees revoke, or the others see held; the rare threads issue the barrier that the
+ * owner would need. When a second application thread calls, the bias ends; a thread that was alone
+ * for long gets a new one (Dice, Huang, Yang: Asymmetric Dekker Synchronization, 2001). Each bias
+ * has its own pair of words, and those of an ended one stay revoked for ever: its owner may just be
+ * entering. Without membarrier(2), and under ThreadSanitizer, it is a plain mutex. tests/model
+ * explores it.
  */
 #ifndef WIO_LOCK_H
 #define WIO_LOCK_H
@@ -32,7 +32,7 @@
 struct wio_bias {
     uintptr_t thread;   /* whose; constant once it can be seen */
     _Atomic int held;   /* it is inside */
-    _Atomic int revoke; /* somebody else is inside, or wants to be; for ever: the bias has ended */
+    _Atomic int revoke; /* another thread is inside, or wants to be; for ever: the bias has ended */
 };
 
 struct wio_lock {
@@ -65,23 +65,22 @@ static inline uintptr_t wio_lock_self(void)
 
 void wio_lock_init(struct wio_lock *l);
 void wio_lock_destroy(struct wio_lock *l);
-/** An application thread comes in the slow way. @param want counted up while it waits */
+/** An application thread takes the lock in the slow way. @param want counted up while it waits */
 void wio_lock_slow(struct wio_lock *l, _Atomic int *want);
 void wio_unlock_slow(struct wio_lock *l);
-/** Leave, and stay out until somebody who waits (@p want above 0) is in, if that is soon: a mutex
- * goes to who comes first, and a thread that has to wake is never first beside one that only looks
- * away. */
+/** Leave, and stay out until a waiting thread (@p want above 0) is in, if that is soon: without
+ * this the thread that unlocks would always lock again before the waiting one has woken. */
 void wio_lock_give_way(struct wio_lock *l, _Atomic int *want);
 /** For the service thread: never revokes the bias. @return false: another thread is inside */
 bool wio_lock_try(struct wio_lock *l);
 /** The same, waiting. */
 void wio_lock_service(struct wio_lock *l);
-/** Is this very thread inside? (asked by signal handlers) */
+/** Is this thread inside? (for signal handlers) */
 bool wio_lock_mine(const struct wio_lock *l);
-/** May we get in within @p ns? @return false: no */
+/** Try to lock within @p ns. @return false: not locked */
 bool wio_lock_timed(struct wio_lock *l, int64_t ns);
-/** Sleep on a condition, leaving the lock meanwhile; a deadline on the monotonic clock. The lock
- * may have been somebody else's before the sleep began, too: look at everything again. */
+/** Sleep on a condition, leaving the lock meanwhile; a deadline on the monotonic clock. Another
+ * thread may have had the lock before the sleep began: check everything again. */
 void wio_lock_sleep(struct wio_lock *l, pthread_cond_t *c, const struct timespec *until,
                     _Atomic int *want);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeping pace. Short sends are complete for the user at once, so a program that only sends may run
- * ahead of its receiver by as much as the send pool holds; then every message is copied into memory
- * that no cache has any more, and out of it again. Measured on two cores: 8 bytes after 8 bytes
- * took 240 ns each instead of 85, and a broadcast from a fixed root three times as long, as when
- * the sender stays within what its ring holds.
+ * ahead of its receiver by the size of the send pool. Then every message is copied to memory
+ * outside of the caches, and out of it again. Measured on two cores: 8 bytes after 8 bytes took 240
+ * ns each instead of 85, and a broadcast from a fixed root three times as long, as when the sender
+ * stays within what its ring holds.
  *
- * So who has more than a few messages waiting here lets the receiver take them first. Not for long:
- * that may compute for an hour, and completing at once is what programs rely on. Each wait in vain
- * doubles the number that may lie here, so all of them together take some tens of milliseconds.
+ * So a sender with more than a few queued messages first waits for its receiver. Not for long: the
+ * receiver may compute for an hour, and programs rely on sends that complete at once. Each wait
+ * without success doubles the number of messages that may be queued, so all these waits together
+ * take some tens of milliseconds.
  */
 #include "p2p/universe.h"
 

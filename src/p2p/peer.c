@@ -87,7 +87,7 @@ int wio_peer_error(const struct wio_universe *u, const struct wio_peer *p)
                     p->why != NULL ? p->why : "connection lost");
 }
 
-/* Which transport it is decides how much is sent without asking. */
+/* The transport decides the eager limit. */
 static void set_route(struct wio_universe *u, struct wio_peer *p, struct wio_iface *f)
 {
     if (p->iface == f)
@@ -99,7 +99,7 @@ static void set_route(struct wio_universe *u, struct wio_peer *p, struct wio_ifa
     p->memory = (a.caps & WIO_CAP_MEMORY) != 0;
 }
 
-/* The route of a link, and why a process of this host is reached by a slower one if it is. */
+/* Log the route of a link, and the reason if a process of this host is reached by a slower one. */
 static void tell_route(struct wio_universe *u, const struct wio_peer *p, struct wio_iface *f,
                        bool theirs)
 {
@@ -156,7 +156,7 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p)
     return 0;
 }
 
-/* ---- the end of a peer ---- */
+/* ---- peer failure ---- */
 
 static void fail_sends(struct wio_universe *u, struct wio_peer *p, int err)
 {

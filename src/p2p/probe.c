@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages are looked for before they are received. Functions of p2p.h take the engine lock. */
+/* Probing for messages. Functions of p2p.h take the engine lock. */
 #include "p2p/handle.h"
 
-#define PROBE_NS 2000000000LL /* between two looks whether a silent source must be dialled */
+#define PROBE_NS 2000000000LL /* between two checks whether to dial a silent source */
 
 struct look {
     struct wio_universe *u;
@@ -34,7 +34,7 @@ static bool look_ends(void *arg)
     return look_done(arg) || wio_can_serve(((const struct look *)arg)->u);
 }
 
-/* No receive is posted that would have a silent source dialled: the probe sees to it. */
+/* No receive is posted that would dial a silent source: the probe does it. */
 static void probe_wait(struct wio_universe *u, struct look *l, int64_t deadline_ns)
 {
     for (;;) {

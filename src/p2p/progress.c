@@ -39,7 +39,7 @@ static bool moves_for_us(const struct wio_universe *u)
     return u->bulk > 0 && u->cfg.progress == WIO_CFG_PROGRESS_THREAD;
 }
 
-/* The program may compute for long now: the service thread keeps what we promised. */
+/* The program may compute for long now: the service thread takes over. */
 static void call_service(struct wio_universe *u)
 {
     if (!wio_needs_service(u)) {
@@ -58,7 +58,7 @@ void wio_leave_duties(struct wio_universe *u)
     if (WIO_UNLIKELY(u->completed))
         wio_announce(u);
     if (u->inside > 0) {
-        /* Another thread drives; asleep it does not see what this call left behind. */
+        /* Another thread polls; while asleep it does not see the work that this call left. */
         if (u->poller_asleep && u->batched)
             wio_flush(u);
         if (u->poller_asleep && !wio_list_empty(&u->active))
@@ -94,7 +94,7 @@ void wio_bury(struct wio_universe *u)
     }
 }
 
-/* Peers with something to send, one turn each: pumping may put a peer back. */
+/* Peers with messages to send, one turn each: a peer may be queued again. */
 static int pump_active(struct wio_universe *u)
 {
     int events = 0;

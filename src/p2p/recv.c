@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receives: posting, meeting a held message, completion, and the end of a source. */
+/* Receives: posting, matching an unexpected message, completion, and the failure of a source. */
 #include "p2p/universe.h"
 
 static void moving(struct wio_request *r, bool on)
@@ -35,7 +35,7 @@ void wio_recv_complete(struct wio_request *r)
     if (r->remote != 0) {
         struct wio_msg m = {
             .op = WIO_OP_DONE, .a = r->total < r->bytes ? r->total : r->bytes, .b = r->remote};
-        u->batched = true; /* rides with the answer that usually follows */
+        u->batched = true; /* sent with the answer that usually follows */
         (void)wio_send_ctl(u, p, &m, WIO_TX_SMALL | WIO_TX_BATCH);
     }
     u->ctr.recv_msgs++;
@@ -43,7 +43,7 @@ void wio_recv_complete(struct wio_request *r)
     wio_req_finish(r, r->total > r->bytes ? WAITIO_ERR_TRUNCATE : 0);
 }
 
-/* A request to send has met its receive: say how much may come, or fetch it. */
+/* A rendezvous request has matched its receive: answer with the size, or fetch the data. */
 static void answer_rts(struct wio_universe *u, struct wio_request *r, uint64_t remote, bool lends,
                        uint64_t lender)
 {
@@ -56,7 +56,7 @@ static void answer_rts(struct wio_universe *u, struct wio_request *r, uint64_t r
     struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = granted, .b = remote};
     (void)wio_send_ctl(u, r->peer, &m, WIO_TX_SMALL);
     if (granted == 0) {
-        r->remote = 0; /* the grant of nothing completes the send too */
+        r->remote = 0; /* a grant of 0 bytes completes the send, too */
         wio_recv_complete(r);
     }
 }
@@ -143,7 +143,7 @@ void wio_recv_untabled(struct wio_request *r)
     wio_req_bulky(r);
 }
 
-/* It is posted, but nobody can send it any more. */
+/* It is posted, but no process can send its message any more. */
 static void end_if_hopeless(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
@@ -210,7 +210,7 @@ struct wio_request *wio_recv_brief(struct wio_universe *u, uint64_t space, uint3
     return r;
 }
 
-/* ---- the end of a source ---- */
+/* ---- failure of a source ---- */
 
 struct gone {
     struct wio_universe *u;
@@ -250,7 +250,7 @@ static void drop(struct wio_universe *u, struct wio_unexpected *m, bool charged)
     wio_unexpected_free(u, m);
 }
 
-/* Held requests-to-send of a dead peer can never deliver. */
+/* Unexpected rendezvous requests of a dead peer never deliver. */
 static void drop_ask(void *arg, struct wio_held *h)
 {
     const struct gone *g = arg;

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The end of a message space. The members of a collective wait for each other: one that fails
- * leaves others waiting for messages that nobody will send any more, also among those that have
- * nothing to do with the process that died. So whoever meets a failure revokes the space: it tells
- * other members, who tell others. What they have under way in that space ends with an error, and
- * nothing begins in it any more.
- *
- * Who tells whom: everybody among up to 16 members; beyond, those whose ranks lie a power of two
- * away (a binomial graph: Angskun, Bosilca, Dongarra: Binomial Graph: A Scalable and Fault-Tolerant
- * Logical Network Topology, ISPA 2007), so that each sends 2 log2 n messages and all living members
- * are reached although some have died. MPI's fault-tolerance proposal calls this
+ * leaves others waiting for messages that will never come, also members that exchange nothing with
+ * the process that died. So a member that finds a failure revokes the space: it sends REVOKE to
+ * other members, which send it on. Their pending operations in that space end with an error, and
+ * new ones fail. Up to 16 members send to all others; in larger groups to those whose ranks lie a
+ * power of two away (a binomial graph: Angskun, Bosilca, Dongarra: Binomial Graph: A Scalable and
+ * Fault-Tolerant Logical Network Topology, ISPA 2007), so that each sends 2 log2 n messages and all
+ * living members are reached although some have died. MPI's fault-tolerance proposal calls this
  * MPI_Comm_revoke (Bland, Bouteiller, Herault, Bosilca, Dongarra: Post-failure recovery of MPI
  * communication capability, Int. J. High Performance Computing Applications 27(3), 2013).
  *
- * No buffer stays in use: receives without a message are withdrawn; data that is on its way between
- * living processes arrives; a send that waits for an answer gets one, for its receiver is told,
- * too, and refuses it; a send that has not left goes without its data, since numbers of envelopes
- * must have no gap.
+ * No buffer stays in use: receives without a message are cancelled; data that is on its way between
+ * living processes arrives; a send that waits for an answer gets one, because its receiver gets the
+ * REVOKE, too, and refuses it; a send that has not started goes without its data, because envelope
+ * numbers must have no gap.
  */
 #include "p2p/universe.h"
 
@@ -45,7 +43,7 @@ static bool note(struct wio_universe *u, const struct wio_revoked *v)
     return true;
 }
 
-/* ---- what is under way here ---- */
+/* ---- pending operations of this process ---- */
 
 static void end_request(struct wio_request *r)
 {
@@ -53,7 +51,7 @@ static void end_request(struct wio_request *r)
         wio_match_unpost(&r->u->match, &r->post);
         wio_req_finish(r, WAITIO_ERR_PEER);
     } else if (r->kind == WIO_REQ_SEND && r->state == WIO_RS_QUEUED && !r->local) {
-        r->bytes = 0; /* the envelope goes, and is dropped: see above */
+        r->bytes = 0; /* the envelope is sent, and dropped there: see above */
         r->sync = false;
         wio_req_user_done(r, WAITIO_ERR_PEER);
     }
@@ -140,8 +138,8 @@ static uint32_t who_died(const struct wio_universe *u, const struct waitio_group
 void wio_revoke_locked(struct wio_universe *u, const struct waitio_group *g, int code)
 {
     uint32_t culprit = code == WAITIO_ERR_PEER ? who_died(u, g) : u->table->me;
-    /* A collective that was dropped before its end may meet members that have finalized since:
-     * that is no reason to end what others are doing. */
+    /* A collective that was abandoned may wait for members that have finalized since: that does not
+     * end the collectives of other members. */
     if (culprit != WIO_NOBODY)
         revoke(u, g, (struct wio_revoked){g->space, culprit, u->table->me, code});
 }
@@ -195,8 +193,8 @@ int wio_revoked_error(const struct wio_universe *u, uint64_t space)
     return told(u, wio_revoked_in(u, space), WAITIO_ERR_PEER, "");
 }
 
-/* Who only sends, as rank 0 of a scan, never waits, and so never reads what it is told: it looks
- * after so many collectives, or sooner when they take long. */
+/* A member that only sends, as rank 0 of a scan, never waits, and so never reads a REVOKE. It polls
+ * after this many collectives, or sooner when they take long. */
 enum { LOOKS_APART = 256, CLOCKS_APART = 32 };
 #define LOOK_NS 10000000LL
 

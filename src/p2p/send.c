@@ -6,8 +6,8 @@
  * NEW -> ASKED (RTS) -> MOVING (CTS came: DATA ...) -> ACK -> DONE; lent: NEW -> ACK (RTS
  * and LENT are out) -> DONE, or MOVING when a CTS comes after all; and through QUEUED before any of
  * them when there is no link or no credit yet. Sends up to cfg.local_max are complete for the user
- * at once: written, or copied into the send pool. ACK is skipped for those that go eagerly: nobody
- * waits for DONE.
+ * at once: written, or copied into the send pool. Eager ones skip ACK: their sender does not wait
+ * for DONE.
  */
 #include "p2p/universe.h"
 
@@ -32,12 +32,12 @@ static void own(struct wio_request *r)
         wio_list_push(&r->peer->owned, &r->owned);
 }
 
-/* Sends that follow each other without anything arriving in between share a system call: the
- * second and later ones of a burst are kept back until somebody flushes. */
+/* Sends without an arrival in between share a system call: the second and later ones of a burst are
+ * kept back until a flush. */
 static unsigned burst_flag(struct wio_universe *u)
 {
     if (u->burst++ == 0) {
-        u->last_send_ns = 0; /* not looked at: a clock costs more than it tells here */
+        u->last_send_ns = 0; /* not read: the clock costs more than it is worth here */
         return 0;
     }
     int64_t now = wio_os_now_ns();
@@ -65,7 +65,7 @@ static void fill_header(struct wio_request *r, uint8_t op, uint8_t flags, uint64
     wio_msg_encode(&m, r->tx.msg);
 }
 
-/* All bytes are with the transport and written. */
+/* All bytes are written. */
 static void written(struct wio_request *r)
 {
     if (wants_done(r) && !r->acked)
@@ -111,7 +111,7 @@ static void tx_done(struct wio_tx *tx, int err)
     wio_send_pump(u, p);
 }
 
-/** Hand r->tx over. @return 0 written, 1 queued, < 0 nothing taken */
+/** Give r->tx to the transport. @return 0 written, 1 queued, < 0 refused */
 static int submit(struct wio_request *r, const void *payload, size_t n, unsigned flags)
 {
     struct wio_peer *p = r->peer;
@@ -167,8 +167,9 @@ static int send_rts(struct wio_request *r)
     return rc;
 }
 
-/* No room for the message: may its envelope go alone? A short message rather waits than asks, which
- * takes three times as long; but only if the receiver is sure to tell of so much room soon. */
+/* No credit for the message: may it use rendezvous? A short message rather waits, because
+ * rendezvous takes three times as long; but only if the receiver is sure to grant enough credit
+ * soon. */
 static bool may_ask(const struct wio_request *r, uint32_t cost, uint32_t room)
 {
     const struct wio_credit *c = &r->peer->credit;
@@ -199,7 +200,7 @@ static bool try_send(struct wio_request *r)
     int rc = eager ? send_eager(r) : send_rts(r);
     if (rc >= 0)
         return true;
-    /* The link is closing under our hands: as if we had not tried; on_state sends it later. */
+    /* The link is closing: undo the attempt; on_state sends it later. */
     p->credit.used -= cost;
     r->state = WIO_RS_QUEUED;
     r->moved = 0;
@@ -274,7 +275,7 @@ void wio_send_start(struct wio_request *r)
     wio_req_bulky(r);
 }
 
-/* Where something waits the usual way is taken: it keeps the order, and moves what waits. */
+/* If messages are queued the usual way is taken: it keeps the order, and sends them. */
 bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, const void *buf,
                   size_t bytes, int32_t tag)
 {
@@ -393,7 +394,7 @@ void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote)
     r->moved = 0;
     r->lent = false;
     r->state = WIO_RS_MOVING;
-    if (!r->tx_busy) /* else the answer was faster than the transport's word that the RTS is out */
+    if (!r->tx_busy) /* else the answer arrived before the transport reported the RTS as sent */
         piece_left(r);
 }
 
@@ -404,7 +405,7 @@ void wio_send_acked(struct wio_request *r, bool refused)
     r->refused = refused;
     if (!r->tx_busy && (refused || r->state == WIO_RS_ACK))
         wio_req_finish(r, refused ? WAITIO_ERR_PEER : 0);
-    /* else the transport has not told us yet that it let go */
+    /* else the transport has not returned it yet */
     watch(r->u, p);
 }
 
@@ -478,7 +479,7 @@ void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p)
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags)
 {
     if (p->dead)
-        return 0; /* nobody is left to hear it */
+        return 0; /* no peer is left to receive it */
     struct ctl *c = wio_pool_get(&u->ctl_pool);
     if (c == NULL) {
         wio_peer_unsaid(u, p);

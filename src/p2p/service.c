@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The service thread keeps the promises made to the program and to the peers while the program
- * computes or sits in another library: links are accepted, sends that completed locally leave,
- * goodbyes and probes are answered, deaths are noticed. It never calls MPI.
- *
- * It sleeps unless something is unfinished. While the program calls us often it looks at the
- * transports' service events only, so that it is not woken by every message; when the program has
- * been away for AWAY_NS it drives everything (bounded by credit), until the program comes back.
+ * The service thread makes the necessary progress while the program computes or is in another
+ * library: it accepts links, sends messages that completed locally, answers goodbyes and pings, and
+ * notices peer failures. It never calls MPI. It sleeps unless something is unfinished. While the
+ * program calls the library often, the thread handles the transports' service events only, so
+ * messages do not wake it. When the program has not called for AWAY_NS, it drives everything
+ * (bounded by credit) until the next call.
  */
 #include "p2p/universe.h"
 
@@ -26,7 +25,7 @@ struct service {
     bool away;
 };
 
-/* When to look again by ourselves. */
+/* When to check again without an event. */
 static int64_t next_look(struct wio_universe *u, struct service *s, int64_t now)
 {
     int64_t wake = INT64_MAX;
@@ -82,10 +81,10 @@ static bool arm(struct wio_universe *u, enum wio_progress_how how, int *fds, int
     return work;
 }
 
-/* A lock that is held means that the program is inside and drives everything itself. To wait for it
- * would cost the program system calls at its unlocking, to come again at once its processor: come
- * again later; soon when somebody kicked us and left work behind in between. Who leaves work behind
- * later sees in service_wake_ns whether we come soon enough. */
+/* If the lock is held, the program is inside and drives everything itself. Waiting for the lock
+ * would cost the program system calls when it unlocks, and trying again at once would cost its
+ * processor. So try again later; soon if another thread kicked this one and left work. A thread
+ * that leaves work later reads in service_wake_ns whether the next try is soon enough. */
 static void take_lock(struct wio_universe *u, struct service *s)
 {
     int soon = atomic_load(&u->service_wake_ns) == 0 ? KICKED_LOOKS : 0;
@@ -104,9 +103,9 @@ static void take_lock(struct wio_universe *u, struct service *s)
     }
 }
 
-/* WAITIO_PROGRESS=thread: while a transfer is under way its next piece is near, and to sleep and be
- * woken for it would cost more than to copy it; so would the lock for every piece. Until nothing
- * has moved for SPIN_NS, or somebody wants to come in. @return events */
+/* WAITIO_PROGRESS=thread: during a transfer the next piece comes soon, and sleeping and waking for
+ * it would cost more than the copy; so would the lock for every piece. Until nothing has moved for
+ * SPIN_NS, or another thread waits for the lock. @return events */
 static int move_data(struct wio_universe *u, const struct service *s)
 {
     int64_t moved_ns = wio_os_now_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations are started, withdrawn and given up. Functions of p2p.h take the engine lock. */
+/* Starting and cancelling operations. Functions of p2p.h take the engine lock. */
 #include "p2p/handle.h"
 
 static struct wio_request *new_request(struct wio_universe *u, uint8_t kind, struct waitio_group *g)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long waits: sources that never spoke are dialled (a refused dial means death), and the user
- * learns what the program waits for. */
+/* Long waits: dial sources without a link (a refused dial means that the process is dead), and
+ * report what the program waits for. */
 #include "p2p/universe.h"
 
 #define SECOND_NS 1000000000LL
@@ -74,8 +74,8 @@ void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64
     if (p != NULL) {
         dial(u, p->rank);
     } else {
-        *since =
-            now - (int64_t)(u->cfg.dial_after * 1e9) + SECOND_NS; /* the next member in a second */
+        *since = now - (int64_t)(u->cfg.dial_after * 1e9) +
+                 SECOND_NS; /* the next member a second later */
         dial_member(u, g);
     }
 }

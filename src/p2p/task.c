@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tasks: chains of messages that upper layers have started and that whoever waits moves on.
+ * Tasks: chains of messages that upper layers have started, and that any waiting thread continues.
  *
  *        begin                  rest: nothing has landed since          landed
  *   ----------> RUNNING ---------------------------------------> RESTING -----> QUEUED
@@ -10,8 +10,8 @@
  *                                    a waiting thread takes it
  *
  * States change under the engine lock only; RUNNING belongs to one thread, so what the task works
- * on needs no lock. A wait ends when the queue holds something, as it ends when its request is
- * done: nobody sleeps beside a queued task, and the poller's place is handed over as always.
+ * on needs no lock. A queued task ends a wait, like the completion of its request: no thread sleeps
+ * while a task is queued, and the polling role is passed on as always.
  */
 #include "p2p/universe.h"
 
@@ -73,13 +73,13 @@ void wio_task_await(struct wio_universe *u, struct wio_task *t, const struct wio
     wio_leave(u);
 }
 
-/* The thread that has it RUNNING is done with it, for now or for ever. */
+/* The thread that has it RUNNING has finished its steps, for now or completely. */
 static void rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next next)
 {
     struct wio_request *r = t->req;
     t->any = next == WIO_TASK_ANY;
     if (next == WIO_TASK_OVER)
-        wio_req_finish(r, 0); /* whoever waits for it may free the task as soon as we leave */
+        wio_req_finish(r, 0); /* a waiting thread may free the task when the lock is left */
     else if (ripe(t))
         queue(u, t);
     else

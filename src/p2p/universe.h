@@ -72,7 +72,7 @@ struct wio_request {
     uint8_t *buf;                 /* user's buffer, or copy in the pool */
     size_t bytes;                 /* send: length; receive: room */
     struct wio_peer *peer;        /* send: destination; receive: matched source */
-    struct wio_task *task;        /* to be told when this is done; NULL: none, or told */
+    struct wio_task *task;        /* to be notified when this is done; NULL: none, or notified */
     struct wio_expected expected; /* receives: at their peer, in the place of `post` */
     size_t total;               /* receive: length of the matched message; task: messages awaited */
     size_t moved;               /* bytes handed to the transport, or arrived */
@@ -86,7 +86,7 @@ struct wio_request {
     uint32_t envelope;
     uint32_t cost;     /* credit this eager message or RTS took */
     uint64_t remote;   /* receive: sender's request id */
-    uint64_t lender;   /* receive: where it lies in the sender's memory; 0: not said yet */
+    uint64_t lender;   /* receive: its address in the sender's memory; 0: not known yet */
     int64_t seen_ns;   /* receive: first seen waiting by the stuck check; 0 = not yet */
     int64_t waited_ns; /* a wait in slices, or by testing, began; 0 = none did */
     int64_t tested_ns; /* asked about last in vain */
@@ -116,14 +116,14 @@ struct wio_credit {
     uint32_t used;      /* sender: cumulative use */
     uint32_t granted;   /* receiver: cumulative grant we gave */
     uint32_t taken;     /* receiver: cumulative use by the peer */
-    uint32_t announced; /* receiver: what the peer has been told */
+    uint32_t announced; /* receiver: what was sent to the peer */
     uint32_t window;    /* receiver: how much the peer may have outstanding */
     uint32_t reserved;  /* receiver: the part of window taken from the budget */
     uint32_t span;      /* sender: the first grant of this link, all that can ever be outstanding */
     bool open;          /* sender: a grant has come on this link */
     bool pressed;       /* sender: it has said that it waits, and no grant has come since */
-    bool tight;         /* sender: ... and was told that nothing will come by itself */
-    bool awaited;       /* receiver: the peer waits for whatever comes back */
+    bool tight;         /* sender: ... and got the answer that no grant will come by itself */
+    bool awaited;       /* receiver: the peer waits for any credit */
 };
 
 /** State of a peer from first contact on. */
@@ -149,7 +149,7 @@ struct wio_peer {
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
     uint32_t local_pending;   /* locally completed sends not yet written */
-    uint32_t ahead;           /* so many may be, because waiting did not help; or 0 */
+    uint32_t ahead;           /* limit of these after waits without success; or 0 */
     struct wio_list expected; /* receives that stand here: an arrival looks at them first */
     struct wio_list ctlq;     /* control messages waiting for a link */
     struct wio_list sendq;    /* requests waiting for link or credit, in envelope order */
@@ -172,9 +172,9 @@ struct wio_revoked {
 enum { WIO_SLAB = 128 };
 enum { WIO_KNOWN_GROUPS = 16 };
 
-/** What waiting has learnt about this machine. */
+/** What waits have measured on this machine. */
 struct wio_spin {
-    uint32_t contended; /* 0..16: how often yielding gave the processor to somebody else */
+    uint32_t contended; /* 0..16: how often a yield gave the processor to another thread */
     uint32_t hogged;    /* waits left for which yielding is avoided: it cost a whole time slice */
     int64_t switches;   /* involuntary switches of the thread that yielded last */
     bool crowded;       /* more processes of the universe on this host than processors */
@@ -206,7 +206,7 @@ struct wio_universe {
     struct wio_tr_attr attr[WIO_TR_COUNT];
     struct wio_peer **peer;     /* by universe rank; NULL = never contacted */
     struct wio_list active;     /* peers with bulk to pump */
-    struct wio_list tasks;      /* that can go on: to be moved by whoever waits */
+    struct wio_list tasks;      /* that can continue: any waiting thread runs them */
     struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
     uint32_t deaths;             /* peers that failed or left */
@@ -220,12 +220,12 @@ struct wio_universe {
     struct wio_list groups;
     /* groups checked lately, each at the place its address gives: most calls use a few */
     _Atomic uintptr_t known_group[WIO_KNOWN_GROUPS];
-    uint64_t credit_left; /* unexpected budget not promised to anyone, in units */
+    uint64_t credit_left; /* unexpected budget not granted to any peer, in units */
     uint64_t credit_debt; /* units that closed links hold beyond what was taken from the budget */
     uint32_t burst;       /* sends since the last arrival or wait */
     int64_t last_send_ns;
-    bool batched;  /* something may be kept back by a transport */
-    bool touched;  /* a transport may have work that must go on without us: ask it when leaving */
+    bool batched;  /* a transport may keep bytes back */
+    bool touched;  /* a transport may have work for the service thread: ask it when leaving */
     bool stop_now; /* the poller's request is done: leave large unexpected messages unread */
     const struct wio_expected *brief; /* what wio_wait_brief() waits for */
     const struct wio_peer *sated;     /* whose message that was; it has come in this look */
@@ -239,11 +239,11 @@ struct wio_universe {
     bool service_runs, service_stop;
     bool service_sleeps; /* in its poll */
     bool service_full;   /* ... with everything armed: what the program finds it does not hear of */
-    bool watched;        /* an event loop wants to be told, once, that something happened */
+    bool watched;        /* an event loop wants one wake-up at the next event */
     int nwatches;        /* descriptors of event loops */
     struct wio_watch *watch;
     uint32_t bulk;                   /* large operations under way */
-    _Atomic int64_t service_wake_ns; /* when the service thread looks next by itself */
+    _Atomic int64_t service_wake_ns; /* when the service thread checks next without an event */
     int service_fd;                  /* wakes the service thread */
     int64_t dial_ns;                 /* last dial of a silent source */
     int64_t stuck_ns;                /* last wio_stuck_check */
@@ -262,7 +262,7 @@ struct wio_universe {
 #define WIO_SMALL_HELD 256u
 #define WIO_CTL_BYTES 160
 #define WIO_TICK_NS 250000000LL    /* between two rounds of the duties of long waits */
-#define WIO_SERVICE_SOON 2500000LL /* ns: the service thread looks soon enough by itself */
+#define WIO_SERVICE_SOON 2500000LL /* ns: the service thread checks soon enough by itself */
 
 /** A closed link waiting for free_ep outside the upcall. */
 struct wio_grave {
@@ -283,7 +283,7 @@ struct wio_request *wio_req_new(struct wio_universe *u, uint8_t kind);
 struct wio_request *wio_req_new_brief(struct wio_universe *u);
 void wio_req_release(struct wio_request *r); /* give the slot back; generation moves on */
 uint64_t wio_req_id(const struct wio_request *r);
-/** By the id that travelled; NULL when it names nothing alive. */
+/** By the id in a message; NULL when there is no such request. */
 struct wio_request *wio_req_by_id(struct wio_universe *u, uint64_t id);
 /** By slot and generation; NULL = stale. */
 struct wio_request *wio_req_at(struct wio_universe *u, uint32_t index, uint32_t generation);
@@ -381,10 +381,10 @@ bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);
 /** Has every member of the group but this process failed or left? */
 bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g);
 /** Cancel every receive that has not matched. */
-/** Nobody will receive it: drop it when it is out of the tables, and say so to a sender that waits.
+/** It will not be received: drop it when it is out of the tables, and notify a sender that waits.
  */
 void wio_recv_discard(struct wio_universe *u, struct wio_unexpected *m);
-void wio_recv_end_all(struct wio_universe *u); /* the same with an error, for who waits */
+void wio_recv_end_all(struct wio_universe *u); /* the same with an error, for waiting senders */
 void wio_recv_cancel_all(struct wio_universe *u);
 /** After a peer failure: fail the receives that only this peer could have matched. */
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
@@ -461,8 +461,8 @@ static inline bool wio_is_revoked(const struct wio_universe *u, uint64_t space)
 }
 /** wio_revoke inside the lock. */
 void wio_revoke_locked(struct wio_universe *u, const struct waitio_group *g, int code);
-/** A member of communicators has died: their collectives end, whoever notices, also while no
- * collective call is under way here. */
+/** A member of communicators has died: end their collectives, also when this process is in none of
+ * them. */
 void wio_revoke_of(struct wio_universe *u, const struct wio_peer *dead);
 /** A REVOKE has come. @return 0; PROTOCOL */
 int wio_revoke_heard(struct wio_universe *u, const struct wio_peer *from,
@@ -471,7 +471,7 @@ int wio_revoke_heard(struct wio_universe *u, const struct wio_peer *from,
 int wio_revoked_error(const struct wio_universe *u, uint64_t space);
 
 /* ---- event loops (watch.c) ---- */
-/** Something completed or arrived: wake the event loops that asked. Lock held. */
+/** Something completed or arrived: wake armed event loops. Lock held. */
 void wio_watch_tell(struct wio_universe *u);
 
 /* ---- tasks (task.c) ---- */
@@ -486,7 +486,7 @@ static inline void wio_enter(struct wio_universe *u)
     wio_lock_take(&u->lock, &u->want);
     u->calls++;
 }
-/** What has to be done before the lock is left. */
+/** Work to do before the lock is left. */
 void wio_leave_duties(struct wio_universe *u);
 static inline void wio_leave(struct wio_universe *u)
 {
@@ -496,7 +496,7 @@ static inline void wio_leave(struct wio_universe *u)
         wio_leave_duties(u);
     wio_lock_leave(&u->lock);
 }
-/** Something has completed, or arrived: those who sleep shall be told. */
+/** Something has completed, or arrived: wake sleeping threads. */
 static inline void wio_note(struct wio_universe *u)
 {
     u->completed |= (u->sleepers > 0) | u->poller_asleep | u->watched;
@@ -505,7 +505,7 @@ static inline void wio_note(struct wio_universe *u)
 void wio_announce(struct wio_universe *u);
 int wio_progress(struct wio_universe *u, enum wio_progress_how how);
 void wio_flush(struct wio_universe *u);
-/** Is there work that must go on while no application thread is inside? */
+/** Is there work to do while no application thread is inside? */
 bool wio_needs_service(const struct wio_universe *u);
 /** Free links whose CLOSED upcall has run. */
 void wio_bury(struct wio_universe *u);
@@ -532,7 +532,7 @@ void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64
 void wio_stuck_redial(struct wio_universe *u, int64_t now);
 /** Memory, lock and lists of a universe that has not joined. @return NULL: out of memory */
 struct wio_universe *wio_universe_new(void);
-/** Free everything at once; nothing is said to anybody. */
+/** Free everything at once, without any message. */
 void wio_universe_destroy(struct wio_universe *u);
 /** Warn of a wait of the call @p what, for @p r or NULL, that began at @p since_ns; in silence when
  * nothing has changed since the last time. */

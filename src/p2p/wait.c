@@ -70,8 +70,8 @@ static int64_t yield_and_learn(struct wio_universe *u, int64_t now)
     yield_once(u);
     int64_t after = wio_os_now_ns(), cost = after - now;
     bool gave = false;
-    /* Somebody else ran, or only an interrupt: the kernel knows. Where there are more of us than
-     * processors it need not be asked whether somebody else wants to run. */
+    /* Did another thread run, or only an interrupt? The kernel knows. With more processes than
+     * processors there is no need to ask. */
     if (cost > (u->spin.crowded ? YIELD_HOGGED_NS : YIELD_SHARED_NS)) {
         int64_t switches = wio_os_involuntary_switches();
         gave = switches != u->spin.switches;
@@ -192,7 +192,7 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
     t->after_ns = 0;
     look_at_clock(u, t, now);
     if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0) {
-        give_way(u); /* what we wait for may have happened meanwhile: never sleep without looking */
+        give_way(u); /* the awaited event may have happened: never sleep without a check */
         return;
     }
     spin_limits(u, t, &pure, &limit);
@@ -235,7 +235,7 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
     return 0;
 }
 
-/* Another thread drives the transports: sleep until it tells us something, or for a tick. */
+/* Another thread polls the transports: sleep until it wakes this one, or for a tick. */
 static void wait_turn(struct wio_universe *u)
 {
     int64_t until = wio_os_now_ns() + WIO_TICK_NS;
@@ -351,7 +351,7 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
             hint->waited = true;
         rc = poll_until(u, &t);
         if (hint != NULL)
-            hint->waited = false; /* what it says to the next poller would be wrong */
+            hint->waited = false; /* it would be wrong for the next poller */
         u->stop_now = false;
         end_polling(u);
     }

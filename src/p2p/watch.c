@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that sleep in an event loop of their own have a descriptor in it that tells them to
- * look. Asking for it (arm) makes the service thread drive everything, as if the program had been
- * away for long. Completions and arrivals are told once per arming, by whichever thread drives.
+ * Programs that sleep in their own event loop have a descriptor in it that wakes them. Arming it
+ * makes the service thread drive everything, as if the program had not called for long. The polling
+ * thread reports completions and arrivals once per arming.
  */
 #include "p2p/universe.h"
 
@@ -75,7 +75,7 @@ int wio_watch_close(struct wio_universe *u, int fd)
     wio_lock_take(&u->lock, &u->want);
     struct wio_watch *w = find(u, fd);
     if (w != NULL)
-        *w = u->watch[--u->nwatches]; /* one too many may stay armed: told once in vain */
+        *w = u->watch[--u->nwatches]; /* one too many may stay armed: one unnecessary wake-up */
     wio_lock_leave(&u->lock);
     if (w == NULL)
         return unknown(fd);
