@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file p2p.h
- * What the upper layers see of the engine: joining, requests by slot and generation, waiting,
+ * The engine's interface for upper layers: joining, requests by slot and generation, waiting,
  * groups' bookkeeping, end. Functions take and release the engine lock themselves (any thread may
  * call), return 0 or WAITIO_ERR_* with the detail in wio_last_error.
  */
@@ -14,8 +14,8 @@
 
 struct wio_universe;
 
-/** Names a request from outside: slot, generation, universe. All zero = null. A send that was over
- * when it was made has no slot: its handle says all that there is to know (WIO_SENT). */
+/** Names a request from outside: slot, generation, universe. All zero = null. A send that was
+ * complete when it was started has no slot: its handle has the whole result (WIO_SENT). */
 struct wio_handle {
     uint32_t index, generation, serial;
     uint32_t tag, bytes; /* WIO_SENT alone */
@@ -32,20 +32,20 @@ struct wio_result {
 
 /**
  * A chain of messages that an upper layer has started, such as a non-blocking collective. When the
- * messages it awaits are over, one of the threads that wait or test moves it on, whatever it waits
- * for. Lives in the upper layer's memory, and is the engine's until its request is done.
+ * awaited messages are complete, any thread that waits or tests runs its next steps. Its memory
+ * belongs to the upper layer; only the engine uses it until its request is done.
  */
 enum wio_task_next {
-    WIO_TASK_OVER, /**< it is at its end: its request is done */
-    WIO_TASK_ALL,  /**< it goes on when all awaited messages are over, or one has failed */
+    WIO_TASK_OVER, /**< it has ended: its request is done */
+    WIO_TASK_ALL,  /**< it continues when all awaited messages are complete, or one has failed */
     WIO_TASK_ANY   /**< when one of them is */
 };
 struct wio_task;
-/** Move it on as far as it goes without waiting. Called without the lock, never by two threads at a
- * time; must not wait, test or probe. */
+/** Run its steps as far as possible without waiting. Called without the lock, never by two threads
+ * at a time; must not wait, test or probe. */
 typedef enum wio_task_next (*wio_task_fn)(struct wio_task *t);
 struct wio_task {
-    struct wio_list node;    /* queue of those that can go on */
+    struct wio_list node;    /* queue of those that can continue */
     struct wio_request *req; /* what the user waits for */
     wio_task_fn go;
     int awaited; /* messages under way */
@@ -54,7 +54,7 @@ struct wio_task {
     bool landed, urgent; /* since it was taken: a message is over; one has failed */
 };
 
-/** Read the configuration, find out who we are, open the transports, join, start the engine.
+/** Read the configuration, find block and rank, open the transports, join, start the engine.
  *  @param timeout_s from the caller; <= 0 = 1000; WAITIO_INIT_TIMEOUT wins. @blocking until joined
  * or timeout */
 int wio_universe_join(double timeout_s, struct wio_universe **out);
@@ -68,7 +68,7 @@ int wio_universe_leave(struct wio_universe *u, bool keep);
 /** Say ABORT to all links and return at once; the caller ends the process. */
 void wio_universe_abort(struct wio_universe *u);
 /** Before a fork, by its thread: keep others out until wio_universe_forked, in the parent.
- * @return false: this thread is inside itself, or nobody gets in */
+ * @return false: this thread is inside itself, or the lock cannot be had */
 bool wio_universe_before_fork(struct wio_universe *u);
 void wio_universe_forked(struct wio_universe *u);
 /** In a forked child: close inherited descriptors, touch nothing else. */
@@ -78,13 +78,13 @@ const struct wio_config *wio_universe_config(const struct wio_universe *u);
 struct wio_log *wio_universe_log(struct wio_universe *u);
 /** Copy of all counters as they are now. */
 void wio_universe_counters(struct wio_universe *u, struct wio_counters *out);
-/** Add to what collectives have sent across the border between PBs. */
+/** Count what collectives have sent to other PBs. */
 void wio_universe_count_border(struct wio_universe *u, uint64_t msgs, uint64_t bytes);
 void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out);
 /** How a universe rank would be reached: transport name, NULL = not at all; @p why says more either
  * way. */
 const char *wio_universe_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy);
-/** How far it is by that route: "same host" ... */
+/** The distance by that route: "same host" ... */
 const char *wio_universe_distance(struct wio_universe *u, uint32_t rank);
 /** Costs and limits of a transport for peers so far away, a row of the table of `waitio info
  * --protocols`; empty: it is not used for them. */
@@ -97,16 +97,16 @@ const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char 
 
 /**
  * Descriptors for event loops: see waitio_event_open(). @return 0; UNSUPPORTED without a service
- * thread, SYSTEM, NOMEM; ARG for a descriptor of somebody else
+ * thread, SYSTEM, NOMEM; ARG for a foreign descriptor
  */
 int wio_watch_open(struct wio_universe *u, int *fd);
 int wio_watch_arm(struct wio_universe *u, int fd);
 int wio_watch_close(struct wio_universe *u, int fd);
 
-/** Register, look up and drop groups, so that a foreign pointer is never followed. */
+/** Register, look up and drop groups, so that an invalid pointer is never followed. */
 void wio_group_register(struct wio_universe *u, struct waitio_group *g);
 int wio_group_check(struct wio_universe *u, const struct waitio_group *g); /* 0 or GROUP */
-/** Is it a group that was used lately? False says nothing. NULL is none. */
+/** Is it a group that was used lately? False proves nothing. NULL is none. */
 bool wio_group_known(struct wio_universe *u, const struct waitio_group *g);
 int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
 
@@ -153,20 +153,20 @@ struct wio_leg {
 };
 /** Start @p n legs in their order, and wait for them in their order. The caller sets the fields
  *  that are neither out nor the engine's. @return 0; the error of leg *which. The others are
- *  complete or cancelled then: none is under way any more. @blocking */
+ * complete or cancelled then: none is pending. @blocking */
 int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg *leg, int n,
                  int *which);
 /**
  * End the message space of a group whose members wait for each other: an operation in it has
- * failed, and others may wait for what will never come. What is under way in it ends with PEER here
- * and, as fast as messages travel, with all other living members; what begins in it later fails at
+ * failed, and other members may wait for messages that never come. Its pending operations end with
+ * PEER, here and, as fast as messages travel, on all other living members; later operations fail at
  * once.
  * @param code of the failure
  */
 void wio_revoke(struct wio_universe *u, const struct waitio_group *g, int code);
 /** @return 0; REVOKED with the reason when that has happened to @p space */
 int wio_revoked_check(struct wio_universe *u, uint64_t space);
-/** A send that is complete when a receive has taken the message (MPI's synchronous mode). */
+/** A send that is complete when a receive has matched the message (MPI's synchronous mode). */
 int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
 int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
@@ -174,10 +174,10 @@ int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void 
 int wio_start(struct wio_universe *u, const struct wio_handle *h);
 int wio_cancel(struct wio_universe *u, const struct wio_handle *h);
 int wio_request_free(struct wio_universe *u, struct wio_handle *h);
-/** Look for a held message. @param block wait for one. *found set; res filled when found. */
+/** Look for an unexpected message. @param block wait for one. *found set; res filled when found. */
 int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag, bool block,
               bool *found, struct wio_result *res);
-/** The same for so long: 0 = look once, INT64_MAX = until there is one or none can come. */
+/** The same with a time limit: 0 = look once, INT64_MAX = until there is one or none can come. */
 int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag,
                   int64_t timeout_ns, bool *found, struct wio_result *res);
 
@@ -187,7 +187,7 @@ int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, i
  * operation's own code is in res->err.
  */
 int wio_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res);
-/** The same for so long. *done false: nothing changed. */
+/** The same with a time limit. *done false: nothing changed. */
 int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_ns, bool *done,
                  struct wio_result *res);
 /** The same for the handles of an array from *next on, @p stride bytes apart; results are not kept.
@@ -206,7 +206,7 @@ int wio_task_begin(struct wio_universe *u, struct wio_task *t, wio_task_fn go,
                    struct wio_handle *h);
 /** Called by the thread that works on the task: the task awaits this message, too. */
 void wio_task_await(struct wio_universe *u, struct wio_task *t, const struct wio_handle *message);
-/** Called by the thread that began it: from now on any thread that waits may move it on. */
+/** Called by the thread that began it: from now on any waiting thread may run it. */
 void wio_task_rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next next);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
@@ -214,7 +214,7 @@ bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
  * @param[out] which index, or -1 when none is active. Consumes nothing. */
 int wio_wait_any(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
                  int *which);
-/** The same for so long (INT64_MAX = for ever). */
+/** The same with a time limit (INT64_MAX = none). */
 int wio_wait_any_for(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
                      int64_t timeout_ns, bool *timed_out, int *which);
 

@@ -9,7 +9,7 @@
  * bulk, and headers stay in order.
  *
  * Positions count up for ever; index = position modulo size. Reader and writer advance the byte
- * rings in lockstep (by the lengths in the headers), nothing about places travels.
+ * rings in lockstep (by the lengths in the headers), so no offsets are sent.
  */
 #ifndef WIO_SHM_RING_H
 #define WIO_SHM_RING_H
@@ -22,7 +22,7 @@
 #define SHM_PUBLISH (16u << 10) /* bulk is published and released in pieces of this size */
 #define SHM_ROUND(n) (((n) + (SHM_LINE - 1)) & ~(uint64_t)(SHM_LINE - 1))
 
-/** Where the parts of a mapped ring lie. */
+/** Addresses of the parts of a mapped ring. */
 struct shm_ring {
     struct shm_ring_geo geo;
     struct shm_ring_ctl *ctl;
@@ -31,7 +31,7 @@ struct shm_ring {
     size_t bytes; /* of the mapping */
 };
 
-/** The writer's private side. Heads are what was last seen of the reader. */
+/** The writer's private side. Heads are the reader's last known positions. */
 struct shm_writer {
     struct shm_ring ring;
     uint64_t slot_tail, slot_head;
@@ -56,8 +56,8 @@ void wio_shm_copy_out(const uint8_t *ring, uint32_t size, uint64_t at, void *dst
 
 /* ---- writer ---- */
 
-/** Look at the reader's word again. A reader that lies (goes back, or ahead of us) gains nothing:
- * the value is then ignored. */
+/** Read the reader's word again. An impossible value (behind the last one, or ahead of the writer)
+ * is ignored. */
 static inline void shm_refresh(uint64_t *seen, const _Atomic uint64_t *word, uint64_t tail)
 {
     uint64_t head = atomic_load_explicit(word, memory_order_acquire);
@@ -73,7 +73,7 @@ static inline bool shm_slot_room(struct shm_writer *w)
     return w->slot_tail - w->slot_head < w->ring.geo.slots;
 }
 
-/** Most that fits beside the slots at once; larger payloads are streamed. */
+/** Largest payload of the middle ring; larger ones are streamed. */
 static inline uint32_t shm_mid_max(const struct shm_ring *r)
 {
     return r->geo.mid / 4;
@@ -92,9 +92,9 @@ static inline struct shm_slot *shm_slot_next(struct shm_writer *w)
     return &w->ring.slot[w->slot_tail & (w->ring.geo.slots - 1)];
 }
 
-/** Slots ahead of the one being written whose lines are fetched for writing: the reader had them a
- * lap ago, and waiting for one at a time fills the store buffer (measured: twice the rate). Not the
- * next ones, at which a reader may be looking. */
+/** Slots ahead of the current one whose lines are prefetched for writing: the reader had them in
+ * the last lap, and waiting for one at a time fills the store buffer (measured: twice the rate).
+ * Not the next ones, which a reader may be polling. */
 #define SHM_AHEAD 6
 
 static inline void shm_fetch_to_write(const void *line)
@@ -174,8 +174,8 @@ size_t wio_shm_ring_stream(struct shm_writer *w, const uint8_t *src, size_t n);
 
 /* ---- reader ---- */
 
-/** The next header, published and not yet taken; NULL: none. Its bytes may change under our eyes:
- * copy, then check. */
+/** The next header, published and not yet taken; NULL: none. The peer may change its bytes
+ * meanwhile: copy, then check. */
 static inline const struct shm_slot *shm_ring_peek(const struct shm_reader *r)
 {
     const struct shm_slot *s = &r->ring.slot[r->slot_head & (r->ring.geo.slots - 1)];
@@ -197,7 +197,7 @@ static inline void shm_ring_take(struct shm_reader *r, uint32_t mid)
     r->mid_head += SHM_ROUND(mid);
 }
 
-/** Tell the writer about everything that is free: before going idle, and now and then. @return
+/** Publish all free room to the writer: before going idle, and now and then. @return
  * true: it may be waiting for it */
 static inline bool shm_ring_tell(struct shm_reader *r)
 {
@@ -212,8 +212,8 @@ static inline bool shm_ring_tell(struct shm_reader *r)
     return true;
 }
 
-/** A quarter of the ring is free that the writer has not heard of: it should, while there is more
- * to read, so that the two never wait for each other in turn. */
+/** Publish when a quarter of the ring is newly free, while there is more to read, so that the two
+ * sides do not wait for each other in turn. */
 static inline bool shm_ring_owes(const struct shm_reader *r)
 {
     return r->slot_head - r->slot_told >= r->ring.geo.slots / 4 ||

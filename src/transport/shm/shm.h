@@ -152,7 +152,7 @@ struct shm_iface {
     bool membarrier; /* works: peers need no fences for us */
     bool fences;     /* some peer's does not: what we tell all senders needs our own */
     bool asleep, asleep_svc;
-    bool in_connect; /* connect() is running: bad news about the peer waits for progress() */
+    bool in_connect; /* connect() is running: a failure of the peer waits for progress() */
     bool stop;
     bool warned_memory;
     struct wio_log_gate refused; /* lines about refused connections */
@@ -212,9 +212,9 @@ struct shm_link *wio_shm_link_find(struct shm_iface *f, uint32_t peer);
 struct shm_link *wio_shm_link_new(struct shm_iface *f, uint32_t peer);
 void wio_shm_link_free(struct shm_link *l);
 void wio_shm_link_over(struct shm_link *l, int err, const char *fmt, ...) WIO_PRINTF(3, 4);
-/** The peer wrote what it must not. */
+/** The peer broke the protocol. */
 void wio_shm_violation(struct shm_link *l, const char *what);
-/** The socket ended: over as soon as everything that lies in memory has been read. */
+/** The socket ended: the link ends when everything in memory has been read. */
 void wio_shm_link_eof(struct shm_link *l);
 /** An ended link whose input is used up: over. @return events */
 int wio_shm_settle_dead(struct shm_link *l);
@@ -258,7 +258,7 @@ size_t wio_shm_queued(const struct wio_ep *ep);
 /** Write what there is room for. No upcalls. @return events */
 int wio_shm_tx_run(struct shm_link *l);
 bool wio_shm_tx_idle(const struct shm_link *l);
-/** There is, or may be, something to write. */
+/** There is, or may be, output. */
 void wio_shm_tx_wake(struct shm_link *l);
 /** Would tx_run get any further? (about to sleep; says so to the reader) */
 bool wio_shm_tx_blocked(struct shm_link *l);
@@ -270,8 +270,8 @@ void wio_shm_last_words(struct shm_link *l, enum wio_bye_reason reason);
 void wio_shm_tx_switch(struct shm_link *l);
 
 /* ---- fetch.c: reading a peer's memory ---- */
-/** From now on the peer may read our memory. @return where it finds the word that proves that it
- * reads ours and no other */
+/** From now on the peer may read our memory. @return address of the proof word, which only the
+ * right memory has */
 uint64_t wio_shm_fetch_allow(struct shm_link *l);
 /** ... and from now on what it reads proves nothing. */
 void wio_shm_fetch_forbid(struct shm_link *l);
@@ -287,7 +287,7 @@ int wio_shm_rx_ring(struct shm_link *l);
 /** Tell the writer what is free: this side may not read again for a while. */
 void wio_shm_rx_tell(struct shm_link *l);
 bool wio_shm_rx_inbox_ready(const struct shm_iface *f);
-/** Now and then: repair the inbox's hint, which a broken peer may have spoilt. */
+/** Now and then: repair the inbox's hint, which a faulty peer may have damaged. */
 void wio_shm_rx_mend(struct shm_iface *f);
 bool wio_shm_rx_ring_ready(struct shm_link *l);
 
@@ -302,7 +302,7 @@ void wio_shm_dispatch(struct shm_iface *f);
 /** A full barrier on every processor that runs one of our peers. */
 void wio_shm_heavy_fence(const struct shm_iface *f);
 
-/** Who makes the barriers of a link: the sleeper by membarrier(2), or both themselves. */
+/** Who issues the barriers of a link: the sleeper by membarrier(2), or both sides. */
 static inline void shm_choose_fences(struct shm_link *l, bool peer_has_membarrier)
 {
     struct shm_iface *f = shm_of(l);
@@ -317,7 +317,7 @@ static inline void shm_light_fence(const struct shm_link *l)
     else
         atomic_signal_fence(memory_order_seq_cst);
 }
-/** We published something: wake the peer if it sleeps. */
+/** Something was published: wake the peer if it sleeps. */
 static inline void shm_notify(struct shm_link *l)
 {
     shm_light_fence(l);

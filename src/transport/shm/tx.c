@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file tx.c
- * The sending half: whole messages straight into a slot or cell, bulk streamed as room appears.
- * A link starts in its peer's inbox and earns a ring by talking (promotion).
+ * The sending half: whole messages into a slot or cell, bulk streamed as room appears. A link
+ * starts in its peer's inbox and gets a ring after many messages (promotion).
  */
 #include "transport/shm/shm.h"
 
@@ -38,7 +38,7 @@ static bool inbox_has_room(const struct shm_inbox *b)
     return (int32_t)(shm_word_pos(w) - at) >= 0;
 }
 
-/* ---- the way of one message ---- */
+/* ---- one message ---- */
 
 enum progress_of_one { NO_ROOM, BEGUN, COMPLETE };
 
@@ -114,7 +114,7 @@ static void consider_ring(struct shm_link *l)
     wio_shm_offer(l);
 }
 
-/* Between two messages: say in the inbox that the ring is used from here on. */
+/* Between two messages: announce in the inbox that the ring is used from here on. */
 static void enter_ring(struct shm_link *l)
 {
     static const uint8_t nothing[WIO_MSG_BYTES];
@@ -168,7 +168,7 @@ static int send_now(struct shm_link *l, struct wio_tx *tx)
         enter_ring(l);
     enum progress_of_one p = begin(l, tx);
     if (p == NO_ROOM) {
-        shm_notify(l); /* full, and yet its reader sleeps: somebody has spoilt the inbox */
+        shm_notify(l); /* full, but its reader sleeps: a peer has damaged the inbox */
         return enqueue(l, tx);
     }
     if (p == BEGUN && tx->sent < tx->bytes)
@@ -191,7 +191,7 @@ int wio_shm_send(struct wio_ep *ep, struct wio_tx *tx)
         return send_now(l, tx);
     if (ep->state >= WIO_EP_CLOSING)
         return l->state == SHM_OVER && l->err < 0 ? l->err : WAITIO_ERR_BUSY;
-    /* A small one passes what is streamed, never another small one. */
+    /* A small message may overtake a streamed one, never another small one. */
     if (l->state == SHM_READY && (tx->flags & WIO_TX_SMALL) != 0 && wio_list_empty(&l->small) &&
         fits_whole(l, tx) && begin(l, tx) == COMPLETE) {
         shm_notify(l);
@@ -365,7 +365,7 @@ static bool ring_blocked(struct shm_writer *w, bool streaming, bool header, uint
 bool wio_shm_tx_blocked(struct shm_link *l)
 {
     if (l->out_len > 0 && wio_os_fault != NULL)
-        return false; /* a made-up EAGAIN ends by itself */
+        return false; /* an injected EAGAIN ends by itself */
     if (l->state < SHM_READY || l->state > SHM_DRAIN)
         return true;
     struct wio_list *n = next_queued(l);
