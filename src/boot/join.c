@@ -34,7 +34,7 @@ static void describe(const struct wio_joiner *j, char *text, size_t n)
     if (j->have_progress)
         wio_text(text, n, "%u process%s came; missing: %s%s%s", j->progress.joined,
                  j->progress.joined == 1 ? "" : "es",
-                 j->progress.missing[0] != '\0' ? j->progress.missing : "nobody any more",
+                 j->progress.missing[0] != '\0' ? j->progress.missing : "none",
                  j->note[0] != '\0' ? "; " : "", j->note);
     else if (j->taken)
         wio_text(text, n,

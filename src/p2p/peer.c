@@ -167,7 +167,7 @@ static void fail_sends(struct wio_universe *u, struct wio_peer *p, int err)
             continue;
         if (r->user_done)
             wio_warn(&u->log, WIO_C_P2P,
-                     "a completed send of %zu bytes (tag %d) was not delivered: the peer is gone",
+                     "a completed send of %zu bytes (tag %d) was not delivered: the peer failed",
                      r->bytes, r->tag);
         r->tx_busy = false;
         wio_req_finish(r, err);
@@ -189,7 +189,7 @@ void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool lef
     if (left)
         wio_info(&u->log, WIO_C_P2P, "%s: %s", wio_peer_name(u, p->rank, name, sizeof name), text);
     else if (!u->ending)
-        wio_warn(&u->log, WIO_C_P2P, "%s is gone: %s", wio_peer_name(u, p->rank, name, sizeof name),
+        wio_warn(&u->log, WIO_C_P2P, "%s failed: %s", wio_peer_name(u, p->rank, name, sizeof name),
                  text);
     fail_sends(u, p, err);
     wio_recv_peer_gone(u, p);

@@ -111,10 +111,10 @@ static void revoke(struct wio_universe *u, const struct waitio_group *g, struct 
     char name[64], by[64];
     if (!note(u, &v))
         return;
-    wio_info(&u->log, WIO_C_P2P, "collectives of one communicator end here: %s failed (told by %s)",
+    wio_info(&u->log, WIO_C_P2P,
+             "no more collectives of one communicator: %s failed (reported by %s)",
              wio_peer_name(u, v.culprit, name, sizeof name),
-             v.teller == u->table->me ? "nobody, found out here"
-                                      : wio_peer_name(u, v.teller, by, sizeof by));
+             v.teller == u->table->me ? "this process" : wio_peer_name(u, v.teller, by, sizeof by));
     wio_expect_table_all(u);
     end_requests(u, v.space);
     wio_match_each_held(&u->match, drop_held, u);
