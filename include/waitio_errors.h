@@ -97,8 +97,8 @@
 #define WAITIO_ERR_BUSY (-22)
 /**
  * The communicator takes no more collectives. Remedy: a member failed in an earlier one: make a
- * communicator of the living members with WAITIO_MPI_Comm_create_group, or end; point-to-point
- * messages with the living go on.
+ * communicator of the survivors with WAITIO_MPI_Comm_create_group, or end; point-to-point messages
+ * with survivors go on.
  */
 #define WAITIO_ERR_REVOKED (-23)
 /** The lowest code of this release; later releases may add lower ones. */

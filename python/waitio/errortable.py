@@ -125,7 +125,7 @@ ERRORS: dict[int, tuple[str, str, str]] = {
     -23: (
         "REVOKED",
         "the communicator takes no more collectives",
-        "a member failed in an earlier one: make a communicator of the living members with "
-        "WAITIO_MPI_Comm_create_group, or end; point-to-point messages with the living go on",
+        "a member failed in an earlier one: make a communicator of the survivors with "
+        "WAITIO_MPI_Comm_create_group, or end; point-to-point messages with survivors go on",
     ),
 }

@@ -286,7 +286,7 @@ struct wio_config {
     uint64_t maxfile_size;
     /** WAITIO_SERV_DIR: directory for waitio-serv's publications; default $HOME/.waitio */
     char serv_dir[WIO_CFG_TEXT];
-    /** WAITIO_SERV_IDLE: waitio-serv -d ends when nobody came for this long */
+    /** WAITIO_SERV_IDLE: waitio-serv -d ends when no process has joined for this long */
     double serv_idle;
     /**
      * WAITIO_SECRET_FILE: file with the job secret; default $HOME/.waitio/cookie, made on first
@@ -328,7 +328,7 @@ struct wio_config {
      * WAITIO_CONNECT_TIMEOUT: how long a connection attempt, or silence of a peer's host, may last
      */
     double connect_timeout;
-    /** WAITIO_EAGER_MAX: largest message sent without asking first */
+    /** WAITIO_EAGER_MAX: largest message sent eagerly, without asking the receiver first */
     uint64_t eager_max;
     /**
      * WAITIO_EAGER_MAX_FAR: the same towards hosts of other subnets, where asking costs a long
@@ -360,11 +360,11 @@ struct wio_config {
      */
     int64_t shm_promote;
     /**
-     * WAITIO_SHM_DEMOTE: shared memory: a ring that was not used for so long is given back; 0:
+     * WAITIO_SHM_DEMOTE: shared memory: a ring that was not used for this long is given back; 0:
      * never
      */
     double shm_demote;
-    /** WAITIO_SHM_EAGER_MAX: shared memory: largest message sent without asking first */
+    /** WAITIO_SHM_EAGER_MAX: shared memory: largest message sent eagerly */
     uint64_t shm_eager_max;
     /**
      * WAITIO_SHM_FETCH: shared memory: large messages are read straight from the sender's memory
@@ -387,8 +387,8 @@ struct wio_config {
      */
     uint64_t memory_max;
     /**
-     * WAITIO_PROGRESS: service: a thread keeps promises while the program computes; thread: it
-     * also moves bulk data; poll: no thread
+     * WAITIO_PROGRESS: service: a thread makes the progress that peers need while the program
+     * computes; thread: it also moves bulk data; poll: no thread
      */
     int progress;
     /** WAITIO_SPIN: microseconds a wait spins before it sleeps; -1: adaptive */

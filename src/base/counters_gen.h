@@ -32,7 +32,7 @@ struct wio_counters {
     uint64_t unexpected_msgs;
     /** bytes held for messages that arrived before their receive (gauge, bytes) */
     uint64_t unexpected_bytes;
-    /** most bytes ever held unexpectedly (max, bytes) */
+    /** most bytes ever held for messages that arrived before their receive (max, bytes) */
     uint64_t unexpected_max;
     /** bytes held in the send pool (gauge, bytes) */
     uint64_t pool_bytes;
@@ -68,7 +68,7 @@ struct wio_counters {
     uint64_t rx_bytes;
     /** waits that stopped spinning and slept (counter, events) */
     uint64_t sleeps;
-    /** times a waiting thread moved a started collective on (counter, events) */
+    /** times a waiting thread ran steps of a non-blocking collective (counter, events) */
     uint64_t task_turns;
     /** times the service thread woke (counter, events) */
     uint64_t service_wakeups;

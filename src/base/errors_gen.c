@@ -119,7 +119,7 @@ static const struct {
     [-WAITIO_ERR_REVOKED] = {
         "WAITIO_ERR_REVOKED",
         "the communicator takes no more collectives",
-        "a member failed in an earlier one: make a communicator of the living members with WAITIO_MPI_Comm_create_group, or end; point-to-point messages with the living go on",
+        "a member failed in an earlier one: make a communicator of the survivors with WAITIO_MPI_Comm_create_group, or end; point-to-point messages with survivors go on",
     },
 };
 
