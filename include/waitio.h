@@ -52,7 +52,8 @@ typedef int (*waitio_filter_func_t)(int pbid, int n);
 
 /**
  * Handle of a pending operation. A plain value that may be copied and stored anywhere (alignment
- * 4); all bytes zero = null handle. The copy that is waited on becomes null, others become stale.
+ * 4); all bytes zero = null handle. The copy that is waited on becomes null, others become stale:
+ * waiting for them is an error, unless it was a short send that was over at once.
  */
 typedef struct waitio_req {
     int32_t opaque[22]; /**< the library's own */
