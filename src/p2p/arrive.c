@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrivals: the transports' upcalls. Every header is checked against what this peer may say now;
- * envelopes are put back into order by their numbers, matched, and their data is steered straight
- * into the posted buffer or into a held message.
+ * Arrivals: the transports' upcalls. They check every header against the state of the peer, sort
+ * envelopes by their numbers, match them, and direct the data into the posted buffer or into an
+ * unexpected message.
  */
 #include "p2p/universe.h"
 
-/* Above this size a message nobody has asked for yet stays unread while its reader is about to
- * return to the program, which may be about to post the receive for it. */
+/* Above this size an unexpected message stays unread while the reading thread is about to return to
+ * the program, which may post its receive next. */
 enum { WIO_STRANGER_MAX = 8192 };
 
-/* The sink's cookie names a request, or by its lowest bits something else. */
+/* The sink's cookie is a request, or with other lowest bits something else. */
 enum { NAMES_HELD = 1, NAMES_EXPECTED = 2, NAMES = 3 };
 static void *cookie_of(void *what, unsigned names)
 {
@@ -70,7 +70,7 @@ static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *
     return m;
 }
 
-/* Something of it is still on its way. */
+/* A part of it is still on its way. */
 static bool partial(const struct wio_unexpected *m)
 {
     return m->rts ? m->lends && m->lender == 0 : m->arrived < m->total;
@@ -95,7 +95,7 @@ static void hold(struct wio_universe *u, struct wio_unexpected *m)
     wio_note(u); /* a probe may wait for it */
 }
 
-/* The receive that has waited longest for this envelope, no longer posted; NULL: nobody waits. */
+/* Take the oldest matching receive off the tables; NULL: none. */
 static struct wio_request *receiver(struct wio_universe *u, struct wio_peer *p, uint64_t space,
                                     int32_t tag)
 {
@@ -160,13 +160,13 @@ static int keep(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     return 0;
 }
 
-/* All of a message in one piece, there now, and nobody waits for an answer. */
+/* A message that arrived in one piece, and whose sender wants no answer. */
 static bool whole(const struct wio_msg *msg, uint32_t bytes, const struct wio_sink *sink)
 {
     return sink->whole && msg->op == WIO_OP_EAGER && msg->a == bytes && msg->b == 0;
 }
 
-/* It is its turn, whoever gets it. */
+/* Its envelope is the next in order. */
 static void admit(struct wio_peer *p, const struct wio_msg *msg, uint32_t cost)
 {
     p->credit.taken += cost;
@@ -279,7 +279,7 @@ static int data(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     return 0;
 }
 
-/* What was lent may have to be sent after all. */
+/* A lent message may have to be sent after all. */
 static bool may_be_granted(const struct wio_request *r, const struct wio_msg *msg)
 {
     bool lent = r->state == WIO_RS_ACK && r->lent && !r->acked;
@@ -369,8 +369,8 @@ static bool enough(const struct wio_universe *u, const struct wio_peer *p)
     return u->at_one && wio_list_empty(&p->expected);
 }
 
-/* Is it the message that stands first in the list of its peer, and nothing unusual about it? All
- * that the long way would find out follows from a few comparisons. */
+/* Does the message match the first receive in the list of its peer, and is nothing unusual? A few
+ * comparisons replace the checks of the usual way. */
 static bool is_next(const struct wio_peer *p, const struct wio_expected *e,
                     const struct wio_msg *msg, uint32_t bytes, uint32_t cost)
 {
@@ -431,7 +431,7 @@ static void held_piece(struct wio_universe *u, struct wio_unexpected *m,
     }
     wio_note(u);
     if (!wio_list_linked(&m->held.bin))
-        return; /* one that came early and waits its turn */
+        return; /* one that came early and waits for its turn */
     wio_list_remove(&m->owned);
     if (u->ending && m->remote != 0) {
         wio_match_unhold(&u->match, &m->held);
@@ -465,8 +465,7 @@ int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_
     return 0;
 }
 
-/* The link broke in the middle of a payload. Its CLOSED state follows and fails or frees the
- * receiver. */
+/* The link broke in the middle of a payload. CLOSED follows, and fails or frees the receiver. */
 void wio_arrive_abandon(void *user, uint32_t rank, struct wio_sink *sink)
 {
     (void)user;

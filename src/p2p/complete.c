@@ -2,7 +2,7 @@
 /* Waiting for operations, and testing them. Functions of p2p.h take the engine lock. */
 #include "p2p/handle.h"
 
-#define TESTS_APART_NS 100000000LL /* who comes less often does something else meanwhile */
+#define TESTS_APART_NS 100000000LL /* a program that calls less often does other work meanwhile */
 
 int wio_handle_stale(const struct wio_handle *h)
 {
@@ -101,7 +101,7 @@ static void slice_over(struct wio_universe *u, struct wio_request *r, int64_t be
         report_when_long(u, r, "wait", now);
 }
 
-/* Wait for it, moving tasks meanwhile. @return 0; TIMEOUT */
+/* Wait for it, and run tasks meanwhile. @return 0; TIMEOUT */
 static int wait_serving(struct wio_universe *u, struct wio_request *r, int64_t deadline_ns)
 {
     int rc = 0;
@@ -117,7 +117,7 @@ static int wait_serving(struct wio_universe *u, struct wio_request *r, int64_t d
     return rc;
 }
 
-/* It stands at its peer: most likely nothing but that link need be looked at. */
+/* It is in the list of its peer: most likely only this link has to be polled. */
 static void wait_first(struct wio_universe *u, struct wio_request *r)
 {
     if (wio_list_linked(&r->expected.node) && !wio_look_once(u, u->peer[r->src], &r->expected))
@@ -212,10 +212,10 @@ int64_t wio_poke(struct wio_universe *u)
     if (!u->polling) {
         wio_progress(u, WIO_PROGRESS_FULL);
         now = wio_os_now_ns();
-        if (now - u->stuck_ns >= WIO_TICK_NS) /* a program may wait by testing only */
+        if (now - u->stuck_ns >= WIO_TICK_NS) /* a program may wait with tests only */
             wio_stuck_check(u, now);
     }
-    while (wio_can_serve(u)) /* what the look has found can go on */
+    while (wio_can_serve(u)) /* tasks that the poll has made ready */
         wio_task_serve(u);
     return now;
 }

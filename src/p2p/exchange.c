@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rounds of messages that nobody but one call knows. A request is what others can find: the tables
- * that match arrivals, the program by its handle, the report of a wait that lasts too long. All of
- * that costs three times as much as moving eight bytes. So a receive is at first only an entry of a
- * list at its source (expect.c). It becomes a request as soon as anything is unusual: a message
- * that does not come as a whole, a wait that is not over after a few looks. A short send is put on
- * its link at once if that can be.
+ * Rounds of messages of one call. A request can be found by the matching tables, by the program
+ * through its handle, and by the report of long waits. All of that costs three times as much as
+ * moving eight bytes. So a receive is at first only an entry of a list at its source (expect.c). It
+ * becomes a request as soon as anything is unusual: a message in pieces, a wait that does not end
+ * after a few polls. A short send is put on its link at once if possible.
  */
 #include "p2p/universe.h"
 
@@ -54,7 +53,7 @@ void wio_leg_landed(struct wio_universe *u, struct wio_leg *leg, size_t bytes)
     u->ctr.recv_bytes += bytes;
 }
 
-/* It came before, whole, and has room: no request is needed for it either. */
+/* It arrived before, whole, and fits: no request is needed either. */
 static bool take_held(struct wio_universe *u, struct wio_leg *leg, struct wio_held *held)
 {
     struct wio_unexpected *m = (struct wio_unexpected *)(void *)held;
@@ -111,13 +110,13 @@ static int finish(struct wio_universe *u, struct wio_leg *leg)
         leg->err = res.err;
         leg->got = res.bytes;
     } else if (WIO_UNLIKELY(leg->err != 0)) {
-        return no_memory(leg); /* another thread may have found out, and has the text */
+        return no_memory(leg); /* another thread may have found it, and has the text */
     }
     return leg->err;
 }
 
-/* After a failure: what is not needed any more is withdrawn, what is under way has to land, for no
- * buffer may stay in use. The error that is known stays. */
+/* After a failure: cancel what can be cancelled. Pending messages have to complete, because no
+ * buffer may stay in use. The first error stays. */
 static void land_rest(struct wio_universe *u, const struct waitio_group *g, struct wio_leg *leg,
                       int n, int rc)
 {
@@ -146,7 +145,7 @@ int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg 
     int rc = 0, i;
     wio_enter(u);
     for (i = 0; i < n; i++)
-        leg[i].state = WIO_LEG_OVER; /* also of those that are not begun */
+        leg[i].state = WIO_LEG_OVER; /* also those that are not started */
     for (i = 0; i < n && rc == 0; i++) {
         leg[i].err = 0;
         leg[i].got = 0;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives that stand at their peer. The tables that match arrivals serve every order of messages
- * and receives, and wildcards; a hash, a list in, a list out. Most receives name their source and
- * tag, and their messages come in the order in which they were posted. Such a receive is only
- * appended to a list of its peer, and an arriving message is compared with the first of that list.
- *
- * An arriving message looks here first. So none may stand here that was posted after a receive in
- * the tables which takes its message, too. When one of them has to move to the tables, all of its
- * peer do, each to the place that its order gives it there.
+ * Receives in the list of their peer. The matching tables work for any order of messages and
+ * receives, and for wildcards; that costs a hash and two list operations. Most receives name source
+ * and tag, and their messages arrive in the order of the receives. Such a receive is only appended
+ * to a list of its peer, and an arriving message is first compared with the head of this list. So a
+ * receive must not be in this list if a receive in the tables that was posted earlier matches its
+ * message, too. When one of the list has to move to the tables, all of its peer do, each to its
+ * place in the order.
  */
 #include "p2p/universe.h"
 

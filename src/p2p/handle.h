@@ -30,27 +30,27 @@ static inline struct wio_result wio_no_result(void)
     return (struct wio_result){.source = -1, .tag = -1};
 }
 
-/** A wait ends for a while when a task can go on, whoever started it: see task.c. */
+/** A wait is interrupted when any task can continue: see task.c. */
 static inline bool wio_can_serve(const struct wio_universe *u)
 {
     return WIO_UNLIKELY(!wio_list_empty(&u->tasks));
 }
 
-/** When a wait of so long from now ends. */
+/** The deadline of a wait of this length that begins now. */
 static inline int64_t wio_deadline(int64_t timeout_ns)
 {
     int64_t now = wio_os_now_ns();
     return timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
 }
 
-/** Non-blocking calls move things on, tasks too, unless another thread does so already.
+/** Non-blocking calls make progress, also with tasks, unless another thread does so already.
  * @return the time; 0: not looked at */
 int64_t wio_poke(struct wio_universe *u);
 
 /** The error of an invalid handle. @return REQUEST */
 int wio_handle_stale(const struct wio_handle *h);
 
-/** @return NULL and the error set when the handle names nothing */
+/** @return NULL and the error set when the handle is invalid */
 static inline struct wio_request *wio_handle_find(struct wio_universe *u,
                                                   const struct wio_handle *h)
 {

@@ -31,7 +31,7 @@ enum wio_req_kind {
     WIO_REQ_RECV,
     WIO_REQ_SEND_TEMPLATE, /* persistent: holds the arguments, each start makes a child */
     WIO_REQ_RECV_TEMPLATE,
-    WIO_REQ_TASK /* stands for a task: done when that is over */
+    WIO_REQ_TASK /* represents a task: done when the task is */
 };
 enum wio_req_state {
     WIO_RS_NEW,
@@ -133,7 +133,7 @@ struct wio_peer {
     struct wio_iface *iface;
     struct wio_ep *ep;       /* NULL: no link */
     struct wio_ep *given_up; /* a link the peer did not want: to be closed */
-    size_t eager_max;        /* largest message sent to it without asking */
+    size_t eager_max;        /* eager limit towards it */
     uint8_t link;            /* enum wio_ep_state, CLOSED when ep == NULL */
     bool dead;               /* failed, or left */
     bool left;               /* said goodbye */
@@ -144,13 +144,13 @@ struct wio_peer {
     bool unsaid;       /* no memory for a control message: without it the two wait for ever */
     uint32_t moving;   /* receives with data on its way from this peer */
     char *why;         /* dead: reason, owned */
-    int64_t looked_ns; /* first probe in vain without a link; 0 = none */
+    int64_t looked_ns; /* first probe without success and without a link; 0 = none */
     int64_t linked_ns; /* when the link was begun */
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
     uint32_t local_pending;   /* locally completed sends not yet written */
     uint32_t ahead;           /* limit of these after waits without success; or 0 */
-    struct wio_list expected; /* receives that stand here: an arrival looks at them first */
+    struct wio_list expected; /* receives in this peer's list: arrivals check them first */
     struct wio_list ctlq;     /* control messages waiting for a link */
     struct wio_list sendq;    /* requests waiting for link or credit, in envelope order */
     struct wio_list bulk;     /* requests with data to send, round robin */
@@ -165,7 +165,7 @@ struct wio_peer {
 struct wio_revoked {
     uint64_t space;
     uint32_t culprit; /* universe rank of who failed */
-    uint32_t teller;  /* who said so; ourselves: found out here */
+    uint32_t teller;  /* who reported it; this process: found here */
     int code;         /* what has failed there: PEER: it died, or left */
 };
 
@@ -249,7 +249,7 @@ struct wio_universe {
     int64_t stuck_ns;                /* last wio_stuck_check */
     uint64_t stuck_said[8];          /* the last reports of long waits, hashed */
     uint32_t stuck_next;
-    int64_t looked_ns;                /* first probe of any source in vain; 0 = none */
+    int64_t looked_ns;                /* first probe of any source without success; 0 = none */
     uint32_t dial_next;               /* any-source: member to dial next */
     _Atomic uint32_t collectives;     /* begun */
     _Atomic int64_t looked_around_ns; /* last look around in one of them */
@@ -320,10 +320,10 @@ const char *wio_peer_name(const struct wio_universe *u, uint32_t rank, char *buf
 void wio_peer_free(struct wio_universe *u, struct wio_peer *p);
 extern const struct wio_upcalls wio_p2p_upcalls;
 
-/* ---- large messages read straight from the sender's memory (fetch.c) ---- */
+/* ---- large messages read from the sender's memory (fetch.c) ---- */
 /** Sender, before its RTS: shall the receiver fetch this message if it can? */
 bool wio_fetch_lends(const struct wio_request *r);
-/** Sender, behind its RTS: tell where the data lies. */
+/** Sender, behind its RTS: send the address of the data. */
 void wio_fetch_lend(struct wio_request *r);
 /** Receiver, matched, r->granted is set: fetch it, from @p lender or as soon as that is said?
  *  @return false: it has to be sent */
@@ -389,13 +389,13 @@ void wio_recv_cancel_all(struct wio_universe *u);
 /** After a peer failure: fail the receives that only this peer could have matched. */
 void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p);
 
-/* ---- receives that stand at their peer (expect.c) ---- */
-/** May a receive of this tag from @p p (NULL: unknown yet) stand there? If not it goes to the
+/* ---- receives in the list of their peer (expect.c) ---- */
+/** May a receive of this tag from @p p (NULL: unknown yet) go into its list? If not it goes to the
  * tables.
  */
 bool wio_expects(const struct wio_universe *u, const struct wio_peer *p, uint64_t space,
                  int32_t tag);
-/** Let it stand there: space, buf, bytes, tag and leg are set. */
+/** Append it to the list: space, buf, bytes, tag and leg are set. */
 void wio_expect(struct wio_universe *u, struct wio_peer *p, struct wio_expected *e);
 /** The first that fits a message. NULL: none. */
 struct wio_expected *wio_expect_find(struct wio_universe *u, struct wio_peer *p, uint64_t space,
@@ -411,7 +411,7 @@ void wio_expect_table_all(struct wio_universe *u);
 /** One look at the link of @p p, without any of what a wait needs. @return does it stand there no
  * longer? */
 bool wio_look_once(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e);
-/** Wait for one that stands at @p p, for as long as only its link has to be polled. */
+/** Wait for one in the list of @p p, as long as only its link has to be polled. */
 void wio_wait_brief(struct wio_universe *u, const struct wio_peer *p, const struct wio_expected *e);
 
 /* ---- rounds of messages (exchange.c) ---- */
@@ -449,7 +449,7 @@ void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit
 void wio_credit_press(struct wio_universe *u, struct wio_peer *p);
 /** A CREDIT message has come; @p what and @p known are its words a and b. */
 void wio_credit_said(struct wio_universe *u, struct wio_peer *p, uint64_t what, uint64_t known);
-/** The cost of a message comes back: its receive has taken it, or it is dropped. */
+/** Return the credit of a message: it was received or dropped. */
 void wio_credit_consumed(struct wio_universe *u, struct wio_peer *p, uint32_t cost, uint32_t epoch);
 
 /* ---- spaces that have ended (revoke.c) ---- */
@@ -461,8 +461,8 @@ static inline bool wio_is_revoked(const struct wio_universe *u, uint64_t space)
 }
 /** wio_revoke inside the lock. */
 void wio_revoke_locked(struct wio_universe *u, const struct waitio_group *g, int code);
-/** A member of communicators has died: end their collectives, also when this process is in none of
- * them. */
+/** A member of communicators has died: end their collectives, also while no collective call is
+ * pending here. */
 void wio_revoke_of(struct wio_universe *u, const struct wio_peer *dead);
 /** A REVOKE has come. @return 0; PROTOCOL */
 int wio_revoke_heard(struct wio_universe *u, const struct wio_peer *from,
@@ -477,7 +477,7 @@ void wio_watch_tell(struct wio_universe *u);
 /* ---- tasks (task.c) ---- */
 /** A message of a task is done. */
 void wio_task_landed(struct wio_request *r);
-/** Move the first task that can go on. Leaves and takes the lock. @return false: there is none */
+/** Run the first task that can continue. Leaves and takes the lock. @return false: there is none */
 bool wio_task_serve(struct wio_universe *u);
 
 /* ---- progress (progress.c, wait.c, service.c, stuck.c) ---- */
@@ -527,8 +527,8 @@ void wio_stuck_check(struct wio_universe *u, int64_t now);
  * WAITIO_DIAL_AFTER. */
 void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64_t src,
                      int64_t now);
-/** Dial peers without a link that operations are under way with: only a dial can tell whether they
- * live. */
+/** Dial peers with pending operations but without a link: only a dial can tell whether they live.
+ */
 void wio_stuck_redial(struct wio_universe *u, int64_t now);
 /** Memory, lock and lists of a universe that has not joined. @return NULL: out of memory */
 struct wio_universe *wio_universe_new(void);

@@ -4,8 +4,8 @@
  *
  * Measured on two cores: a sleeping process needs 25 us to wake, so a few microseconds of pure
  * spinning and then yielding between polls catch the answers of a peer on another core. With both
- * ranks on one core the same yield hands the processor to the peer at once, while pure spinning
- * burns whole time slices. What yielding costs tells which case it is.
+ * ranks on one core the same yield gives the processor to the peer at once, while pure spinning
+ * uses whole time slices. The cost of a yield shows which case it is.
  */
 #include "p2p/universe.h"
 
@@ -17,13 +17,13 @@
 #define YIELD_MOVING_NS 2000000 /* data is on its way: the end is near */
 #define YIELD_CROWDED_NS 150000
 #define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
-#define YIELD_HOGGED_NS 400000 /* a yield that took this long met somebody who computes */
-/* Polls of the one link that is waited for between two looks at everything, minus 1. */
+#define YIELD_HOGGED_NS 400000 /* a yield that took this long met a computing process */
+/* Polls of the awaited link between two polls of everything, minus 1. */
 #define MEMORY_TURNS 255u
 #define SOCKET_TURNS 15u
 #define SOON 7u
-/* Among more of us than processors every yield hands over, and the next one of us comes the sooner
- * the less we do in vain: only every fourth yield of a wait is timed. */
+/* With more processes than processors every yield switches to another one, and less work between
+ * yields makes all faster: only every fourth yield of a wait is timed. */
 #define BLIND_YIELDS 3u
 #define BRIEF_POLLS 64u  /* of a wait without a request, which is made after that ... */
 #define BRIEF_YIELDS 15u /* ... or after so many, where each is followed by a yield */
@@ -36,7 +36,7 @@ struct poll_turn {
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
     int64_t after_ns; /* the clock after the last yield, unless something came since; or 0 */
     uint32_t empty, yields;
-    bool memory; /* what is waited for comes through memory: a poll costs less than a clock */
+    bool memory; /* the awaited message comes through memory: a poll costs less than a clock */
 };
 
 static int poll_once(struct wio_universe *u, struct poll_turn *t)
@@ -61,7 +61,7 @@ static void give_way(struct wio_universe *u)
 static void yield_once(struct wio_universe *u)
 {
     give_way(u);
-    u->polls |= MEMORY_TURNS - SOON; /* others ran: look at everything soon, not at one link only */
+    u->polls |= MEMORY_TURNS - SOON; /* others ran: poll everything soon, not one link only */
 }
 
 /* Yield once, and learn from what it cost. @return the clock afterwards */
@@ -128,7 +128,7 @@ static void sleep_once(struct wio_universe *u, struct poll_turn *t)
     unsigned ready = (unsigned)wio_os_poll_in(fds, n, wait);
     wio_lock_take(&u->lock, &u->want);
     u->poller_asleep = false;
-    u->polls = UINT32_MAX; /* what woke us may be any transport's: the next poll looks at all */
+    u->polls = UINT32_MAX; /* the wake-up may be of any transport: poll all of them next */
     u->warm = 0;
     if ((ready & 1u) != 0)
         wio_os_eventfd_clear(u->kick_fd);
@@ -187,7 +187,7 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
         yield_once(u);
         return;
     }
-    /* Between two yields is one poll: the clock is looked at once for both. */
+    /* Between two yields is one poll: read the clock once for both. */
     int64_t now = t->after_ns != 0 ? t->after_ns : wio_os_now_ns(), pure, limit;
     t->after_ns = 0;
     look_at_clock(u, t, now);
@@ -272,7 +272,7 @@ static void end_polling(struct wio_universe *u)
         pthread_cond_broadcast(&u->turn);
 }
 
-/* Nothing but this link need be looked at. */
+/* Only this link has to be polled. */
 static bool quiet_but_for(const struct wio_universe *u, const struct wio_peer *p)
 {
     return p->link == WIO_EP_READY && u->spin.hogged == 0 && wio_list_empty(&u->active) &&

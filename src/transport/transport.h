@@ -42,17 +42,17 @@ struct wio_tr_attr {
     double latency_s; /* half round trip of a small message */
     double bandwidth; /* bytes per second */
     size_t chunk;     /* best payload per message */
-    size_t eager_max; /* messages up to here should not ask first */
+    size_t eager_max; /* eager limit */
 };
 #define WIO_CAP_SAME_HOST 1u /* reaches processes of this host only */
 #define WIO_CAP_BATCH 4u     /* a system call per message: WIO_TX_BATCH pays */
-#define WIO_CAP_MEMORY 8u    /* looking for input costs nanoseconds, no system call */
+#define WIO_CAP_MEMORY 8u    /* a poll costs nanoseconds, no system call */
 #define WIO_CAP_EVENT_FD 2u  /* event_fd() and arm() work; else next_poll_ns() says when to look */
 
-/** How far a peer is, after the hop classes of the K computer's MPI: limits and costs differ. */
+/** Distance of a peer, after the hop classes of the K computer's MPI: limits and costs differ. */
 enum wio_distance { WIO_AT_SELF, WIO_AT_HOST, WIO_AT_SUBNET, WIO_AT_FAR, WIO_DISTANCES };
 
-/** What one message to be sent looks like to the transport. Owned by p2p; fixed address until done.
+/** A message to send, as the transport sees it. Owned by p2p; fixed address until done.
  */
 struct wio_tx {
     struct wio_list node;       /* the transport's while queued */
@@ -77,7 +77,7 @@ struct wio_tx {
 enum wio_tx_result {
     WIO_TX_DONE = 0,   /* header and payload are copied or written; done() is not called */
     WIO_TX_QUEUED = 1, /* tx stays with the transport; done() comes exactly once */
-    /* < 0: WAITIO_ERR_*: nothing taken (closed or failed link) */
+    /* < 0: WAITIO_ERR_*: refused (closed or failed link) */
 };
 
 enum wio_whole {
@@ -87,14 +87,15 @@ enum wio_whole {
     WIO_WHOLE_LATER  /* nothing was done: it and all behind it stay unread in this round */
 };
 
-/** Where an arriving payload goes. Filled by on_message; the transport keeps it until on_payload.
+/** Destination of an arriving payload. Filled by on_message; the transport keeps it until
+ * on_payload.
  */
 struct wio_sink {
     void *buf;      /* room for len bytes; may be NULL when len is 0 */
     size_t len;     /* bytes beyond len, up to the payload's length, are read and thrown away */
     void *cookie;   /* p2p's */
     uint32_t bytes; /* p2p's: of the payload; several messages of one link may be under way */
-    bool whole; /* the transport's: the payload is there as a whole, on_payload follows at once */
+    bool whole;     /* the transport's: the whole payload has arrived, on_payload follows at once */
 };
 
 enum wio_ep_state {
@@ -141,14 +142,14 @@ struct wio_upcalls {
     void (*on_state)(void *user, struct wio_ep *ep, uint32_t peer, enum wio_ep_state state, int err,
                      enum wio_bye_reason reason, const char *text);
     /** Connection cap: is this READY ep idle? (p2p: no unfinished eager message in either
-     * direction, nothing pended.) Idle ones are closed first; a busy one may be closed too when it
-     * has had its turn and somebody waits, at the boundary of a message. Must not call back into
-     * the transport.
+     * direction, nothing pended.) Idle ones are closed first; a busy one may be closed, too, at the
+     * boundary of a message, when it has had its turn and another peer waits. Must not call back
+     * into the transport.
      */
     bool (*on_may_close)(void *user, struct wio_ep *ep, uint32_t peer);
     /**
-     * A message that is there as a whole, in one piece, in the place of on_message and on_payload
-     * if p2p can take it just so: it copies the payload, whose bytes may change meanwhile. NULL: it
+     * Called instead of on_message and on_payload for a message that has arrived in one piece, if
+     * p2p can take it directly: it copies the payload, whose bytes may change meanwhile. NULL: it
      * never can.
      */
     enum wio_whole (*on_whole)(void *user, struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES],
@@ -195,8 +196,8 @@ struct wio_transport {
     /** Pure: capabilities and costs under this configuration. Opens nothing. @return 0; UNSUPPORTED
      * when it cannot work on this system, with the reason in wio_last_error. */
     int (*query)(const struct wio_config *cfg, struct wio_tr_attr *attr);
-    /** Pure: what query() said, changed to what holds for peers so far away. @return false: it does
-     * not reach so far (or is not meant for so near) */
+    /** Pure: the result of query() for peers at this distance. @return false: not used at this
+     * distance */
     bool (*adapt)(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr);
     /** Open listeners and event sets; on failure leave nothing behind. Before joining: no table
      * yet.
@@ -228,8 +229,8 @@ struct wio_transport {
      * one), on a CLOSED one BUSY or the error that closed it
      */
     int (*send)(struct wio_ep *ep, struct wio_tx *tx);
-    /** send() for who has nowhere to keep a tx: one short message (as WIO_TX_SMALL) at once, or
-     * not at all. @return true: copied or written; false: nothing was taken, send() may do it */
+    /** send() without a tx: one short message (as WIO_TX_SMALL) at once, or not at all. @return
+     * true: copied or written; false: refused, send() may do it */
     bool (*put)(struct wio_ep *ep, const struct wio_msg *msg, const void *payload, uint32_t bytes);
     /** Copy @p bytes from the peer's memory at @p remote straight into buf, without its help
      * (process_vm_readv; RDMA later). READY links only; blocks for the time of the copy, so p2p
@@ -271,8 +272,8 @@ struct wio_transport {
     bool (*needs_service)(struct wio_iface *iface);
     /** When progress(SERVICE) must run next for timers (handshake deadlines, liveness by TCP_INFO
      * of links with unacknowledged data, retries of dials), monotonic ns; INT64_MAX = never.
-     * Whoever sleeps on event_fd() sleeps no longer than this; the next progress() of either kind
-     * then runs what is due. */
+     * A thread that sleeps on event_fd() sleeps no longer than this; the next progress() of either
+     * kind then runs what is due. */
     int64_t (*next_timer_ns)(struct wio_iface *iface);
     /**
      * Start an orderly close: everything queued is sent first, then GOODBYE(reason), half-close,
@@ -284,8 +285,8 @@ struct wio_transport {
      * whatever part of the peer's library runs (its service thread while it computes). At most one
      * unanswered PING per link; nothing while not READY/CLOSING. */
     void (*ping)(struct wio_ep *ep);
-    /** When bytes last came from the peer on this link (monotonic ns; 0 = never). Finalize tells
-     * slow from unresponsive by it. */
+    /** When bytes last came from the peer on this link (monotonic ns; 0 = never). Finalize uses it
+     * to distinguish slow from unresponsive peers. */
     int64_t (*heard_ns)(const struct wio_ep *ep);
     /** After on_state(CLOSED), or at the very end to drop whatever is left. */
     void (*free_ep)(struct wio_ep *ep);
