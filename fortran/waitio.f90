@@ -406,6 +406,25 @@ module waitio
             integer(c_int) :: comm, keyval, ierr
             integer(c_intptr_t) :: attribute, extra_state
         end subroutine waitio_mpi_comm_null_delete_fn
+        subroutine waitio_mpi_type_null_copy_fn(oldtype, keyval, extra_state, attribute_in, &
+                                        attribute_out, flag, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: oldtype, keyval, ierr
+            integer(c_intptr_t) :: extra_state, attribute_in, attribute_out
+            logical :: flag
+        end subroutine waitio_mpi_type_null_copy_fn
+        subroutine waitio_mpi_type_dup_fn(oldtype, keyval, extra_state, attribute_in, attribute_out, &
+                                  flag, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: oldtype, keyval, ierr
+            integer(c_intptr_t) :: extra_state, attribute_in, attribute_out
+            logical :: flag
+        end subroutine waitio_mpi_type_dup_fn
+        subroutine waitio_mpi_type_null_delete_fn(datatype, keyval, attribute, extra_state, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_int) :: datatype, keyval, ierr
+            integer(c_intptr_t) :: attribute, extra_state
+        end subroutine waitio_mpi_type_null_delete_fn
 
         !> Does nothing that a compiler can see: after a call that used a variable by its address
         !> (WAITIO_MPI_BOTTOM) or a wait, values kept in registers are read from memory again.

@@ -12,7 +12,10 @@ module waitio_mpi
         WAITIO_MPI_COMM_NULL_DELETE_FN, &
         WAITIO_MPI_DUP_FN, &
         WAITIO_MPI_NULL_COPY_FN, &
-        WAITIO_MPI_NULL_DELETE_FN
+        WAITIO_MPI_NULL_DELETE_FN, &
+        WAITIO_MPI_TYPE_DUP_FN, &
+        WAITIO_MPI_TYPE_NULL_COPY_FN, &
+        WAITIO_MPI_TYPE_NULL_DELETE_FN
 
     interface
         include 'gen/waitio_mpi_messages_gen.inc'

@@ -63,6 +63,25 @@ module waitio_mpi_rename
         MPI_DISTRIBUTE_CYCLIC => WAITIO_MPI_DISTRIBUTE_CYCLIC, &
         MPI_DISTRIBUTE_NONE => WAITIO_MPI_DISTRIBUTE_NONE, &
         MPI_DISTRIBUTE_DFLT_DARG => WAITIO_MPI_DISTRIBUTE_DFLT_DARG, &
+        MPI_COMBINER_NAMED => WAITIO_MPI_COMBINER_NAMED, &
+        MPI_COMBINER_DUP => WAITIO_MPI_COMBINER_DUP, &
+        MPI_COMBINER_CONTIGUOUS => WAITIO_MPI_COMBINER_CONTIGUOUS, &
+        MPI_COMBINER_VECTOR => WAITIO_MPI_COMBINER_VECTOR, &
+        MPI_COMBINER_HVECTOR => WAITIO_MPI_COMBINER_HVECTOR, &
+        MPI_COMBINER_INDEXED => WAITIO_MPI_COMBINER_INDEXED, &
+        MPI_COMBINER_HINDEXED => WAITIO_MPI_COMBINER_HINDEXED, &
+        MPI_COMBINER_INDEXED_BLOCK => WAITIO_MPI_COMBINER_INDEXED_BLOCK, &
+        MPI_COMBINER_HINDEXED_BLOCK => WAITIO_MPI_COMBINER_HINDEXED_BLOCK, &
+        MPI_COMBINER_STRUCT => WAITIO_MPI_COMBINER_STRUCT, &
+        MPI_COMBINER_SUBARRAY => WAITIO_MPI_COMBINER_SUBARRAY, &
+        MPI_COMBINER_DARRAY => WAITIO_MPI_COMBINER_DARRAY, &
+        MPI_COMBINER_F90_REAL => WAITIO_MPI_COMBINER_F90_REAL, &
+        MPI_COMBINER_F90_COMPLEX => WAITIO_MPI_COMBINER_F90_COMPLEX, &
+        MPI_COMBINER_F90_INTEGER => WAITIO_MPI_COMBINER_F90_INTEGER, &
+        MPI_COMBINER_RESIZED => WAITIO_MPI_COMBINER_RESIZED, &
+        MPI_COMBINER_HVECTOR_INTEGER => WAITIO_MPI_COMBINER_HVECTOR_INTEGER, &
+        MPI_COMBINER_HINDEXED_INTEGER => WAITIO_MPI_COMBINER_HINDEXED_INTEGER, &
+        MPI_COMBINER_STRUCT_INTEGER => WAITIO_MPI_COMBINER_STRUCT_INTEGER, &
         MPI_TYPECLASS_INTEGER => WAITIO_MPI_TYPECLASS_INTEGER, &
         MPI_TYPECLASS_REAL => WAITIO_MPI_TYPECLASS_REAL, &
         MPI_TYPECLASS_COMPLEX => WAITIO_MPI_TYPECLASS_COMPLEX, &
@@ -87,7 +106,8 @@ module waitio_mpi_rename
         MPI_ERR_PROC_ABORTED => WAITIO_MPI_ERR_PROC_ABORTED, &
         MPI_ERR_INTERN => WAITIO_MPI_ERR_INTERN, &
         MPI_ERR_OTHER => WAITIO_MPI_ERR_OTHER, &
-        MPI_ERR_BUFFER => WAITIO_MPI_ERR_BUFFER, &
+        MPI_ERR_BUFFER => WAITIO_MPI_ERR_BUFFER
+    use waitio_mpi, only: &
         MPI_ERR_COUNT => WAITIO_MPI_ERR_COUNT, &
         MPI_ERR_TYPE => WAITIO_MPI_ERR_TYPE, &
         MPI_ERR_OP => WAITIO_MPI_ERR_OP, &
@@ -106,8 +126,7 @@ module waitio_mpi_rename
         MPI_ERR_BASE => WAITIO_MPI_ERR_BASE, &
         MPI_ERR_CONVERSION => WAITIO_MPI_ERR_CONVERSION, &
         MPI_ERR_DISP => WAITIO_MPI_ERR_DISP, &
-        MPI_ERR_DUP_DATAREP => WAITIO_MPI_ERR_DUP_DATAREP
-    use waitio_mpi, only: &
+        MPI_ERR_DUP_DATAREP => WAITIO_MPI_ERR_DUP_DATAREP, &
         MPI_ERR_FILE => WAITIO_MPI_ERR_FILE, &
         MPI_ERR_FILE_EXISTS => WAITIO_MPI_ERR_FILE_EXISTS, &
         MPI_ERR_FILE_IN_USE => WAITIO_MPI_ERR_FILE_IN_USE, &
@@ -188,7 +207,8 @@ module waitio_mpi_rename
         MPI_LOGICAL1 => WAITIO_MPI_LOGICAL1, &
         MPI_LOGICAL2 => WAITIO_MPI_LOGICAL2, &
         MPI_LOGICAL4 => WAITIO_MPI_LOGICAL4, &
-        MPI_LOGICAL8 => WAITIO_MPI_LOGICAL8, &
+        MPI_LOGICAL8 => WAITIO_MPI_LOGICAL8
+    use waitio_mpi, only: &
         MPI_REAL16 => WAITIO_MPI_REAL16, &
         MPI_COMPLEX8 => WAITIO_MPI_COMPLEX8, &
         MPI_COMPLEX16 => WAITIO_MPI_COMPLEX16, &
@@ -207,8 +227,7 @@ module waitio_mpi_rename
         MPI_UB => WAITIO_MPI_UB, &
         MPI_DATATYPE_NULL => WAITIO_MPI_DATATYPE_NULL, &
         MPI_SUM => WAITIO_MPI_SUM, &
-        MPI_MAX => WAITIO_MPI_MAX
-    use waitio_mpi, only: &
+        MPI_MAX => WAITIO_MPI_MAX, &
         MPI_MIN => WAITIO_MPI_MIN, &
         MPI_PROD => WAITIO_MPI_PROD, &
         MPI_LAND => WAITIO_MPI_LAND, &
@@ -226,6 +245,9 @@ module waitio_mpi_rename
         MPI_DUP_FN => WAITIO_MPI_DUP_FN, &
         MPI_NULL_COPY_FN => WAITIO_MPI_NULL_COPY_FN, &
         MPI_NULL_DELETE_FN => WAITIO_MPI_NULL_DELETE_FN, &
+        MPI_TYPE_DUP_FN => WAITIO_MPI_TYPE_DUP_FN, &
+        MPI_TYPE_NULL_COPY_FN => WAITIO_MPI_TYPE_NULL_COPY_FN, &
+        MPI_TYPE_NULL_DELETE_FN => WAITIO_MPI_TYPE_NULL_DELETE_FN, &
         MPI_F_sync_reg => WAITIO_MPI_F_sync_reg, &
         MPI_Init => WAITIO_MPI_Init, &
         MPI_Init_thread => WAITIO_MPI_Init_thread, &
@@ -286,7 +308,8 @@ module waitio_mpi_rename
         MPI_Info_get_nthkey => WAITIO_MPI_Info_get_nthkey, &
         MPI_Comm_split => WAITIO_MPI_Comm_split, &
         MPI_Comm_split_type => WAITIO_MPI_Comm_split_type, &
-        MPI_Comm_create => WAITIO_MPI_Comm_create, &
+        MPI_Comm_create => WAITIO_MPI_Comm_create
+    use waitio_mpi, only: &
         MPI_Comm_create_group => WAITIO_MPI_Comm_create_group, &
         MPI_Comm_compare => WAITIO_MPI_Comm_compare, &
         MPI_Cart_create => WAITIO_MPI_Cart_create, &
@@ -308,8 +331,7 @@ module waitio_mpi_rename
         MPI_Dist_graph_create => WAITIO_MPI_Dist_graph_create, &
         MPI_Dist_graph_neighbors_count => WAITIO_MPI_Dist_graph_neighbors_count, &
         MPI_Dist_graph_neighbors => WAITIO_MPI_Dist_graph_neighbors, &
-        MPI_Dims_create => WAITIO_MPI_Dims_create
-    use waitio_mpi, only: &
+        MPI_Dims_create => WAITIO_MPI_Dims_create, &
         MPI_Comm_group => WAITIO_MPI_Comm_group, &
         MPI_Group_size => WAITIO_MPI_Group_size, &
         MPI_Group_rank => WAITIO_MPI_Group_rank, &
@@ -348,6 +370,13 @@ module waitio_mpi_rename
         MPI_Type_get_true_extent_x => WAITIO_MPI_Type_get_true_extent_x, &
         MPI_Type_get_name => WAITIO_MPI_Type_get_name, &
         MPI_Type_set_name => WAITIO_MPI_Type_set_name, &
+        MPI_Type_create_keyval => WAITIO_MPI_Type_create_keyval, &
+        MPI_Type_free_keyval => WAITIO_MPI_Type_free_keyval, &
+        MPI_Type_set_attr => WAITIO_MPI_Type_set_attr, &
+        MPI_Type_get_attr => WAITIO_MPI_Type_get_attr, &
+        MPI_Type_delete_attr => WAITIO_MPI_Type_delete_attr, &
+        MPI_Type_get_envelope => WAITIO_MPI_Type_get_envelope, &
+        MPI_Type_get_contents => WAITIO_MPI_Type_get_contents, &
         MPI_Type_match_size => WAITIO_MPI_Type_match_size, &
         MPI_Type_create_f90_integer => WAITIO_MPI_Type_create_f90_integer, &
         MPI_Type_create_f90_real => WAITIO_MPI_Type_create_f90_real, &
@@ -380,7 +409,8 @@ module waitio_mpi_rename
         MPI_Sendrecv => WAITIO_MPI_Sendrecv, &
         MPI_Sendrecv_replace => WAITIO_MPI_Sendrecv_replace, &
         MPI_Probe => WAITIO_MPI_Probe, &
-        MPI_Iprobe => WAITIO_MPI_Iprobe, &
+        MPI_Iprobe => WAITIO_MPI_Iprobe
+    use waitio_mpi, only: &
         MPI_Mprobe => WAITIO_MPI_Mprobe, &
         MPI_Improbe => WAITIO_MPI_Improbe, &
         MPI_Mrecv => WAITIO_MPI_Mrecv, &
@@ -417,25 +447,6 @@ module waitio_mpi_rename
     external :: MPI_ARGVS_NULL
     external :: MPI_ARGV_NULL
     external :: MPI_ASYNC_PROTECTS_NONBLOCKING
-    external :: MPI_COMBINER_CONTIGUOUS
-    external :: MPI_COMBINER_DARRAY
-    external :: MPI_COMBINER_DUP
-    external :: MPI_COMBINER_F90_COMPLEX
-    external :: MPI_COMBINER_F90_INTEGER
-    external :: MPI_COMBINER_F90_REAL
-    external :: MPI_COMBINER_HINDEXED
-    external :: MPI_COMBINER_HINDEXED_BLOCK
-    external :: MPI_COMBINER_HINDEXED_INTEGER
-    external :: MPI_COMBINER_HVECTOR
-    external :: MPI_COMBINER_HVECTOR_INTEGER
-    external :: MPI_COMBINER_INDEXED
-    external :: MPI_COMBINER_INDEXED_BLOCK
-    external :: MPI_COMBINER_NAMED
-    external :: MPI_COMBINER_RESIZED
-    external :: MPI_COMBINER_STRUCT
-    external :: MPI_COMBINER_STRUCT_INTEGER
-    external :: MPI_COMBINER_SUBARRAY
-    external :: MPI_COMBINER_VECTOR
     external :: MPI_CONVERSION_FN_NULL
     external :: MPI_CXX_BOOL
     external :: MPI_CXX_COMPLEX
@@ -473,9 +484,6 @@ module waitio_mpi_rename
     external :: MPI_SEEK_SET
     external :: MPI_SIZEOF
     external :: MPI_SUBARRAYS_SUPPORTED
-    external :: MPI_TYPE_DUP_FN
-    external :: MPI_TYPE_NULL_COPY_FN
-    external :: MPI_TYPE_NULL_DELETE_FN
     external :: MPI_T_ERR_CANNOT_INIT
     external :: MPI_T_ERR_CVAR_SET_NEVER
     external :: MPI_T_ERR_CVAR_SET_NOT_NOW

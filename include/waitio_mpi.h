@@ -52,6 +52,11 @@ typedef int WAITIO_MPI_Comm_copy_attr_function(WAITIO_MPI_Comm from, int keyval,
 /** Called when a value is replaced, deleted, or its communicator freed. */
 typedef int WAITIO_MPI_Comm_delete_attr_function(WAITIO_MPI_Comm comm, int keyval, void *value,
                                                  void *extra_state);
+/** The same for attributes of datatypes, called by WAITIO_MPI_Type_dup() and _free(). */
+typedef int WAITIO_MPI_Type_copy_attr_function(WAITIO_MPI_Datatype from, int keyval,
+                                               void *extra_state, void *in, void *out, int *flag);
+typedef int WAITIO_MPI_Type_delete_attr_function(WAITIO_MPI_Datatype type, int keyval, void *value,
+                                                 void *extra_state);
 typedef WAITIO_MPI_Comm_copy_attr_function WAITIO_MPI_Copy_function;
 typedef WAITIO_MPI_Comm_delete_attr_function WAITIO_MPI_Delete_function;
 /** Called on errors, before the failing call returns its code. */
@@ -212,6 +217,28 @@ enum { waitio_mpi_integer_type = 524351, waitio_mpi_double_precision_type = 5243
 #define WAITIO_MPI_DISTRIBUTE_CYCLIC 2
 #define WAITIO_MPI_DISTRIBUTE_NONE 3
 #define WAITIO_MPI_DISTRIBUTE_DFLT_DARG (-1005)
+/** How a type was made (WAITIO_MPI_Type_get_envelope). The library has the types of
+ * Type_create_f90_*() by name, and makes MPI-1's and MPI-2's types alike: it never gives
+ * COMBINER_F90_* and COMBINER_*_INTEGER. */
+#define WAITIO_MPI_COMBINER_NAMED 1
+#define WAITIO_MPI_COMBINER_DUP 2
+#define WAITIO_MPI_COMBINER_CONTIGUOUS 3
+#define WAITIO_MPI_COMBINER_VECTOR 4
+#define WAITIO_MPI_COMBINER_HVECTOR 5
+#define WAITIO_MPI_COMBINER_INDEXED 6
+#define WAITIO_MPI_COMBINER_HINDEXED 7
+#define WAITIO_MPI_COMBINER_INDEXED_BLOCK 8
+#define WAITIO_MPI_COMBINER_HINDEXED_BLOCK 9
+#define WAITIO_MPI_COMBINER_STRUCT 10
+#define WAITIO_MPI_COMBINER_SUBARRAY 11
+#define WAITIO_MPI_COMBINER_DARRAY 12
+#define WAITIO_MPI_COMBINER_F90_REAL 13
+#define WAITIO_MPI_COMBINER_F90_COMPLEX 14
+#define WAITIO_MPI_COMBINER_F90_INTEGER 15
+#define WAITIO_MPI_COMBINER_RESIZED 16
+#define WAITIO_MPI_COMBINER_HVECTOR_INTEGER 17
+#define WAITIO_MPI_COMBINER_HINDEXED_INTEGER 18
+#define WAITIO_MPI_COMBINER_STRUCT_INTEGER 19
 #define WAITIO_MPI_TYPECLASS_INTEGER 1
 #define WAITIO_MPI_TYPECLASS_REAL 2
 #define WAITIO_MPI_TYPECLASS_COMPLEX 3
@@ -250,6 +277,9 @@ enum { waitio_mpi_integer_type = 524351, waitio_mpi_double_precision_type = 5243
 #define WAITIO_MPI_COMM_NULL_COPY_FN ((WAITIO_MPI_Comm_copy_attr_function *)0)
 #define WAITIO_MPI_COMM_NULL_DELETE_FN ((WAITIO_MPI_Comm_delete_attr_function *)0)
 #define WAITIO_MPI_COMM_DUP_FN waitio_mpi_dup_fn
+#define WAITIO_MPI_TYPE_NULL_COPY_FN ((WAITIO_MPI_Type_copy_attr_function *)0)
+#define WAITIO_MPI_TYPE_NULL_DELETE_FN ((WAITIO_MPI_Type_delete_attr_function *)0)
+#define WAITIO_MPI_TYPE_DUP_FN waitio_mpi_type_dup_fn
 #define WAITIO_MPI_NULL_COPY_FN ((WAITIO_MPI_Comm_copy_attr_function *)0)
 #define WAITIO_MPI_NULL_DELETE_FN ((WAITIO_MPI_Comm_delete_attr_function *)0)
 #define WAITIO_MPI_DUP_FN waitio_mpi_dup_fn
@@ -340,6 +370,9 @@ WAITIO_MPI_Request waitio_mpi_request_null(void);
 /** Copies an attribute's value: for WAITIO_MPI_COMM_DUP_FN. */
 int waitio_mpi_dup_fn(WAITIO_MPI_Comm comm, int keyval, void *extra_state, void *in, void *out,
                       int *flag);
+/** Copies an attribute's value: for WAITIO_MPI_TYPE_DUP_FN. */
+int waitio_mpi_type_dup_fn(WAITIO_MPI_Datatype type, int keyval, void *extra_state, void *in,
+                           void *out, int *flag);
 int waitio_mpi_comm_rank(WAITIO_MPI_Comm comm, int *rank);
 int waitio_mpi_comm_size(WAITIO_MPI_Comm comm, int *size);
 /** Bytes of one element of @p type. */
@@ -652,6 +685,25 @@ int WAITIO_MPI_Type_get_true_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count
 /** Basic types have names; others when they are given one. */
 int WAITIO_MPI_Type_get_name(WAITIO_MPI_Datatype type, char *name, int *length);
 int WAITIO_MPI_Type_set_name(WAITIO_MPI_Datatype type, const char *name);
+/* Attributes of datatypes, as those of communicators. Type_dup copies them if their keys' functions
+ * say so, Type_free deletes them. */
+int WAITIO_MPI_Type_create_keyval(WAITIO_MPI_Type_copy_attr_function *copy_function,
+                                  WAITIO_MPI_Type_delete_attr_function *delete_function,
+                                  int *keyval, void *extra_state);
+int WAITIO_MPI_Type_free_keyval(int *keyval);
+int WAITIO_MPI_Type_set_attr(WAITIO_MPI_Datatype type, int keyval, void *value);
+/** @param[out] value the pointer that was set */
+int WAITIO_MPI_Type_get_attr(WAITIO_MPI_Datatype type, int keyval, void *value, int *flag);
+int WAITIO_MPI_Type_delete_attr(WAITIO_MPI_Datatype type, int keyval);
+/** How a type was made: a COMBINER_ number, and how many arguments its constructor had. */
+int WAITIO_MPI_Type_get_envelope(WAITIO_MPI_Datatype type, int *num_integers, int *num_addresses,
+                                 int *num_datatypes, int *combiner);
+/** The arguments, in MPI's order. Derived types among them are new handles: the caller frees them.
+ * Basic types have no contents. */
+int WAITIO_MPI_Type_get_contents(WAITIO_MPI_Datatype type, int max_integers, int max_addresses,
+                                 int max_datatypes, int array_of_integers[],
+                                 WAITIO_MPI_Aint array_of_addresses[],
+                                 WAITIO_MPI_Datatype array_of_datatypes[]);
 /** The Fortran type of so many bytes. @param typeclass WAITIO_MPI_TYPECLASS_INTEGER, _REAL,
  * _COMPLEX
  */

@@ -162,6 +162,57 @@ FACE(waitio_cfi_mpi_type_set_name_, (const int *datatype, const char *name, int 
     waitio_cfi_finish("waitio_mpi_type_set_name", rc, ierr);
 }
 
+void waitio_mpi_type_create_keyval_(void (*copy_function)(void), void (*delete_function)(void),
+    void *keyval, const void *extra_state, int *ierr);
+FACE(waitio_cfi_mpi_type_create_keyval_, (void (*copy_function)(void), void
+    (*delete_function)(void), void *keyval, const void *extra_state, int *ierr))
+{
+    waitio_mpi_type_create_keyval_(copy_function, delete_function, keyval, extra_state, ierr);
+}
+
+FACE(waitio_cfi_mpi_type_free_keyval, (int *keyval, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_free_keyval", WAITIO_MPI_Type_free_keyval(keyval), ierr);
+}
+
+void waitio_mpi_type_set_attr_(const void *datatype, const void *keyval, const void *value, int
+    *ierr);
+FACE(waitio_cfi_mpi_type_set_attr, (const void *datatype, const void *keyval, const void *value,
+    int *ierr))
+{
+    waitio_mpi_type_set_attr_(datatype, keyval, value, ierr);
+}
+
+void waitio_mpi_type_get_attr_(const void *datatype, const void *keyval, void *value, void
+    *flag, int *ierr);
+FACE(waitio_cfi_mpi_type_get_attr_, (const void *datatype, const void *keyval, void *value, void
+    *flag, int *ierr))
+{
+    waitio_mpi_type_get_attr_(datatype, keyval, value, flag, ierr);
+}
+
+FACE(waitio_cfi_mpi_type_delete_attr, (const int *datatype, const int *keyval, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_delete_attr", WAITIO_MPI_Type_delete_attr(*datatype,
+        *keyval), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_get_envelope, (const int *datatype, int *num_integers, int
+    *num_addresses, int *num_datatypes, int *combiner, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_get_envelope", WAITIO_MPI_Type_get_envelope(*datatype,
+        num_integers, num_addresses, num_datatypes, combiner), ierr);
+}
+
+FACE(waitio_cfi_mpi_type_get_contents, (const int *datatype, const int *max_integers, const int
+    *max_addresses, const int *max_datatypes, int *array_of_integers, WAITIO_MPI_Aint
+    *array_of_addresses, int *array_of_datatypes, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_type_get_contents", WAITIO_MPI_Type_get_contents(*datatype,
+        *max_integers, *max_addresses, *max_datatypes, array_of_integers, array_of_addresses,
+        array_of_datatypes), ierr);
+}
+
 FACE(waitio_cfi_mpi_type_match_size, (const int *typeclass, const int *size, int *newtype, int
     *ierr))
 {

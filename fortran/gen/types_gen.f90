@@ -164,6 +164,46 @@ module waitio_mpi_types
             integer(c_int64_t), intent(out) :: lb, extent
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_type_get_true_extent_x
+        subroutine waitio_mpi_type_free_keyval(keyval, ierr) bind(c, &
+            name='waitio_cfi_mpi_type_free_keyval')
+            import
+            integer(c_int), intent(inout) :: keyval
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_type_free_keyval
+        subroutine waitio_mpi_type_set_attr(datatype, keyval, value, ierr) bind(c, &
+            name='waitio_cfi_mpi_type_set_attr')
+            import
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_int), intent(in) :: keyval
+            integer(c_intptr_t), intent(in) :: value
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_type_set_attr
+        subroutine waitio_mpi_type_delete_attr(datatype, keyval, ierr) bind(c, &
+            name='waitio_cfi_mpi_type_delete_attr')
+            import
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_int), intent(in) :: keyval
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_type_delete_attr
+        subroutine waitio_mpi_type_get_envelope(datatype, num_integers, num_addresses, &
+            num_datatypes, combiner, ierr) bind(c, name='waitio_cfi_mpi_type_get_envelope')
+            import
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_int), intent(out) :: num_integers, num_addresses, num_datatypes, &
+                combiner
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_type_get_envelope
+        subroutine waitio_mpi_type_get_contents(datatype, max_integers, max_addresses, &
+            max_datatypes, array_of_integers, array_of_addresses, array_of_datatypes, ierr) &
+            bind(c, name='waitio_cfi_mpi_type_get_contents')
+            import
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_int), intent(in) :: max_integers, max_addresses, max_datatypes
+            integer(c_int), intent(out) :: array_of_integers(*)
+            integer(c_intptr_t), intent(out) :: array_of_addresses(*)
+            type(waitio_datatype), intent(inout) :: array_of_datatypes(*)
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_type_get_contents
         subroutine waitio_mpi_type_match_size(typeclass, size, newtype, ierr) bind(c, &
             name='waitio_cfi_mpi_type_match_size')
             import
@@ -346,6 +386,31 @@ module waitio_mpi_types
         end subroutine waitio_cfi_mpi_type_set_name
     end interface waitio_mpi_type_set_name
     private :: waitio_cfi_mpi_type_set_name
+
+    interface waitio_mpi_type_create_keyval
+        subroutine waitio_cfi_mpi_type_create_keyval(copy_function, delete_function, &
+            keyval, extra_state, ierr)
+            import
+            procedure(waitio_copy_function) :: copy_function
+            procedure(waitio_delete_function) :: delete_function
+            integer(c_int), intent(out) :: keyval
+            integer(c_intptr_t), intent(in) :: extra_state
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_type_create_keyval
+    end interface waitio_mpi_type_create_keyval
+    private :: waitio_cfi_mpi_type_create_keyval
+
+    interface waitio_mpi_type_get_attr
+        subroutine waitio_cfi_mpi_type_get_attr(datatype, keyval, value, flag, ierr)
+            import
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_int), intent(in) :: keyval
+            integer(c_intptr_t), intent(out) :: value
+            logical, intent(out) :: flag
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_type_get_attr
+    end interface waitio_mpi_type_get_attr
+    private :: waitio_cfi_mpi_type_get_attr
 
     interface waitio_mpi_op_create
         subroutine waitio_cfi_mpi_op_create(user_function, commute, op, ierr)

@@ -697,6 +697,55 @@ void mpi_type_set_name_(void *datatype_, void *name_, int32_t *ierr, size_t name
     waitio_mpi_type_set_name_(datatype_, name_, ierr, name_length);
 }
 
+void waitio_mpi_type_create_keyval_(void *, void *, void *, void *, int32_t *);
+void mpi_type_create_keyval_(void *copy_function_, void *delete_function_, void *keyval_, void *extra_state_, int32_t *ierr);
+void mpi_type_create_keyval_(void *copy_function_, void *delete_function_, void *keyval_, void *extra_state_, int32_t *ierr)
+{
+    waitio_mpi_type_create_keyval_(copy_function_, delete_function_, keyval_, extra_state_, ierr);
+}
+
+void waitio_mpi_type_free_keyval_(void *, int32_t *);
+void mpi_type_free_keyval_(void *keyval_, int32_t *ierr);
+void mpi_type_free_keyval_(void *keyval_, int32_t *ierr)
+{
+    waitio_mpi_type_free_keyval_(keyval_, ierr);
+}
+
+void waitio_mpi_type_set_attr_(void *, void *, void *, int32_t *);
+void mpi_type_set_attr_(void *datatype_, void *keyval_, void *value_, int32_t *ierr);
+void mpi_type_set_attr_(void *datatype_, void *keyval_, void *value_, int32_t *ierr)
+{
+    waitio_mpi_type_set_attr_(datatype_, keyval_, value_, ierr);
+}
+
+void waitio_mpi_type_get_attr_(void *, void *, void *, void *, int32_t *);
+void mpi_type_get_attr_(void *datatype_, void *keyval_, void *value_, void *flag_, int32_t *ierr);
+void mpi_type_get_attr_(void *datatype_, void *keyval_, void *value_, void *flag_, int32_t *ierr)
+{
+    waitio_mpi_type_get_attr_(datatype_, keyval_, value_, flag_, ierr);
+}
+
+void waitio_mpi_type_delete_attr_(void *, void *, int32_t *);
+void mpi_type_delete_attr_(void *datatype_, void *keyval_, int32_t *ierr);
+void mpi_type_delete_attr_(void *datatype_, void *keyval_, int32_t *ierr)
+{
+    waitio_mpi_type_delete_attr_(datatype_, keyval_, ierr);
+}
+
+void waitio_mpi_type_get_envelope_(void *, void *, void *, void *, void *, int32_t *);
+void mpi_type_get_envelope_(void *datatype_, void *num_integers_, void *num_addresses_, void *num_datatypes_, void *combiner_, int32_t *ierr);
+void mpi_type_get_envelope_(void *datatype_, void *num_integers_, void *num_addresses_, void *num_datatypes_, void *combiner_, int32_t *ierr)
+{
+    waitio_mpi_type_get_envelope_(datatype_, num_integers_, num_addresses_, num_datatypes_, combiner_, ierr);
+}
+
+void waitio_mpi_type_get_contents_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_type_get_contents_(void *datatype_, void *max_integers_, void *max_addresses_, void *max_datatypes_, void *array_of_integers_, void *array_of_addresses_, void *array_of_datatypes_, int32_t *ierr);
+void mpi_type_get_contents_(void *datatype_, void *max_integers_, void *max_addresses_, void *max_datatypes_, void *array_of_integers_, void *array_of_addresses_, void *array_of_datatypes_, int32_t *ierr)
+{
+    waitio_mpi_type_get_contents_(datatype_, max_integers_, max_addresses_, max_datatypes_, array_of_integers_, array_of_addresses_, array_of_datatypes_, ierr);
+}
+
 void waitio_mpi_type_match_size_(void *, void *, void *, int32_t *);
 void mpi_type_match_size_(void *typeclass_, void *size_, void *out_, int32_t *ierr);
 void mpi_type_match_size_(void *typeclass_, void *size_, void *out_, int32_t *ierr)
@@ -828,4 +877,25 @@ void mpi_null_delete_fn_(void *a, void *b, void *c, void *d, void *e);
 void mpi_null_delete_fn_(void *a, void *b, void *c, void *d, void *e)
 {
     waitio_mpi_null_delete_fn_(a, b, c, d, e);
+}
+
+void waitio_mpi_type_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_type_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_type_dup_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g)
+{
+    waitio_mpi_type_dup_fn_(a, b, c, d, e, f, g);
+}
+
+void waitio_mpi_type_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_type_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g);
+void mpi_type_null_copy_fn_(void *a, void *b, void *c, void *d, void *e, void *f, void *g)
+{
+    waitio_mpi_type_null_copy_fn_(a, b, c, d, e, f, g);
+}
+
+void waitio_mpi_type_null_delete_fn_(void *a, void *b, void *c, void *d, void *e);
+void mpi_type_null_delete_fn_(void *a, void *b, void *c, void *d, void *e);
+void mpi_type_null_delete_fn_(void *a, void *b, void *c, void *d, void *e)
+{
+    waitio_mpi_type_null_delete_fn_(a, b, c, d, e);
 }

@@ -74,6 +74,25 @@
       integer, parameter :: MPI_DISTRIBUTE_CYCLIC=2
       integer, parameter :: MPI_DISTRIBUTE_NONE=3
       integer, parameter :: MPI_DISTRIBUTE_DFLT_DARG=-1005
+      integer, parameter :: MPI_COMBINER_NAMED=1
+      integer, parameter :: MPI_COMBINER_DUP=2
+      integer, parameter :: MPI_COMBINER_CONTIGUOUS=3
+      integer, parameter :: MPI_COMBINER_VECTOR=4
+      integer, parameter :: MPI_COMBINER_HVECTOR=5
+      integer, parameter :: MPI_COMBINER_INDEXED=6
+      integer, parameter :: MPI_COMBINER_HINDEXED=7
+      integer, parameter :: MPI_COMBINER_INDEXED_BLOCK=8
+      integer, parameter :: MPI_COMBINER_HINDEXED_BLOCK=9
+      integer, parameter :: MPI_COMBINER_STRUCT=10
+      integer, parameter :: MPI_COMBINER_SUBARRAY=11
+      integer, parameter :: MPI_COMBINER_DARRAY=12
+      integer, parameter :: MPI_COMBINER_F90_REAL=13
+      integer, parameter :: MPI_COMBINER_F90_COMPLEX=14
+      integer, parameter :: MPI_COMBINER_F90_INTEGER=15
+      integer, parameter :: MPI_COMBINER_RESIZED=16
+      integer, parameter :: MPI_COMBINER_HVECTOR_INTEGER=17
+      integer, parameter :: MPI_COMBINER_HINDEXED_INTEGER=18
+      integer, parameter :: MPI_COMBINER_STRUCT_INTEGER=19
       integer, parameter :: MPI_TYPECLASS_INTEGER=1
       integer, parameter :: MPI_TYPECLASS_REAL=2
       integer, parameter :: MPI_TYPECLASS_COMPLEX=3
@@ -246,31 +265,15 @@
       external MPI_DUP_FN
       external MPI_NULL_COPY_FN
       external MPI_NULL_DELETE_FN
+      external MPI_TYPE_DUP_FN
+      external MPI_TYPE_NULL_COPY_FN
+      external MPI_TYPE_NULL_DELETE_FN
 ! What the library lacks: an error wherever it is used.
       external MPI_2COMPLEX
       external MPI_2DOUBLE_COMPLEX
       external MPI_ARGVS_NULL
       external MPI_ARGV_NULL
       external MPI_ASYNC_PROTECTS_NONBLOCKING
-      external MPI_COMBINER_CONTIGUOUS
-      external MPI_COMBINER_DARRAY
-      external MPI_COMBINER_DUP
-      external MPI_COMBINER_F90_COMPLEX
-      external MPI_COMBINER_F90_INTEGER
-      external MPI_COMBINER_F90_REAL
-      external MPI_COMBINER_HINDEXED
-      external MPI_COMBINER_HINDEXED_BLOCK
-      external MPI_COMBINER_HINDEXED_INTEGER
-      external MPI_COMBINER_HVECTOR
-      external MPI_COMBINER_HVECTOR_INTEGER
-      external MPI_COMBINER_INDEXED
-      external MPI_COMBINER_INDEXED_BLOCK
-      external MPI_COMBINER_NAMED
-      external MPI_COMBINER_RESIZED
-      external MPI_COMBINER_STRUCT
-      external MPI_COMBINER_STRUCT_INTEGER
-      external MPI_COMBINER_SUBARRAY
-      external MPI_COMBINER_VECTOR
       external MPI_CONVERSION_FN_NULL
       external MPI_CXX_BOOL
       external MPI_CXX_COMPLEX
@@ -308,9 +311,6 @@
       external MPI_SEEK_SET
       external MPI_SIZEOF
       external MPI_SUBARRAYS_SUPPORTED
-      external MPI_TYPE_DUP_FN
-      external MPI_TYPE_NULL_COPY_FN
-      external MPI_TYPE_NULL_DELETE_FN
       external MPI_T_ERR_CANNOT_INIT
       external MPI_T_ERR_CVAR_SET_NEVER
       external MPI_T_ERR_CVAR_SET_NOT_NOW

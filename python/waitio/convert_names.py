@@ -11,47 +11,52 @@ C_NAMES = frozenset(
     Allgatherv Allgatherv_init Alloc_mem Allreduce Allreduce_init Alltoall Alltoall_init
     Alltoallv Alltoallv_init Alltoallw Alltoallw_init Attr_delete Attr_get Attr_put BAND BOR
     BOTTOM BSEND_OVERHEAD BXOR BYTE Barrier Barrier_init Bcast Bcast_init Bsend Bsend_init
-    Buffer_attach Buffer_detach CART CHAR CHARACTER COMM_DUP_FN COMM_NULL COMM_NULL_COPY_FN
-    COMM_NULL_DELETE_FN COMM_SELF COMM_TYPE_SHARED COMM_WORLD COMPLEX COMPLEX16 COMPLEX32
-    COMPLEX8 CONGRUENT COUNT C_BOOL C_COMPLEX C_DOUBLE_COMPLEX C_FLOAT_COMPLEX
-    C_LONG_DOUBLE_COMPLEX Cancel Cart_coords Cart_create Cart_get Cart_map Cart_rank Cart_shift
-    Cart_sub Cartdim_get Comm Comm_c2f Comm_call_errhandler Comm_compare Comm_copy_attr_function
-    Comm_create Comm_create_errhandler Comm_create_group Comm_create_keyval Comm_delete_attr
-    Comm_delete_attr_function Comm_dup Comm_dup_with_info Comm_errhandler_function Comm_f2c
-    Comm_free Comm_free_keyval Comm_get_attr Comm_get_errhandler Comm_get_info Comm_get_name
-    Comm_group Comm_idup Comm_idup_with_info Comm_rank Comm_remote_group Comm_remote_size
-    Comm_set_attr Comm_set_errhandler Comm_set_info Comm_set_name Comm_size Comm_split
-    Comm_split_type Comm_test_inter Copy_function Count DATATYPE_NULL DISTRIBUTE_BLOCK
-    DISTRIBUTE_CYCLIC DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE DIST_GRAPH DOUBLE DOUBLE_COMPLEX
-    DOUBLE_INT DOUBLE_PRECISION DUP_FN Datatype Delete_function Dims_create Dist_graph_create
-    Dist_graph_create_adjacent Dist_graph_neighbors Dist_graph_neighbors_count ERRHANDLER_NULL
-    ERROR ERRORS_ARE_FATAL ERRORS_RETURN ERR_ACCESS ERR_AMODE ERR_ARG ERR_ASSERT ERR_BAD_FILE
-    ERR_BASE ERR_BUFFER ERR_COMM ERR_CONVERSION ERR_COUNT ERR_DIMS ERR_DISP ERR_DUP_DATAREP
-    ERR_FILE ERR_FILE_EXISTS ERR_FILE_IN_USE ERR_GROUP ERR_INFO ERR_INFO_KEY ERR_INFO_NOKEY
-    ERR_INFO_VALUE ERR_INTERN ERR_IN_STATUS ERR_IO ERR_KEYVAL ERR_LASTCODE ERR_LOCKTYPE ERR_NAME
-    ERR_NOT_SAME ERR_NO_MEM ERR_NO_SPACE ERR_NO_SUCH_FILE ERR_OP ERR_OTHER ERR_PENDING ERR_PORT
-    ERR_PROC_ABORTED ERR_QUOTA ERR_RANK ERR_READ_ONLY ERR_REQUEST ERR_RMA_ATTACH
-    ERR_RMA_CONFLICT ERR_RMA_FLAVOR ERR_RMA_RANGE ERR_RMA_SHARED ERR_RMA_SYNC ERR_ROOT
-    ERR_SERVICE ERR_SESSION ERR_SIZE ERR_SPAWN ERR_TAG ERR_TOPOLOGY ERR_TRUNCATE ERR_TYPE
-    ERR_UNKNOWN ERR_UNSUPPORTED_DATAREP ERR_UNSUPPORTED_OPERATION ERR_VALUE_TOO_LARGE ERR_WIN
-    Errhandler Errhandler_c2f Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get
-    Errhandler_set Error_class Error_string Exscan Exscan_init FLOAT FLOAT_INT Finalize
-    Finalized Fint Free_mem GRAPH GROUP_EMPTY GROUP_NULL Gather Gather_init Gatherv Gatherv_init
-    Get_address Get_count Get_elements Get_elements_x Get_library_version Get_processor_name
-    Get_version Graph_create Graph_get Graph_map Graph_neighbors Graph_neighbors_count
-    Graphdims_get Group Group_c2f Group_compare Group_difference Group_excl Group_f2c Group_free
-    Group_incl Group_intersection Group_range_excl Group_range_incl Group_rank Group_size
-    Group_translate_ranks Group_union HOST Handler_function IDENT INFO_NULL INT INT16_T INT32_T
-    INT64_T INT8_T INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO Iallgather
-    Iallgatherv Iallreduce Ialltoall Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend Iexscan
-    Igather Igatherv Improbe Imrecv Ineighbor_allgather Ineighbor_allgatherv Ineighbor_alltoall
-    Ineighbor_alltoallv Ineighbor_alltoallw Info Info_c2f Info_create Info_delete Info_dup
-    Info_f2c Info_free Info_get Info_get_nkeys Info_get_nthkey Info_get_valuelen Info_set Init
-    Init_thread Initialized Intercomm_create Intercomm_merge Iprobe Irecv Ireduce
-    Ireduce_scatter Ireduce_scatter_block Irsend Is_thread_main Iscan Iscatter Iscatterv Isend
-    Issend KEYVAL_INVALID Keyval_create Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1
-    LOGICAL2 LOGICAL4 LOGICAL8 LONG LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT
-    LOR LXOR MAX MAXLOC MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING
+    Buffer_attach Buffer_detach CART CHAR CHARACTER COMBINER_CONTIGUOUS COMBINER_DARRAY
+    COMBINER_DUP COMBINER_F90_COMPLEX COMBINER_F90_INTEGER COMBINER_F90_REAL COMBINER_HINDEXED
+    COMBINER_HINDEXED_BLOCK COMBINER_HINDEXED_INTEGER COMBINER_HVECTOR COMBINER_HVECTOR_INTEGER
+    COMBINER_INDEXED COMBINER_INDEXED_BLOCK COMBINER_NAMED COMBINER_RESIZED COMBINER_STRUCT
+    COMBINER_STRUCT_INTEGER COMBINER_SUBARRAY COMBINER_VECTOR COMM_DUP_FN COMM_NULL
+    COMM_NULL_COPY_FN COMM_NULL_DELETE_FN COMM_SELF COMM_TYPE_SHARED COMM_WORLD COMPLEX
+    COMPLEX16 COMPLEX32 COMPLEX8 CONGRUENT COUNT C_BOOL C_COMPLEX C_DOUBLE_COMPLEX
+    C_FLOAT_COMPLEX C_LONG_DOUBLE_COMPLEX Cancel Cart_coords Cart_create Cart_get Cart_map
+    Cart_rank Cart_shift Cart_sub Cartdim_get Comm Comm_c2f Comm_call_errhandler Comm_compare
+    Comm_copy_attr_function Comm_create Comm_create_errhandler Comm_create_group
+    Comm_create_keyval Comm_delete_attr Comm_delete_attr_function Comm_dup Comm_dup_with_info
+    Comm_errhandler_function Comm_f2c Comm_free Comm_free_keyval Comm_get_attr
+    Comm_get_errhandler Comm_get_info Comm_get_name Comm_group Comm_idup Comm_idup_with_info
+    Comm_rank Comm_remote_group Comm_remote_size Comm_set_attr Comm_set_errhandler Comm_set_info
+    Comm_set_name Comm_size Comm_split Comm_split_type Comm_test_inter Copy_function Count
+    DATATYPE_NULL DISTRIBUTE_BLOCK DISTRIBUTE_CYCLIC DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE
+    DIST_GRAPH DOUBLE DOUBLE_COMPLEX DOUBLE_INT DOUBLE_PRECISION DUP_FN Datatype Delete_function
+    Dims_create Dist_graph_create Dist_graph_create_adjacent Dist_graph_neighbors
+    Dist_graph_neighbors_count ERRHANDLER_NULL ERROR ERRORS_ARE_FATAL ERRORS_RETURN ERR_ACCESS
+    ERR_AMODE ERR_ARG ERR_ASSERT ERR_BAD_FILE ERR_BASE ERR_BUFFER ERR_COMM ERR_CONVERSION
+    ERR_COUNT ERR_DIMS ERR_DISP ERR_DUP_DATAREP ERR_FILE ERR_FILE_EXISTS ERR_FILE_IN_USE
+    ERR_GROUP ERR_INFO ERR_INFO_KEY ERR_INFO_NOKEY ERR_INFO_VALUE ERR_INTERN ERR_IN_STATUS
+    ERR_IO ERR_KEYVAL ERR_LASTCODE ERR_LOCKTYPE ERR_NAME ERR_NOT_SAME ERR_NO_MEM ERR_NO_SPACE
+    ERR_NO_SUCH_FILE ERR_OP ERR_OTHER ERR_PENDING ERR_PORT ERR_PROC_ABORTED ERR_QUOTA ERR_RANK
+    ERR_READ_ONLY ERR_REQUEST ERR_RMA_ATTACH ERR_RMA_CONFLICT ERR_RMA_FLAVOR ERR_RMA_RANGE
+    ERR_RMA_SHARED ERR_RMA_SYNC ERR_ROOT ERR_SERVICE ERR_SESSION ERR_SIZE ERR_SPAWN ERR_TAG
+    ERR_TOPOLOGY ERR_TRUNCATE ERR_TYPE ERR_UNKNOWN ERR_UNSUPPORTED_DATAREP
+    ERR_UNSUPPORTED_OPERATION ERR_VALUE_TOO_LARGE ERR_WIN Errhandler Errhandler_c2f
+    Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get Errhandler_set Error_class
+    Error_string Exscan Exscan_init FLOAT FLOAT_INT Finalize Finalized Fint Free_mem GRAPH
+    GROUP_EMPTY GROUP_NULL Gather Gather_init Gatherv Gatherv_init Get_address Get_count
+    Get_elements Get_elements_x Get_library_version Get_processor_name Get_version Graph_create
+    Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get Group Group_c2f
+    Group_compare Group_difference Group_excl Group_f2c Group_free Group_incl Group_intersection
+    Group_range_excl Group_range_incl Group_rank Group_size Group_translate_ranks Group_union
+    HOST Handler_function IDENT INFO_NULL INT INT16_T INT32_T INT64_T INT8_T INTEGER INTEGER1
+    INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO Iallgather Iallgatherv Iallreduce Ialltoall
+    Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend Iexscan Igather Igatherv Improbe Imrecv
+    Ineighbor_allgather Ineighbor_allgatherv Ineighbor_alltoall Ineighbor_alltoallv
+    Ineighbor_alltoallw Info Info_c2f Info_create Info_delete Info_dup Info_f2c Info_free
+    Info_get Info_get_nkeys Info_get_nthkey Info_get_valuelen Info_set Init Init_thread
+    Initialized Intercomm_create Intercomm_merge Iprobe Irecv Ireduce Ireduce_scatter
+    Ireduce_scatter_block Irsend Is_thread_main Iscan Iscatter Iscatterv Isend Issend
+    KEYVAL_INVALID Keyval_create Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1 LOGICAL2
+    LOGICAL4 LOGICAL8 LONG LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT LOR LXOR
+    MAX MAXLOC MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING
     MAX_OBJECT_NAME MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message
     Message_c2f Message_f2c Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN Neighbor_allgather
     Neighbor_allgather_init Neighbor_allgatherv Neighbor_allgatherv_init Neighbor_alltoall
@@ -64,17 +69,20 @@ C_NAMES = frozenset(
     STATUSES_IGNORE STATUS_IGNORE SUBVERSION SUCCESS SUM Scan Scan_init Scatter Scatter_init
     Scatterv Scatterv_init Send Send_init Sendrecv Sendrecv_replace Ssend Ssend_init Start
     Startall Status Status_c2f Status_f2c TAG TAG_UB THREAD_FUNNELED THREAD_MULTIPLE
-    THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX TYPECLASS_INTEGER TYPECLASS_REAL Test
-    Test_cancelled Testall Testany Testsome Topo_test Type_c2f Type_commit Type_contiguous
+    THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX TYPECLASS_INTEGER TYPECLASS_REAL
+    TYPE_DUP_FN TYPE_NULL_COPY_FN TYPE_NULL_DELETE_FN Test Test_cancelled Testall Testany
+    Testsome Topo_test Type_c2f Type_commit Type_contiguous Type_copy_attr_function
     Type_create_darray Type_create_f90_complex Type_create_f90_integer Type_create_f90_real
     Type_create_hindexed Type_create_hindexed_block Type_create_hvector
-    Type_create_indexed_block Type_create_resized Type_create_struct Type_create_subarray
-    Type_dup Type_extent Type_f2c Type_free Type_get_extent Type_get_extent_x Type_get_name
-    Type_get_true_extent Type_get_true_extent_x Type_hindexed Type_hvector Type_indexed Type_lb
-    Type_match_size Type_set_name Type_size Type_size_x Type_struct Type_ub Type_vector UB
-    UINT16_T UINT32_T UINT64_T UINT8_T UNDEFINED UNEQUAL UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR
-    UNSIGNED_LONG UNSIGNED_LONG_LONG UNSIGNED_SHORT UNWEIGHTED Unpack User_function VERSION
-    WCHAR WEIGHTS_EMPTY WTIME_IS_GLOBAL Wait Waitall Waitany Waitsome Wtick Wtime
+    Type_create_indexed_block Type_create_keyval Type_create_resized Type_create_struct
+    Type_create_subarray Type_delete_attr Type_delete_attr_function Type_dup Type_extent
+    Type_f2c Type_free Type_free_keyval Type_get_attr Type_get_contents Type_get_envelope
+    Type_get_extent Type_get_extent_x Type_get_name Type_get_true_extent Type_get_true_extent_x
+    Type_hindexed Type_hvector Type_indexed Type_lb Type_match_size Type_set_attr Type_set_name
+    Type_size Type_size_x Type_struct Type_ub Type_vector UB UINT16_T UINT32_T UINT64_T UINT8_T
+    UNDEFINED UNEQUAL UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR UNSIGNED_LONG UNSIGNED_LONG_LONG
+    UNSIGNED_SHORT UNWEIGHTED Unpack User_function VERSION WCHAR WEIGHTS_EMPTY WTIME_IS_GLOBAL
+    Wait Waitall Waitany Waitsome Wtick Wtime
 """.split()
 )
 FORTRAN_NAMES = frozenset(
@@ -86,12 +94,16 @@ FORTRAN_NAMES = frozenset(
     barrier_init bcast bcast_init bor bottom bsend bsend_init bsend_overhead buffer_attach
     buffer_detach bxor byte c_bool c_complex c_double_complex c_float_complex
     c_long_double_complex cancel cart cart_coords cart_create cart_get cart_map cart_rank
-    cart_shift cart_sub cartdim_get char character comm_call_errhandler comm_compare comm_create
-    comm_create_errhandler comm_create_group comm_create_keyval comm_delete_attr comm_dup
-    comm_dup_fn comm_dup_with_info comm_free comm_free_keyval comm_get_attr comm_get_errhandler
-    comm_get_info comm_get_name comm_group comm_idup comm_idup_with_info comm_null
-    comm_null_copy_fn comm_null_delete_fn comm_rank comm_remote_group comm_remote_size comm_self
-    comm_set_attr comm_set_errhandler comm_set_info comm_set_name comm_size comm_split
+    cart_shift cart_sub cartdim_get char character combiner_contiguous combiner_darray
+    combiner_dup combiner_f90_complex combiner_f90_integer combiner_f90_real combiner_hindexed
+    combiner_hindexed_block combiner_hindexed_integer combiner_hvector combiner_hvector_integer
+    combiner_indexed combiner_indexed_block combiner_named combiner_resized combiner_struct
+    combiner_struct_integer combiner_subarray combiner_vector comm_call_errhandler comm_compare
+    comm_create comm_create_errhandler comm_create_group comm_create_keyval comm_delete_attr
+    comm_dup comm_dup_fn comm_dup_with_info comm_free comm_free_keyval comm_get_attr
+    comm_get_errhandler comm_get_info comm_get_name comm_group comm_idup comm_idup_with_info
+    comm_null comm_null_copy_fn comm_null_delete_fn comm_rank comm_remote_group comm_remote_size
+    comm_self comm_set_attr comm_set_errhandler comm_set_info comm_set_name comm_size comm_split
     comm_split_type comm_test_inter comm_type_pb comm_type_shared comm_world complex complex16
     complex32 complex8 congruent count count_kind datatype_null dims_create dist_graph
     dist_graph_create dist_graph_create_adjacent dist_graph_neighbors dist_graph_neighbors_count
@@ -137,12 +149,14 @@ FORTRAN_NAMES = frozenset(
     testany testsome thread_funneled thread_multiple thread_serialized thread_single topo_test
     type_commit type_contiguous type_create_darray type_create_f90_complex
     type_create_f90_integer type_create_f90_real type_create_hindexed type_create_hindexed_block
-    type_create_hvector type_create_indexed_block type_create_resized type_create_struct
-    type_create_subarray type_dup type_extent type_free type_get_extent type_get_extent_x
-    type_get_name type_get_true_extent type_get_true_extent_x type_hindexed type_hvector
-    type_indexed type_lb type_match_size type_set_name type_size type_size_x type_struct type_ub
-    type_vector typeclass_complex typeclass_integer typeclass_real ub uint16_t uint32_t uint64_t
-    uint8_t undefined unequal universe_size unpack unsigned unsigned_char unsigned_long
+    type_create_hvector type_create_indexed_block type_create_keyval type_create_resized
+    type_create_struct type_create_subarray type_delete_attr type_dup type_dup_fn type_extent
+    type_free type_free_keyval type_get_attr type_get_contents type_get_envelope type_get_extent
+    type_get_extent_x type_get_name type_get_true_extent type_get_true_extent_x type_hindexed
+    type_hvector type_indexed type_lb type_match_size type_null_copy_fn type_null_delete_fn
+    type_set_attr type_set_name type_size type_size_x type_struct type_ub type_vector
+    typeclass_complex typeclass_integer typeclass_real ub uint16_t uint32_t uint64_t uint8_t
+    undefined unequal universe_size unpack unsigned unsigned_char unsigned_long
     unsigned_long_long unsigned_short unweighted version wait waitall waitany waitsome wchar
     weights_empty wtick wtime wtime_is_global
 """.split()

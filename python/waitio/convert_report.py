@@ -37,16 +37,6 @@ ADVICE = (
         "use persistent messages",
     ),
     (
-        r"type_.*(keyval|_attr|copy|delete)|type_(dup|null)_",
-        "attributes of types",
-        "keep such data in variables",
-    ),
-    (
-        r"type_get_(envelope|contents)|combiner",
-        "calls that take types apart",
-        "keep what the type was made of",
-    ),
-    (
         r"(un)?pack_external",
         "the external32 format",
         "WAITIO_MPI_Pack is portable between machines",

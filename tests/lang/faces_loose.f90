@@ -188,6 +188,25 @@ contains
         call expect(WAITIO_MPI_Wtick() > 0, 'its grain')
     end subroutine requests
 
+    subroutine attributes_of_types()
+        integer :: type, key, ni, na, nt, combiner, numbers(3), parts(1)
+        integer(WAITIO_MPI_ADDRESS_KIND) :: value, addresses(1)
+        logical :: flag
+        call WAITIO_MPI_Type_create_keyval(WAITIO_MPI_Type_dup_fn, WAITIO_MPI_Type_null_delete_fn, &
+                                           key, 0_WAITIO_MPI_ADDRESS_KIND)
+        call WAITIO_MPI_Type_vector(3, 2, 4, WAITIO_MPI_REAL, type)
+        call WAITIO_MPI_Type_set_attr(type, key, 78_WAITIO_MPI_ADDRESS_KIND)
+        call WAITIO_MPI_Type_get_attr(type, key, value, flag)
+        call expect(flag .and. value == 78, 'an attribute of a type')
+        call WAITIO_MPI_Type_delete_attr(type, key)
+        call WAITIO_MPI_Type_free_keyval(key)
+        call WAITIO_MPI_Type_get_envelope(type, ni, na, nt, combiner)
+        call expect(combiner == WAITIO_MPI_COMBINER_VECTOR .and. ni == 3, 'how a type was made')
+        call WAITIO_MPI_Type_get_contents(type, 3, 1, 1, numbers, addresses, parts)
+        call expect(all(numbers == [3, 2, 4]) .and. parts(1) == WAITIO_MPI_REAL, 'of what')
+        call WAITIO_MPI_Type_free(type)
+    end subroutine attributes_of_types
+
     subroutine attributes()
         integer :: key, dup, narrow, length, info
         integer(WAITIO_MPI_ADDRESS_KIND) :: value
@@ -205,6 +224,7 @@ contains
         call WAITIO_MPI_Comm_free_keyval(key)
         call WAITIO_MPI_Comm_get_attr(world, WAITIO_MPI_TAG_UB, value, flag)
         call expect(flag .and. value == huge(0), 'the greatest tag')
+        call attributes_of_types()
         ! As in MPI-1.
         call waitio_mpi_keyval_create(waitio_mpi_dup_fn, waitio_mpi_null_delete_fn, key, 0, ierr)
         call waitio_mpi_attr_put(world, key, -5, ierr)

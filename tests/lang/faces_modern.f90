@@ -343,8 +343,32 @@ contains
         call expect(ends == 2, 'calls at the end of attributes')
         call waitio_mpi_comm_free_keyval(key)
         call waitio_mpi_comm_free_keyval(kept)
+        call attributes_of_types()
         call expect(key == WAITIO_MPI_KEYVAL_INVALID, 'a key that was freed')
     end subroutine attributes
+
+    subroutine attributes_of_types()
+        type(waitio_datatype) :: one, two, parts(1)
+        integer :: key, ni, na, nt, combiner, numbers(3)
+        integer(c_intptr_t) :: value, addresses(1)
+        logical :: flag
+        call waitio_mpi_type_vector(3, 2, 4, WAITIO_MPI_REAL, one)
+        call waitio_mpi_type_create_keyval(waitio_mpi_type_dup_fn, waitio_mpi_type_null_delete_fn, &
+                                           key, 0_c_intptr_t)
+        call waitio_mpi_type_set_attr(one, key, 77_c_intptr_t)
+        call waitio_mpi_type_dup(one, two)
+        call waitio_mpi_type_get_attr(two, key, value, flag)
+        call expect(flag .and. value == 77, 'an attribute of a type')
+        call waitio_mpi_type_delete_attr(two, key)
+        call waitio_mpi_type_free_keyval(key)
+        call waitio_mpi_type_free(two)
+        call waitio_mpi_type_get_envelope(one, ni, na, nt, combiner)
+        call expect(ni == 3 .and. na == 0 .and. nt == 1, 'arguments of a type')
+        call expect(combiner == WAITIO_MPI_COMBINER_VECTOR, 'how a type was made')
+        call waitio_mpi_type_get_contents(one, 3, 1, 1, numbers, addresses, parts)
+        call expect(all(numbers == [3, 2, 4]), 'what a type was made of')
+        call waitio_mpi_type_free(one)
+    end subroutine attributes_of_types
 
     subroutine names()
         type(waitio_info) :: info

@@ -59,7 +59,15 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "program", ["plain_mpi.c", "more_calls.c", "mpi_objects.c", "mpi_topology.c", "mpi_inter.c"]
+    "program",
+    [
+        "plain_mpi.c",
+        "more_calls.c",
+        "mpi_objects.c",
+        "mpi_topology.c",
+        "mpi_inter.c",
+        "mpi_types.c",
+    ],
 )
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
 def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
@@ -90,7 +98,12 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
 
 @pytest.mark.parametrize(
     ("program", "mpi"),
-    [("mpi_objects.c", "mpich"), ("mpi_topology.c", "openmpi"), ("mpi_inter.c", "openmpi")],
+    [
+        ("mpi_objects.c", "mpich"),
+        ("mpi_topology.c", "openmpi"),
+        ("mpi_inter.c", "openmpi"),
+        ("mpi_types.c", "mpich"),
+    ],
 )
 def test_the_program_says_the_same_under_an_mpi(program, mpi, tmp_path):
     """What is checked about the conversion library holds for an MPI, too."""

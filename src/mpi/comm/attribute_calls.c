@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Public calls about attributes and names of communicators. */
-#include "mpi/comm/attributes.h"
+#include "mpi/attributes.h"
 #include "mpi/comm/state.h"
 #include "os/os.h"
 
@@ -11,8 +11,8 @@ int WAITIO_MPI_Comm_create_keyval(WAITIO_MPI_Comm_copy_attr_function *copy_funct
     int rc = wio_mpi_need("keyval", keyval);
 
     if (rc == 0)
-        rc = wio_keyval_new(WIO_IN_C, (wio_any_fn *)copy_function, (wio_any_fn *)delete_function,
-                            (intptr_t)extra_state, keyval);
+        rc = wio_keyval_new(WIO_ON_COMM, WIO_IN_C, (wio_any_fn *)copy_function,
+                            (wio_any_fn *)delete_function, (intptr_t)extra_state, keyval);
     return wio_mpi_result("WAITIO_MPI_Comm_create_keyval", rc);
 }
 
@@ -27,7 +27,8 @@ int WAITIO_MPI_Comm_free_keyval(int *keyval)
 {
     int rc = wio_mpi_need("keyval", keyval);
 
-    return wio_mpi_result("WAITIO_MPI_Comm_free_keyval", rc != 0 ? rc : wio_keyval_free(keyval));
+    return wio_mpi_result("WAITIO_MPI_Comm_free_keyval",
+                          rc != 0 ? rc : wio_keyval_free(WIO_ON_COMM, keyval));
 }
 
 int WAITIO_MPI_Keyval_free(int *keyval)
@@ -38,7 +39,7 @@ int WAITIO_MPI_Keyval_free(int *keyval)
 int WAITIO_MPI_Comm_set_attr(WAITIO_MPI_Comm comm, int keyval, void *value)
 {
     return wio_mpi_result("WAITIO_MPI_Comm_set_attr",
-                          wio_attribute_set(comm, keyval, WIO_IN_C, (intptr_t)value));
+                          wio_attribute_set(wio_on_comm(comm), keyval, WIO_IN_C, (intptr_t)value));
 }
 
 int WAITIO_MPI_Attr_put(WAITIO_MPI_Comm comm, int keyval, void *value)
@@ -52,7 +53,7 @@ int WAITIO_MPI_Comm_get_attr(WAITIO_MPI_Comm comm, int keyval, void *value, int 
     int rc = wio_mpi_need_both("value", value, "flag", flag);
 
     if (rc == 0)
-        rc = wio_attribute_get(comm, keyval, WIO_IN_C, &found, flag);
+        rc = wio_attribute_get(wio_on_comm(comm), keyval, WIO_IN_C, &found, flag);
     if (rc == 0 && *flag)
         memcpy(value, &found, sizeof found);
     return wio_mpi_result("WAITIO_MPI_Comm_get_attr", rc);
@@ -65,7 +66,8 @@ int WAITIO_MPI_Attr_get(WAITIO_MPI_Comm comm, int keyval, void *value, int *flag
 
 int WAITIO_MPI_Comm_delete_attr(WAITIO_MPI_Comm comm, int keyval)
 {
-    return wio_mpi_result("WAITIO_MPI_Comm_delete_attr", wio_attribute_delete(comm, keyval));
+    return wio_mpi_result("WAITIO_MPI_Comm_delete_attr",
+                          wio_attribute_delete(wio_on_comm(comm), keyval));
 }
 
 int WAITIO_MPI_Attr_delete(WAITIO_MPI_Comm comm, int keyval)

@@ -4,7 +4,7 @@
 
 #include "mpi/mpi.h"
 #include "mpi/comm.h"
-#include "mpi/comm/attributes.h"
+#include "mpi/attributes.h"
 #include "mpi/comm/inter.h"
 #include "mpi/comm/state.h"
 #include "mpi/request.h"
@@ -124,7 +124,7 @@ int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
     rc = waitio_group_size(*comm, &size); /* is it one at all? */
     if (rc != 0)
         return rc;
-    rc = wio_attributes_end(*comm);
+    rc = wio_attributes_end(wio_on_comm(*comm));
     if (rc != 0)
         return rc;
     if (wio_inter_of(*comm) != NULL)
@@ -242,7 +242,7 @@ void wio_mpi_end_self(void)
     self = wio_mpi_state.constant[WIO_SELF];
     pthread_mutex_unlock(&wio_mpi_state.lock);
     if (self != NULL)
-        (void)wio_attributes_end(self);
+        (void)wio_attributes_end(wio_on_comm(self));
 }
 
 int WAITIO_MPI_Finalize(void)

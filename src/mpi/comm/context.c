@@ -7,7 +7,7 @@
  */
 #include "api/api.h"
 #include "mpi/comm.h"
-#include "mpi/comm/attributes.h"
+#include "mpi/attributes.h"
 #include "mpi/comm/state.h"
 #include "mpi/comm/topology.h"
 #include "os/os.h"

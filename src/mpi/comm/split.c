@@ -9,7 +9,7 @@
 #include "api/api.h"
 #include "mpi/coll.h"
 #include "mpi/comm.h"
-#include "mpi/comm/attributes.h"
+#include "mpi/attributes.h"
 #include "mpi/comm/inter.h"
 #include "mpi/comm/split.h"
 #include "mpi/comm/state.h"
@@ -62,7 +62,7 @@ static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
     if (rc == 0)
         rc = c->inter != NULL ? wio_inter_dup(comm, out) : copy_of(comm, c, out);
     if (rc == 0) {
-        rc = wio_attributes_copy(comm, *out);
+        rc = wio_attributes_copy(wio_on_comm(comm), wio_on_comm(*out));
         if (rc != 0)
             (void)wio_mpi_comm_free(out);
     }

@@ -2,77 +2,104 @@
 /* Public calls about datatypes. */
 #include <limits.h>
 
-#include "mpi/comm.h"
+#include "mpi/attributes.h"
 #include "mpi/datatype/derive.h"
+#include "mpi/datatype/recipe.h"
 #include "mpi/mpi.h"
 #include "os/os.h"
 
-/* End of a constructor: the new type gets its number. */
-static int named(const char *call, int rc, struct wio_mpi_type *t, WAITIO_MPI_Datatype *out)
+/* End of a constructor: the new type keeps what it was made of, and gets its number. */
+static int named(int rc, struct wio_mpi_type *t, const struct wio_called *how,
+                 WAITIO_MPI_Datatype *out)
 {
-    if (rc == 0 && out == NULL) {
-        wio_type_release(t);
-        rc = wio_fail(WAITIO_ERR_ARG, "the new type's argument is NULL");
-    }
-    return wio_mpi_result(call, rc != 0 ? rc : wio_type_name(t, out));
+    if (rc != 0)
+        return rc;
+    rc = out == NULL ? wio_fail(WAITIO_ERR_ARG, "the new type's argument is NULL")
+                     : wio_recipe_keep(t, how);
+    if (rc == 0)
+        return wio_type_name(t, out);
+    wio_type_release(t);
+    return rc;
 }
 
-static int blocks(const char *call, struct wio_blocks b, bool pad, WAITIO_MPI_Datatype *out)
+static int blocks(const char *call, int combiner, struct wio_blocks b, WAITIO_MPI_Datatype *out)
 {
+    struct wio_called how = {
+        combiner,
+        {{&b.n, 1}, {b.lengths != NULL ? b.lengths : &b.length, b.lengths != NULL ? b.n : 1}},
+        b.bytes,
+        b.bytes != NULL ? b.n : 0,
+        b.types != NULL ? b.types : &b.type,
+        b.types != NULL ? b.n : 1};
     struct wio_mpi_type *t = NULL;
     const struct wio_mpi_type *old = b.types != NULL ? NULL : wio_mpi_type(b.type);
     int rc = b.types == NULL && old == NULL ? WAITIO_ERR_ARG : 0;
 
+    if (b.places != NULL)
+        how.numbers[2] = (struct wio_numbers){b.places, b.n};
     if (old != NULL)
         b.scale = wio_type_extent(old);
     if (rc == 0)
-        rc = wio_derive_blocks(&b, pad, &t);
-    return named(call, rc, t, out);
+        rc = wio_derive_blocks(&b, combiner == WAITIO_MPI_COMBINER_STRUCT, &t);
+    return wio_mpi_result(call, named(rc, t, &how, out));
 }
 
-static int vector(const char *call, int n, int length, int64_t stride, bool in_elements,
+/* @p stride: in bytes for COMBINER_HVECTOR, else in elements. */
+static int vector(const char *call, int combiner, int n, int length, int64_t stride,
                   WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
 {
     const struct wio_mpi_type *old = wio_mpi_type(type);
     struct wio_mpi_type *t = NULL;
-    int rc = old == NULL ? WAITIO_ERR_ARG : 0;
+    WAITIO_MPI_Aint address = stride;
+    int elements = (int)stride, rc = old == NULL ? WAITIO_ERR_ARG : 0;
+    struct wio_called how = {combiner, {{&n, 1}}, &address, 0, &type, 1};
 
-    if (rc == 0 && in_elements)
+    if (combiner != WAITIO_MPI_COMBINER_CONTIGUOUS)
+        how.numbers[1] = (struct wio_numbers){&length, 1};
+    if (combiner == WAITIO_MPI_COMBINER_VECTOR)
+        how.numbers[2] = (struct wio_numbers){&elements, 1};
+    if (combiner == WAITIO_MPI_COMBINER_HVECTOR)
+        how.naddresses = 1;
+    else if (rc == 0)
         rc = wio_type_scale(stride, wio_type_extent(old), &stride);
     if (rc == 0)
         rc = wio_derive_vector(n, length, stride, old, &t);
-    return named(call, rc, t, out);
+    return wio_mpi_result(call, named(rc, t, &how, out));
 }
 
 /* Blocks whose lengths the program lists. */
-static int listed(const char *call, struct wio_blocks b, bool pad, WAITIO_MPI_Datatype *out)
+static int listed(const char *call, int combiner, struct wio_blocks b, WAITIO_MPI_Datatype *out)
 {
     int rc = b.n > 0 ? wio_mpi_need("lengths", b.lengths) : 0;
 
-    return rc != 0 ? wio_mpi_result(call, rc) : blocks(call, b, pad, out);
+    return rc != 0 ? wio_mpi_result(call, rc) : blocks(call, combiner, b, out);
 }
 
 int WAITIO_MPI_Type_contiguous(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
 {
-    return vector("WAITIO_MPI_Type_contiguous", count, 1, 1, true, type, out);
+    return vector("WAITIO_MPI_Type_contiguous", WAITIO_MPI_COMBINER_CONTIGUOUS, count, 1, 1, type,
+                  out);
 }
 
 int WAITIO_MPI_Type_vector(int count, int length, int stride, WAITIO_MPI_Datatype type,
                            WAITIO_MPI_Datatype *out)
 {
-    return vector("WAITIO_MPI_Type_vector", count, length, stride, true, type, out);
+    return vector("WAITIO_MPI_Type_vector", WAITIO_MPI_COMBINER_VECTOR, count, length, stride, type,
+                  out);
 }
 
 int WAITIO_MPI_Type_create_hvector(int count, int length, WAITIO_MPI_Aint stride,
                                    WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
 {
-    return vector("WAITIO_MPI_Type_create_hvector", count, length, stride, false, type, out);
+    return vector("WAITIO_MPI_Type_create_hvector", WAITIO_MPI_COMBINER_HVECTOR, count, length,
+                  stride, type, out);
 }
 
 int WAITIO_MPI_Type_hvector(int count, int length, WAITIO_MPI_Aint stride, WAITIO_MPI_Datatype type,
                             WAITIO_MPI_Datatype *out)
 {
-    return vector("WAITIO_MPI_Type_hvector", count, length, stride, false, type, out);
+    return vector("WAITIO_MPI_Type_hvector", WAITIO_MPI_COMBINER_HVECTOR, count, length, stride,
+                  type, out);
 }
 
 int WAITIO_MPI_Type_indexed(int count, const int lengths[], const int places[],
@@ -80,7 +107,7 @@ int WAITIO_MPI_Type_indexed(int count, const int lengths[], const int places[],
 {
     struct wio_blocks b = {.n = count, .lengths = lengths, .places = places, .type = type};
 
-    return listed("WAITIO_MPI_Type_indexed", b, false, out);
+    return listed("WAITIO_MPI_Type_indexed", WAITIO_MPI_COMBINER_INDEXED, b, out);
 }
 
 int WAITIO_MPI_Type_create_hindexed(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
@@ -88,7 +115,7 @@ int WAITIO_MPI_Type_create_hindexed(int count, const int lengths[], const WAITIO
 {
     struct wio_blocks b = {.n = count, .lengths = lengths, .bytes = bytes, .type = type};
 
-    return listed("WAITIO_MPI_Type_create_hindexed", b, false, out);
+    return listed("WAITIO_MPI_Type_create_hindexed", WAITIO_MPI_COMBINER_HINDEXED, b, out);
 }
 
 int WAITIO_MPI_Type_hindexed(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
@@ -102,7 +129,8 @@ int WAITIO_MPI_Type_create_indexed_block(int count, int length, const int places
 {
     struct wio_blocks b = {.n = count, .length = length, .places = places, .type = type};
 
-    return blocks("WAITIO_MPI_Type_create_indexed_block", b, false, out);
+    return blocks("WAITIO_MPI_Type_create_indexed_block", WAITIO_MPI_COMBINER_INDEXED_BLOCK, b,
+                  out);
 }
 
 int WAITIO_MPI_Type_create_hindexed_block(int count, int length, const WAITIO_MPI_Aint bytes[],
@@ -110,7 +138,8 @@ int WAITIO_MPI_Type_create_hindexed_block(int count, int length, const WAITIO_MP
 {
     struct wio_blocks b = {.n = count, .length = length, .bytes = bytes, .type = type};
 
-    return blocks("WAITIO_MPI_Type_create_hindexed_block", b, false, out);
+    return blocks("WAITIO_MPI_Type_create_hindexed_block", WAITIO_MPI_COMBINER_HINDEXED_BLOCK, b,
+                  out);
 }
 
 int WAITIO_MPI_Type_create_struct(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
@@ -120,7 +149,7 @@ int WAITIO_MPI_Type_create_struct(int count, const int lengths[], const WAITIO_M
     struct wio_blocks b = {
         .n = count, .lengths = lengths, .bytes = bytes, .types = types != NULL ? types : none};
 
-    return listed("WAITIO_MPI_Type_create_struct", b, true, out);
+    return listed("WAITIO_MPI_Type_create_struct", WAITIO_MPI_COMBINER_STRUCT, b, out);
 }
 
 int WAITIO_MPI_Type_struct(int count, const int lengths[], const WAITIO_MPI_Aint bytes[],
@@ -134,11 +163,16 @@ int WAITIO_MPI_Type_create_subarray(int dims, const int sizes[], const int parts
                                     WAITIO_MPI_Datatype *out)
 {
     const struct wio_mpi_type *old = wio_mpi_type(type);
+    struct wio_called how = {
+        .combiner = WAITIO_MPI_COMBINER_SUBARRAY,
+        .numbers = {{&dims, 1}, {sizes, dims}, {parts, dims}, {starts, dims}, {&order, 1}},
+        .types = &type,
+        .ntypes = 1};
     struct wio_mpi_type *t = NULL;
     int rc = old == NULL ? WAITIO_ERR_ARG
                          : wio_derive_subarray(dims, sizes, parts, starts, order, old, &t);
 
-    return named("WAITIO_MPI_Type_create_subarray", rc, t, out);
+    return wio_mpi_result("WAITIO_MPI_Type_create_subarray", named(rc, t, &how, out));
 }
 
 int WAITIO_MPI_Type_create_darray(int processes, int rank, int dims, const int sizes[],
@@ -147,29 +181,54 @@ int WAITIO_MPI_Type_create_darray(int processes, int rank, int dims, const int s
 {
     struct wio_darray d = {processes, rank, dims, sizes, distribs, dargs, psizes, order};
     const struct wio_mpi_type *old = wio_mpi_type(type);
+    const int head[] = {processes, rank, dims};
+    struct wio_called how = {.combiner = WAITIO_MPI_COMBINER_DARRAY,
+                             .numbers = {{head, 3},
+                                         {sizes, dims},
+                                         {distribs, dims},
+                                         {dargs, dims},
+                                         {psizes, dims},
+                                         {&order, 1}},
+                             .types = &type,
+                             .ntypes = 1};
     struct wio_mpi_type *t = NULL;
     int rc = old == NULL ? WAITIO_ERR_ARG : wio_derive_darray(&d, old, &t);
 
-    return named("WAITIO_MPI_Type_create_darray", rc, t, out);
+    return wio_mpi_result("WAITIO_MPI_Type_create_darray", named(rc, t, &how, out));
 }
 
 int WAITIO_MPI_Type_create_resized(WAITIO_MPI_Datatype type, WAITIO_MPI_Aint lb,
                                    WAITIO_MPI_Aint extent, WAITIO_MPI_Datatype *out)
 {
     const struct wio_mpi_type *old = wio_mpi_type(type);
+    const WAITIO_MPI_Aint pair[] = {lb, extent};
+    struct wio_called how = {.combiner = WAITIO_MPI_COMBINER_RESIZED,
+                             .addresses = pair,
+                             .naddresses = 2,
+                             .types = &type,
+                             .ntypes = 1};
     struct wio_mpi_type *t = NULL;
     int rc = old == NULL ? WAITIO_ERR_ARG : wio_derive_resized(old, lb, extent, &t);
 
-    return named("WAITIO_MPI_Type_create_resized", rc, t, out);
+    return wio_mpi_result("WAITIO_MPI_Type_create_resized", named(rc, t, &how, out));
 }
 
 int WAITIO_MPI_Type_dup(WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out)
 {
     const struct wio_mpi_type *old = wio_mpi_type(type);
+    struct wio_called how = {.combiner = WAITIO_MPI_COMBINER_DUP, .types = &type, .ntypes = 1};
     struct wio_mpi_type *t = NULL;
     int rc = old == NULL ? WAITIO_ERR_ARG : wio_derive_dup(old, &t);
 
-    return named("WAITIO_MPI_Type_dup", rc, t, out);
+    rc = named(rc, t, &how, out);
+    if (rc == 0) {
+        rc = wio_attributes_copy(wio_on_type(type), wio_on_type(*out));
+        if (rc != 0) {
+            (void)wio_type_unname(*out);
+            *out = WAITIO_MPI_DATATYPE_NULL;
+        }
+    }
+    return wio_mpi_result("WAITIO_MPI_Type_dup", rc);
 }
 
 int WAITIO_MPI_Type_commit(WAITIO_MPI_Datatype *type)
@@ -186,9 +245,15 @@ int WAITIO_MPI_Type_commit(WAITIO_MPI_Datatype *type)
 
 int WAITIO_MPI_Type_free(WAITIO_MPI_Datatype *type)
 {
+    const struct wio_mpi_type *t = type == NULL ? NULL : wio_mpi_type(*type);
     int rc = type == NULL ? wio_fail(WAITIO_ERR_ARG, "the type argument is NULL")
-                          : wio_type_unname(*type);
+             : t == NULL  ? WAITIO_ERR_ARG
+                          : 0;
 
+    if (rc == 0 && t->kind == WIO_KIND_DERIVED)
+        rc = wio_attributes_end(wio_on_type(*type));
+    if (rc == 0)
+        rc = wio_type_unname(*type);
     if (rc == 0)
         *type = WAITIO_MPI_DATATYPE_NULL;
     return wio_mpi_result("WAITIO_MPI_Type_free", rc);

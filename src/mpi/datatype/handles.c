@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which type a number names, and how long a derived type lives. */
-#include "mpi/datatype/type.h"
+#include "mpi/attributes.h"
+#include "mpi/datatype/recipe.h"
 #include "mpi/names.h"
 #include "os/os.h"
 
@@ -64,16 +65,33 @@ void wio_type_hold(const struct wio_mpi_type *t)
         __atomic_add_fetch(&((struct wio_mpi_type *)(uintptr_t)t)->refs, 1, __ATOMIC_RELAXED);
 }
 
-void wio_type_release(const struct wio_mpi_type *t)
+/* Give back a reference; who gave the last one back is put on the list *dead. */
+static void release_to(const struct wio_mpi_type *t, void *dead)
 {
-    struct wio_mpi_type *mine = (struct wio_mpi_type *)(uintptr_t)t;
+    struct wio_mpi_type *mine = (struct wio_mpi_type *)(uintptr_t)t, **list = dead;
 
     if (t != NULL && t->kind == WIO_KIND_DERIVED &&
         __atomic_sub_fetch(&mine->refs, 1, __ATOMIC_ACQ_REL) == 0) {
-        for (size_t i = 0; i < t->nruns; i++)
-            wio_type_release(t->run[i].of);
-        wio_os_free(mine->label);
-        wio_os_free(mine);
+        mine->next_dead = *list;
+        *list = mine;
+    }
+}
+
+/* Types made of types may be a long chain, so this is a loop and no recursion. */
+void wio_type_release(const struct wio_mpi_type *t)
+{
+    struct wio_mpi_type *dead = NULL;
+
+    release_to(t, &dead);
+    while (dead != NULL) {
+        struct wio_mpi_type *one = dead;
+        dead = one->next_dead;
+        for (size_t i = 0; i < one->nruns; i++)
+            release_to(one->run[i].of, &dead);
+        wio_recipe_drop(one->recipe, release_to, &dead);
+        wio_attributes_free(one->attributes);
+        wio_os_free(one->label);
+        wio_os_free(one);
     }
 }
 

@@ -2,14 +2,17 @@
 /* Types found by what they hold, their names, and sizes in wide integers. */
 #include <limits.h>
 
+#include "mpi/attributes.h"
 #include "mpi/mpi.h"
 #include "os/os.h"
 
 /* ---- names ---- */
 
-/* Basic types are constants, shared by all; names that programs give them are kept here. */
+/* Basic types are constants, shared by all; names and attributes that programs give them are kept
+ * here. */
 enum { BASIC_MAX = 96 };
 static char *basic_label[BASIC_MAX];
+static struct wio_attribute *basic_attributes[BASIC_MAX];
 
 /* Storage of the name that the program gave. */
 static char **label_of(struct wio_mpi_type *t)
@@ -51,6 +54,73 @@ int WAITIO_MPI_Type_set_name(WAITIO_MPI_Datatype type, const char *name)
     if (label != NULL && rc == 0)
         wio_text(*label, WAITIO_MPI_MAX_OBJECT_NAME, "%s", name);
     return wio_mpi_result("WAITIO_MPI_Type_set_name", rc);
+}
+
+/* ---- attributes ---- */
+
+int wio_type_attributes(WAITIO_MPI_Datatype id, struct wio_attribute ***first)
+{
+    struct wio_mpi_type *t = (struct wio_mpi_type *)(uintptr_t)wio_mpi_type(id);
+    int row = id - WAITIO_MPI_DEFTAG - 1;
+
+    if (t == NULL)
+        return WAITIO_MPI_ERR_TYPE;
+    if (t->kind != WIO_KIND_DERIVED && (row < 0 || row >= BASIC_MAX))
+        return wio_fail(WAITIO_MPI_ERR_TYPE, "%s takes no attributes", t->name);
+    *first = t->kind == WIO_KIND_DERIVED ? &t->attributes : &basic_attributes[row];
+    return 0;
+}
+
+int WAITIO_MPI_Type_create_keyval(WAITIO_MPI_Type_copy_attr_function *copy_function,
+                                  WAITIO_MPI_Type_delete_attr_function *delete_function,
+                                  int *keyval, void *extra_state)
+{
+    int rc = wio_mpi_need("keyval", keyval);
+
+    if (rc == 0)
+        rc = wio_keyval_new(WIO_ON_TYPE, WIO_IN_C, (wio_any_fn *)copy_function,
+                            (wio_any_fn *)delete_function, (intptr_t)extra_state, keyval);
+    return wio_mpi_result("WAITIO_MPI_Type_create_keyval", rc);
+}
+
+int WAITIO_MPI_Type_free_keyval(int *keyval)
+{
+    int rc = wio_mpi_need("keyval", keyval);
+
+    if (rc == 0)
+        rc = wio_keyval_free(WIO_ON_TYPE, keyval);
+    return wio_mpi_result("WAITIO_MPI_Type_free_keyval", rc);
+}
+
+int WAITIO_MPI_Type_set_attr(WAITIO_MPI_Datatype type, int keyval, void *value)
+{
+    return wio_mpi_result("WAITIO_MPI_Type_set_attr",
+                          wio_attribute_set(wio_on_type(type), keyval, WIO_IN_C, (intptr_t)value));
+}
+
+int WAITIO_MPI_Type_get_attr(WAITIO_MPI_Datatype type, int keyval, void *value, int *flag)
+{
+    intptr_t found = 0;
+    int rc = wio_mpi_need_both("value", value, "flag", flag);
+
+    if (rc == 0)
+        rc = wio_attribute_get(wio_on_type(type), keyval, WIO_IN_C, &found, flag);
+    if (rc == 0 && *flag)
+        memcpy(value, &found, sizeof found);
+    return wio_mpi_result("WAITIO_MPI_Type_get_attr", rc);
+}
+
+int WAITIO_MPI_Type_delete_attr(WAITIO_MPI_Datatype type, int keyval)
+{
+    return wio_mpi_result("WAITIO_MPI_Type_delete_attr",
+                          wio_attribute_delete(wio_on_type(type), keyval));
+}
+
+int waitio_mpi_type_dup_fn(WAITIO_MPI_Datatype type, int keyval, void *extra_state, void *in,
+                           void *out, int *flag)
+{
+    (void)type;
+    return waitio_mpi_dup_fn(NULL, keyval, extra_state, in, out, flag);
 }
 
 /* ---- by size, by precision ---- */

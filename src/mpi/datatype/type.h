@@ -57,6 +57,8 @@ enum wio_mpi_kind {
 };
 
 struct wio_mpi_type;
+struct wio_attribute; /* mpi/attributes.h */
+struct wio_recipe;    /* mpi/datatype/recipe.h */
 
 /** `count` elements of `width` bytes at `at`, `repeat` times, `stride` bytes apart; or `repeat`
  *  elements of a type. A piece is what is repeated: count * width bytes of data in both cases. */
@@ -87,8 +89,11 @@ struct wio_mpi_type {
     int64_t true_lb, true_ub; /**< of the data alone */
     size_t nruns;
     const struct wio_run *run;
-    int refs;    /**< derived types only, changed atomically */
-    char *label; /**< derived types: a name that the program gave, or NULL */
+    int refs;                         /**< derived types only, changed atomically */
+    char *label;                      /**< derived types: a name that the program gave, or NULL */
+    struct wio_attribute *attributes; /**< derived types: what the program attached */
+    struct wio_recipe *recipe;        /**< derived types: how the program made it, or NULL */
+    struct wio_mpi_type *next_dead;   /**< read while it is being freed */
 };
 
 static inline int64_t wio_type_extent(const struct wio_mpi_type *t)
@@ -121,6 +126,8 @@ const struct wio_mpi_type *wio_mpi_type_row(int i);
 /** The type of a communication call: committed, count not negative, together fewer than 2^63 bytes.
  *  @return 0; ARG, LIMIT naming what is wrong */
 int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type);
+/** The link to the first attribute of a type (more.c). @return 0; TYPE */
+int wio_type_attributes(WAITIO_MPI_Datatype id, struct wio_attribute ***first);
 /** Take and give back a reference; basic types have none. */
 void wio_type_hold(const struct wio_mpi_type *t);
 void wio_type_release(const struct wio_mpi_type *t);

@@ -145,6 +145,21 @@ WIO_FORTRAN(waitio_mpi_type_create_f90_complex_,
     DO("TYPE_CREATE_F90_COMPLEX", WAITIO_MPI_Type_create_f90_complex(*precision, *range, out));
 }
 
+WIO_FORTRAN(waitio_mpi_type_get_envelope_, (const fint *type, fint *integers, fint *addresses,
+                                            fint *types, fint *combiner, fint *ierr))
+{
+    DO("TYPE_GET_ENVELOPE",
+       WAITIO_MPI_Type_get_envelope(*type, integers, addresses, types, combiner));
+}
+
+WIO_FORTRAN(waitio_mpi_type_get_contents_,
+            (const fint *type, const fint *most_integers, const fint *most_addresses,
+             const fint *most_types, fint *integers, faint *addresses, fint *types, fint *ierr))
+{
+    DO("TYPE_GET_CONTENTS", WAITIO_MPI_Type_get_contents(*type, *most_integers, *most_addresses,
+                                                         *most_types, integers, addresses, types));
+}
+
 WIO_FORTRAN(waitio_mpi_type_size_x_, (const fint *type, WAITIO_MPI_Count *size, fint *ierr))
 {
     DO("TYPE_SIZE_X", WAITIO_MPI_Type_size_x(*type, size));

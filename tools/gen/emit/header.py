@@ -55,6 +55,8 @@ PLAIN = {
     "WAITIO_MPI_User_function": "function",
     "WAITIO_MPI_Comm_copy_attr_function": "copy_function",
     "WAITIO_MPI_Comm_delete_attr_function": "delete_function",
+    "WAITIO_MPI_Type_copy_attr_function": "copy_function",
+    "WAITIO_MPI_Type_delete_attr_function": "delete_function",
     "WAITIO_MPI_Comm_errhandler_function": "error_function",
     "char": "text",
     "void": "buffer",
@@ -128,6 +130,8 @@ def parameter(call, text):
     constant, base, stars, name, array, _ = found.groups()
     kind = kind_of(base, name)
     way = way_of(call, name, kind, bool(stars or array), bool(constant))
+    if array and way == "out" and base in HANDLES:
+        way = "inout"  # Fortran: types with initial values have no intent(out) of any size
     if name == "out":
         name = NEW[kind]
     return Parameter(NAMES.get(name, name), kind, way, bool(array))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mpi/comm/attributes.h"
+#include "mpi/attributes.h"
 
 #include <limits.h>
 
@@ -9,6 +9,7 @@
 #include "os/os.h"
 
 struct keyval {
+    enum wio_owner_kind on;
     enum wio_attribute_language language;
     wio_any_fn *copy, *gone;
     intptr_t extra;
@@ -26,14 +27,19 @@ struct wio_attribute {
 
 static struct wio_names names = WIO_NAMES_INIT;
 
+static bool is_ours(int keyval)
+{
+    return keyval >= WAITIO_MPI_TAG_UB && keyval <= WAITIO_MPI_LASTUSEDCODE;
+}
+
 static void release(struct keyval *k)
 {
     if (__atomic_sub_fetch(&k->refs, 1, __ATOMIC_ACQ_REL) == 0)
         wio_os_free(k);
 }
 
-int wio_keyval_new(enum wio_attribute_language language, wio_any_fn *copy, wio_any_fn *gone,
-                   intptr_t extra, int *keyval)
+int wio_keyval_new(enum wio_owner_kind on, enum wio_attribute_language language, wio_any_fn *copy,
+                   wio_any_fn *gone, intptr_t extra, int *keyval)
 {
     struct keyval *k = wio_os_alloc(sizeof *k);
     int rc = k == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory for an attribute key")
@@ -43,6 +49,7 @@ int wio_keyval_new(enum wio_attribute_language language, wio_any_fn *copy, wio_a
         wio_os_free(k);
         return rc;
     }
+    k->on = on;
     k->language = language;
     k->copy = copy;
     k->gone = gone;
@@ -52,13 +59,33 @@ int wio_keyval_new(enum wio_attribute_language language, wio_any_fn *copy, wio_a
     return 0;
 }
 
-int wio_keyval_free(int *keyval)
+/* The key of a number, or NULL with the text set. */
+static struct keyval *key_of(enum wio_owner_kind on, int keyval)
 {
-    struct keyval *k = wio_names_drop(&names, *keyval);
+    struct keyval *k = wio_names_find(&names, keyval);
+
+    if (k != NULL && k->on == on)
+        return k;
+    if (k != NULL)
+        wio_fail(WAITIO_MPI_ERR_KEYVAL, "attribute key %d is for %s, not for %s", keyval,
+                 k->on == WIO_ON_TYPE ? "datatypes" : "communicators",
+                 on == WIO_ON_TYPE ? "datatypes" : "communicators");
+    else
+        wio_fail(WAITIO_MPI_ERR_KEYVAL,
+                 on == WIO_ON_COMM && is_ours(keyval)
+                     ? "attribute %d is the library's and cannot be set"
+                     : "%d is not an attribute key of this program, or was freed",
+                 keyval);
+    return NULL;
+}
+
+int wio_keyval_free(enum wio_owner_kind on, int *keyval)
+{
+    struct keyval *k = key_of(on, *keyval);
 
     if (k == NULL)
-        return wio_fail(WAITIO_MPI_ERR_KEYVAL,
-                        "%d is not an attribute key of this program, or was freed", *keyval);
+        return WAITIO_MPI_ERR_KEYVAL;
+    wio_names_drop(&names, *keyval);
     release(k);
     *keyval = WAITIO_MPI_KEYVAL_INVALID;
     return 0;
@@ -86,11 +113,6 @@ static int number_of(int keyval, int *number)
                                               : waitio_pb_rank(number);
 }
 
-static bool is_ours(int keyval)
-{
-    return keyval >= WAITIO_MPI_TAG_UB && keyval <= WAITIO_MPI_LASTUSEDCODE;
-}
-
 /* C gets the address of a number. It is the same for all communicators, so it is stored once. */
 static int ask_library(int keyval, enum wio_attribute_language language, intptr_t *value)
 {
@@ -104,17 +126,40 @@ static int ask_library(int keyval, enum wio_attribute_language language, intptr_
 
 /* ---- values ---- */
 
-/* The link to the value of a key, or the end of the list. */
-static struct wio_attribute **place_of(struct wio_comm *c, int keyval)
+/* Where the values of a communicator or type begin. @return 0; GROUP, TYPE, NOMEM */
+static int list_of(struct wio_owner on, struct wio_attribute ***first)
 {
-    struct wio_attribute **at = &c->attributes;
+    struct wio_comm *c = NULL;
+    int rc;
 
+    if (on.kind == WIO_ON_TYPE)
+        return wio_type_attributes(on.type, first);
+    rc = wio_comm_get(on.comm, &c);
+    if (rc == 0)
+        *first = &c->attributes;
+    return rc;
+}
+
+/* Where the value of a key is linked, or the end of the list. */
+static struct wio_attribute **place_of(struct wio_attribute **at, int keyval)
+{
     while (*at != NULL && (*at)->keyval != keyval)
         at = &(*at)->next;
     return at;
 }
 
+/* What Fortran's functions get for a communicator or type. */
+static int32_t number_for(struct wio_owner on)
+{
+    int32_t handle = on.type;
+
+    if (on.kind == WIO_ON_COMM)
+        (void)wio_mpi_handle_new(on.comm, &handle);
+    return handle;
+}
+
 typedef int c_delete_fn(WAITIO_MPI_Comm comm, int keyval, void *value, void *extra);
+typedef int c_delete_type_fn(WAITIO_MPI_Datatype type, int keyval, void *value, void *extra);
 typedef void f_delete_fn(int32_t *comm, int32_t *keyval, intptr_t *value, intptr_t *extra,
                          int32_t *ierr);
 typedef void f1_delete_fn(int32_t *comm, int32_t *keyval, int32_t *value, int32_t *extra,
@@ -128,18 +173,20 @@ static intptr_t seen_by(const struct wio_attribute *a, enum wio_attribute_langua
     return language == WIO_IN_FORTRAN_1 ? (int32_t)a->value : a->value;
 }
 
-static int ask_delete(WAITIO_MPI_Comm comm, const struct wio_attribute *a)
+static int ask_delete(struct wio_owner on, const struct wio_attribute *a)
 {
     const struct keyval *k = a->key;
     intptr_t value = seen_by(a, k->language), extra = k->extra;
-    int32_t handle = 0, keyval = a->keyval, said = 0, small = (int32_t)value,
-            extra_small = (int32_t)extra;
+    int32_t handle, keyval = a->keyval, said = 0, small = (int32_t)value,
+                    extra_small = (int32_t)extra;
 
     if (k->gone == NULL)
         return 0;
+    if (k->language == WIO_IN_C && on.kind == WIO_ON_TYPE)
+        return ((c_delete_type_fn *)k->gone)(on.type, keyval, (void *)value, (void *)extra);
     if (k->language == WIO_IN_C)
-        return ((c_delete_fn *)k->gone)(comm, keyval, (void *)value, (void *)extra);
-    (void)wio_mpi_handle_new(comm, &handle);
+        return ((c_delete_fn *)k->gone)(on.comm, keyval, (void *)value, (void *)extra);
+    handle = number_for(on);
     if (k->language == WIO_IN_FORTRAN)
         ((f_delete_fn *)k->gone)(&handle, &keyval, &value, &extra, &said);
     else
@@ -155,17 +202,16 @@ static int said(const char *what, int keyval, int code)
 }
 
 /* Unlink one, unless its function objects. The function may set and delete other attributes of the
- * communicator, so the link is looked for after it. */
-static int drop(WAITIO_MPI_Comm comm, struct wio_comm *c, struct wio_attribute *a)
+ * communicator or type, so the link is looked for after it. */
+static int drop(struct wio_owner on, struct wio_attribute **at, struct wio_attribute *a)
 {
-    struct wio_attribute **at = &c->attributes;
     int rc;
 
     if (a->going)
         return wio_fail(WAITIO_ERR_ARG, "attribute %d is being deleted: its delete function runs",
                         a->keyval);
     a->going = true;
-    rc = said("delete", a->keyval, ask_delete(comm, a));
+    rc = said("delete", a->keyval, ask_delete(on, a));
     a->going = false;
     if (rc != 0)
         return rc;
@@ -177,93 +223,92 @@ static int drop(WAITIO_MPI_Comm comm, struct wio_comm *c, struct wio_attribute *
     return 0;
 }
 
-static int set(WAITIO_MPI_Comm comm, struct wio_comm *c, int keyval, struct keyval *k,
+static int set(struct wio_owner on, struct wio_attribute **first, struct keyval *k,
                enum wio_attribute_language language, intptr_t value)
 {
-    struct wio_attribute *a = *place_of(c, keyval);
-    int rc = a == NULL ? 0 : drop(comm, c, a);
+    struct wio_attribute *a = *place_of(first, k->number);
+    int rc = a == NULL ? 0 : drop(on, first, a);
 
     if (rc != 0)
         return rc;
     a = wio_os_alloc(sizeof *a);
     if (a == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for an attribute");
-    *a = (struct wio_attribute){c->attributes, k, keyval, language, value, false};
+    *a = (struct wio_attribute){*first, k, k->number, language, value, false};
     __atomic_add_fetch(&k->refs, 1, __ATOMIC_RELAXED);
-    c->attributes = a;
+    *first = a;
     return 0;
 }
 
-int wio_attribute_set(WAITIO_MPI_Comm comm, int keyval, enum wio_attribute_language language,
+int wio_attribute_set(struct wio_owner on, int keyval, enum wio_attribute_language language,
                       intptr_t value)
 {
-    struct keyval *k = wio_names_find(&names, keyval);
-    struct wio_comm *c;
-    int rc = k == NULL ? wio_fail(WAITIO_MPI_ERR_KEYVAL,
-                                  is_ours(keyval)
-                                      ? "attribute %d is the library's and cannot be set"
-                                      : "%d is not an attribute key of this program, or was freed",
-                                  keyval)
-                       : wio_comm_get(comm, &c);
+    struct keyval *k = key_of(on.kind, keyval);
+    struct wio_attribute **first;
+    int rc = k == NULL ? WAITIO_MPI_ERR_KEYVAL : list_of(on, &first);
 
-    return rc != 0 ? rc : set(comm, c, keyval, k, language, value);
+    return rc != 0 ? rc : set(on, first, k, language, value);
 }
 
-int wio_attribute_get(WAITIO_MPI_Comm comm, int keyval, enum wio_attribute_language language,
+int wio_attribute_get(struct wio_owner on, int keyval, enum wio_attribute_language language,
                       intptr_t *value, int *flag)
 {
-    struct wio_comm *c;
+    struct wio_attribute **first;
     const struct wio_attribute *a;
-    int rc = wio_comm_get(comm, &c);
+    int rc = list_of(on, &first);
 
     *flag = rc == 0;
-    if (rc != 0 || is_ours(keyval))
-        return rc != 0 ? rc : ask_library(keyval, language, value);
-    a = *place_of(c, keyval);
+    if (rc != 0)
+        return rc;
+    if (on.kind == WIO_ON_COMM && is_ours(keyval))
+        return ask_library(keyval, language, value);
+    a = *place_of(first, keyval);
     *flag = a != NULL;
     if (a != NULL)
         *value = seen_by(a, language);
-    else if (wio_names_find(&names, keyval) == NULL)
-        return wio_fail(WAITIO_MPI_ERR_KEYVAL, "%d is not an attribute key", keyval);
-    return 0;
+    return a != NULL || key_of(on.kind, keyval) != NULL ? 0 : WAITIO_MPI_ERR_KEYVAL;
 }
 
-int wio_attribute_delete(WAITIO_MPI_Comm comm, int keyval)
+int wio_attribute_delete(struct wio_owner on, int keyval)
 {
-    struct wio_attribute *a = NULL;
-    struct wio_comm *c;
-    int rc = wio_comm_get(comm, &c);
+    struct wio_attribute **first, *a = NULL;
+    int rc = list_of(on, &first);
 
     if (rc == 0)
-        a = *place_of(c, keyval);
+        a = *place_of(first, keyval);
     if (rc == 0 && a == NULL)
-        rc = wio_fail(WAITIO_MPI_ERR_KEYVAL, "the communicator has no attribute %d", keyval);
-    return rc != 0 ? rc : drop(comm, c, a);
+        rc = wio_fail(WAITIO_MPI_ERR_KEYVAL, "the %s has no attribute %d",
+                      on.kind == WIO_ON_TYPE ? "datatype" : "communicator", keyval);
+    return rc != 0 ? rc : drop(on, first, a);
 }
 
 /* ---- duplicates and ends ---- */
 
 typedef int c_copy_fn(WAITIO_MPI_Comm from, int keyval, void *extra, void *in, void *out,
                       int *flag);
+typedef int c_copy_type_fn(WAITIO_MPI_Datatype from, int keyval, void *extra, void *in, void *out,
+                           int *flag);
 typedef void f_copy_fn(int32_t *from, int32_t *keyval, intptr_t *extra, intptr_t *in, intptr_t *out,
                        int32_t *flag, int32_t *ierr);
 typedef void f1_copy_fn(int32_t *from, int32_t *keyval, int32_t *extra, int32_t *in, int32_t *out,
                         int32_t *flag, int32_t *ierr);
 
-/* *flag: the new communicator gets *out. */
-static int ask_copy(WAITIO_MPI_Comm from, const struct wio_attribute *a, intptr_t *out, int *flag)
+/* *flag: the duplicate gets *out. */
+static int ask_copy(struct wio_owner from, const struct wio_attribute *a, intptr_t *out, int *flag)
 {
     const struct keyval *k = a->key;
     intptr_t in = seen_by(a, k->language), extra = k->extra;
-    int32_t handle = 0, keyval = a->keyval, code = 0, small = (int32_t)in,
-            extra_small = (int32_t)extra, out_small = 0;
+    int32_t handle, keyval = a->keyval, code = 0, small = (int32_t)in, extra_small = (int32_t)extra,
+                    out_small = 0;
 
     *flag = 0;
     if (k->copy == NULL)
         return 0;
+    if (k->language == WIO_IN_C && from.kind == WIO_ON_TYPE)
+        return ((c_copy_type_fn *)k->copy)(from.type, keyval, (void *)extra, (void *)in, out, flag);
     if (k->language == WIO_IN_C)
-        return ((c_copy_fn *)k->copy)(from, keyval, (void *)extra, (void *)in, out, flag);
-    (void)wio_mpi_handle_new(from, &handle);
+        return ((c_copy_fn *)k->copy)(from.comm, keyval, (void *)extra, (void *)in, out, flag);
+    handle = number_for(from);
     if (k->language == WIO_IN_FORTRAN) {
         ((f_copy_fn *)k->copy)(&handle, &keyval, &extra, &in, out, flag, &code);
     } else {
@@ -273,8 +318,8 @@ static int ask_copy(WAITIO_MPI_Comm from, const struct wio_attribute *a, intptr_
     return code;
 }
 
-static int copy_one(WAITIO_MPI_Comm from, const struct wio_attribute *a, WAITIO_MPI_Comm to,
-                    struct wio_comm *c)
+static int copy_one(struct wio_owner from, const struct wio_attribute *a, struct wio_owner to,
+                    struct wio_attribute **first)
 {
     struct keyval *k = a->key;
     intptr_t value = 0;
@@ -283,53 +328,56 @@ static int copy_one(WAITIO_MPI_Comm from, const struct wio_attribute *a, WAITIO_
     __atomic_add_fetch(&k->refs, 1, __ATOMIC_RELAXED); /* the function may delete the attribute */
     rc = said("copy", keyval, ask_copy(from, a, &value, &flag));
     if (rc == 0 && flag)
-        rc = set(to, c, keyval, k, k->language, value);
+        rc = set(to, first, k, k->language, value);
     release(k);
     return rc;
 }
 
 /* The keys of all values, noted first: their functions may set and delete others. In the order in
  * which they were set. */
-static int copy_all(WAITIO_MPI_Comm from, struct wio_comm *old, WAITIO_MPI_Comm to,
-                    struct wio_comm *c)
+static int copy_all(struct wio_owner from, struct wio_attribute **old, struct wio_owner to,
+                    struct wio_attribute **first)
 {
     size_t n = 0, i = 0;
     int *keys, rc = 0;
 
-    for (const struct wio_attribute *a = old->attributes; a != NULL; a = a->next)
+    for (const struct wio_attribute *a = *old; a != NULL; a = a->next)
         n++;
     keys = wio_os_alloc((n + 1) * sizeof *keys);
     if (keys == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for %zu attributes", n);
-    for (const struct wio_attribute *a = old->attributes; a != NULL; a = a->next)
+    for (const struct wio_attribute *a = *old; a != NULL; a = a->next)
         keys[i++] = a->keyval;
     while (rc == 0 && i-- > 0) {
         const struct wio_attribute *a = *place_of(old, keys[i]);
         if (a != NULL)
-            rc = copy_one(from, a, to, c);
+            rc = copy_one(from, a, to, first);
     }
     wio_os_free(keys);
     return rc;
 }
 
-int wio_attributes_copy(WAITIO_MPI_Comm from, WAITIO_MPI_Comm to)
+int wio_attributes_copy(struct wio_owner from, struct wio_owner to)
 {
-    struct wio_comm *old, *fresh;
-    int rc = wio_comm_get(from, &old);
+    struct wio_attribute **old, **fresh;
+    int rc = list_of(from, &old);
 
-    if (rc != 0 || old->attributes == NULL)
+    if (rc != 0 || *old == NULL)
         return rc;
-    rc = wio_comm_get(to, &fresh);
+    rc = list_of(to, &fresh);
     return rc != 0 ? rc : copy_all(from, old, to, fresh);
 }
 
-int wio_attributes_end(WAITIO_MPI_Comm comm)
+int wio_attributes_end(struct wio_owner on)
 {
-    struct wio_comm *c = __atomic_load_n(&comm->upper, __ATOMIC_ACQUIRE);
+    struct wio_attribute **first = NULL;
     int rc = 0;
 
-    while (c != NULL && rc == 0 && c->attributes != NULL)
-        rc = drop(comm, c, c->attributes);
+    /* A communicator that was never used has nothing, and gets nothing now. */
+    if (on.kind == WIO_ON_TYPE || __atomic_load_n(&on.comm->upper, __ATOMIC_ACQUIRE) != NULL)
+        rc = list_of(on, &first);
+    while (first != NULL && rc == 0 && *first != NULL)
+        rc = drop(on, first, *first);
     return rc;
 }
 

@@ -1,0 +1,97 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> MPI's names in Fortran: attributes of datatypes, what types are made of. Module mpi of
+!> libwaitio_mpi_rename.
+module functions_of_keys
+    use mpi
+    implicit none
+    integer :: gone = 0
+
+contains
+
+    subroutine copy_more(oldtype, keyval, extra_state, value, out, flag, ierr)
+        integer :: oldtype, keyval, ierr
+        integer(MPI_ADDRESS_KIND) :: extra_state, value, out
+        logical :: flag
+        integer :: size
+        call MPI_Type_size(oldtype, size, ierr)
+        out = value + extra_state + size + 0 * keyval
+        flag = .true.
+    end subroutine copy_more
+
+    subroutine count_gone(datatype, keyval, value, extra_state, ierr)
+        integer :: datatype, keyval, ierr
+        integer(MPI_ADDRESS_KIND) :: value, extra_state
+        integer :: size
+        call MPI_Type_size(datatype, size, ierr)
+        if (size == 12 .and. extra_state == 1000 .and. keyval /= 0 .and. value > 0) gone = gone + 1
+    end subroutine count_gone
+end module functions_of_keys
+
+program mpi_types
+    use mpi
+    use functions_of_keys
+    implicit none
+    integer :: ierr, failures = 0
+
+    call MPI_Init(ierr)
+    call attributes()
+    call contents()
+    call MPI_Finalize(ierr)
+    if (failures > 0) error stop 1
+    print '(a)', 'ok'
+
+contains
+
+    subroutine expect(good, what)
+        logical, intent(in) :: good
+        character(*), intent(in) :: what
+        if (.not. good) then
+            print '(a)', what
+            failures = failures + 1
+        end if
+    end subroutine expect
+
+    subroutine attributes()
+        integer :: type, copy, key, kept
+        integer(MPI_ADDRESS_KIND) :: value
+        logical :: flag
+
+        call MPI_Type_contiguous(3, MPI_REAL, type, ierr)
+        call MPI_Type_create_keyval(copy_more, count_gone, key, 1000_MPI_ADDRESS_KIND, ierr)
+        call MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, kept, &
+            0_MPI_ADDRESS_KIND, ierr)
+        call MPI_Type_set_attr(type, key, 5000000000_MPI_ADDRESS_KIND, ierr)
+        call MPI_Type_set_attr(type, kept, 7_MPI_ADDRESS_KIND, ierr)
+        call MPI_Type_dup(type, copy, ierr)
+        call MPI_Type_get_attr(copy, key, value, flag, ierr)
+        call expect(flag .and. value == 5000001012_MPI_ADDRESS_KIND, 'a value that was copied')
+        call MPI_Type_get_attr(copy, kept, value, flag, ierr)
+        call expect(flag .and. value == 7, 'TYPE_DUP_FN')
+        call MPI_Type_delete_attr(copy, kept, ierr)
+        call MPI_Type_get_attr(copy, kept, value, flag, ierr)
+        call expect(.not. flag, 'a value that was deleted')
+        call MPI_Type_free(copy, ierr)
+        call MPI_Type_free(type, ierr)
+        call expect(gone == 2, 'calls at the end')
+        call MPI_Type_free_keyval(key, ierr)
+        call expect(key == MPI_KEYVAL_INVALID, 'a freed key')
+        call MPI_Type_free_keyval(kept, ierr)
+    end subroutine attributes
+
+    subroutine contents()
+        integer :: type, ni, na, nt, combiner, numbers(4), types(2)
+        integer(MPI_ADDRESS_KIND) :: addresses(2)
+
+        call MPI_Type_create_struct(2, [1, 2], [0_MPI_ADDRESS_KIND, 16_MPI_ADDRESS_KIND], &
+            [MPI_INTEGER, MPI_REAL8], type, ierr)
+        call MPI_Type_get_envelope(type, ni, na, nt, combiner, ierr)
+        call expect(ni == 3 .and. na == 2 .and. nt == 2, 'numbers of arguments')
+        call expect(combiner == MPI_COMBINER_STRUCT, 'a structure')
+        call MPI_Type_get_contents(type, 4, 2, 2, numbers, addresses, types, ierr)
+        call expect(all(numbers(:3) == [2, 1, 2]) .and. all(addresses == [0, 16]), 'lengths, places')
+        call expect(all(types == [MPI_INTEGER, MPI_REAL8]), 'types')
+        call MPI_Type_free(type, ierr)
+        call MPI_Type_get_envelope(MPI_LOGICAL, ni, na, nt, combiner, ierr)
+        call expect(combiner == MPI_COMBINER_NAMED, 'a basic type')
+    end subroutine contents
+end program mpi_types
