@@ -7,6 +7,7 @@
 
 /* Threads of the explorer share one thread of the system. */
 #define pthread_self() ((pthread_t)(mm_self() + 1))
+#define __builtin_thread_pointer() ((void *)pthread_self()) /* wio_lock_self */
 #define STREAK 1
 #include "p2p/lock.h"
 
