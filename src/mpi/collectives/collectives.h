@@ -112,7 +112,8 @@ enum {
     WIO_ONLY_ASKED = 16,   /**< never chosen by itself */
     WIO_PACKS = 32,        /**< no requirement: it packs and unpacks types with holes itself */
     WIO_NEED_LOANS = 64,   /**< receivers copy from the sender's memory (see wio_topology) */
-    WIO_NOT_CLOSE = 128    /**< not chosen automatically for few members on one host */
+    WIO_NOT_CLOSE = 128,   /**< not chosen automatically for few members on one host */
+    WIO_NOT_NEAR = 256     /**< nor for short messages within one host */
 };
 
 /** A row of the selection table. The first row of the kind that admits the call is taken. */
