@@ -4,8 +4,8 @@
  * every pair of offsets of the sending and the receiving buffer.
  *   bench_offsets [CPU]                    with the usual WAITIO_* variables
  * Prints for each size the best and the worst half round trip, their ratio, and where the worst
- * was. What looks slow is measured twice more, and the quickest of the three counts: a cliff stays,
- * an interrupt does not.
+ * was. All pairs are gone through several times, and each has the median of its times: what slows
+ * down the machine for a while meets different pairs each time, a cliff always the same.
  */
 #include <waitio.h>
 
@@ -14,12 +14,12 @@
 static const size_t offsets[] = {0,    4,    8,    16,   24,   32,   40,   48,
                                  56,   64,   80,   128,  192,  256,  512,  1024,
                                  1040, 1536, 2048, 2064, 3072, 4000, 4080, 4095};
-enum { OFFSETS = sizeof offsets / sizeof offsets[0], BATCHES = 5, AGAIN = 2 };
+enum { OFFSETS = sizeof offsets / sizeof offsets[0], PASSES = 11 };
 
 static const struct {
     size_t bytes;
     int trips;
-} sizes[] = {{65536, 60}, {1048576, 8}, {8388608, 2}};
+} sizes[] = {{65536, 100}, {1048576, 20}, {8388608, 6}};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 struct side {
@@ -48,51 +48,36 @@ static void take(const struct side *s, char *buf, size_t bytes)
     must(waitio_wait(&r));
 }
 
-/* Median half round trip. Both sides call it; only rank 0's result means something. */
+/* Half round trip. Both sides call it; only rank 0's result means something. */
 static double one(const struct side *s, size_t from, size_t to, size_t bytes, int trips)
 {
-    double v[BATCHES];
-    for (int b = 0; b < BATCHES; b++) {
-        double t = bench_now();
-        for (int i = 0; i < trips; i++) {
-            if (s->me == 0)
-                give(s, s->from + from, bytes);
-            take(s, s->to + to, bytes);
-            if (s->me == 1)
-                give(s, s->from + from, bytes);
-        }
-        v[b] = (bench_now() - t) / trips / 2;
+    double t = bench_now();
+    for (int i = 0; i < trips; i++) {
+        if (s->me == 0)
+            give(s, s->from + from, bytes);
+        take(s, s->to + to, bytes);
+        if (s->me == 1)
+            give(s, s->from + from, bytes);
     }
-    return bench_median(v, BATCHES);
-}
-
-/* Rank 0 says whether this pair has to be measured again. */
-static int again(const struct side *s, int wish)
-{
-    char word = (char)wish;
-    if (s->me == 0)
-        give(s, &word, 1);
-    else
-        take(s, &word, 1);
-    return word;
+    return (bench_now() - t) / trips / 2;
 }
 
 static void sweep(const struct side *s, size_t bytes, int trips)
 {
+    static double v[OFFSETS][OFFSETS][PASSES];
     double best = 1e9, worst = 0;
     size_t at_from = 0, at_to = 0;
     (void)one(s, 0, 0, bytes, trips); /* links, caches */
+    for (int pass = 0; pass < PASSES; pass++)
+        for (int f = 0; f < OFFSETS; f++)
+            for (int t = 0; t < OFFSETS; t++)
+                v[f][t][pass] = one(s, offsets[f], offsets[t], bytes, trips);
     for (int f = 0; f < OFFSETS; f++) {
         for (int t = 0; t < OFFSETS; t++) {
-            double v = one(s, offsets[f], offsets[t], bytes, trips);
-            for (int k = 0; k < AGAIN && again(s, v > 1.1 * best); k++) {
-                double w = one(s, offsets[f], offsets[t], bytes, trips);
-                v = w < v ? w : v;
-            }
-            if (v < best)
-                best = v;
-            if (v > worst) {
-                worst = v;
+            double median = bench_median(v[f][t], PASSES);
+            best = median < best ? median : best;
+            if (median > worst) {
+                worst = median;
                 at_from = offsets[f];
                 at_to = offsets[t];
             }

@@ -292,7 +292,7 @@ static void test_bad_slots(void **state)
 static void test_bulk_positions(void **state)
 {
     (void)state;
-    static const uint64_t jump[] = {4097, -65ULL, 1ULL << 63, UINT64_MAX >> 1, 1ULL << 32};
+    static const uint64_t jump[] = {4097, -193ULL, 1ULL << 63, UINT64_MAX >> 1, 1ULL << 32};
     for (size_t i = 0; i < WIO_ARRAY_LEN(jump); i++)
         for (int begun = 0; begun < 2; begun++) {
             struct raw r;
@@ -308,6 +308,20 @@ static void test_bulk_positions(void **state)
             assert_int_equal(w->node[1].peer[0].abandoned, 1);
             world_free(w);
         }
+}
+
+static void test_lines_left_out(void **state)
+{
+    (void)state;
+    static const uint8_t skip[] = {SHM_SKIP_MAX + 1, 64, 255};
+    for (size_t i = 0; i < WIO_ARRAY_LEN(skip); i++) {
+        struct raw r;
+        struct world *w = ring_world(&r, 16, 4096, 4096);
+        shm_slot_next(&r.w)->data[0] = skip[i];
+        raw_slot(&r, shm_info(SHM_MESSAGE, SHM_STREAM, 5000), message(1, 5000, false));
+        expect_broken(w, &r, "a stream that begins far away");
+        world_free(w);
+    }
 }
 
 static void test_slots_in_a_stream(void **state)
@@ -569,6 +583,7 @@ int main(void)
         CONFORM(test_sleep_words_garbage),
         CONFORM(test_bad_slots),
         CONFORM(test_bulk_positions),
+        CONFORM(test_lines_left_out),
         CONFORM(test_slots_in_a_stream),
         CONFORM(test_inbox_beside_the_ring),
         CONFORM(test_slot_numbers),

@@ -237,22 +237,25 @@ static void a_grid_without_the_last(void)
         WAITIO_MPI_Comm_free(&grid);
 }
 
-/* What collectives of all processes send to the other of two PBs, as the counters tell. */
+/* What collectives of all processes send to the other of two PBs, as the counters tell. (A shorter
+ * broadcast within one host does not care for the border.) */
 static void border_of_two(void)
 {
     static const char *const names[2] = {"border_msgs", "border_bytes"};
     uint64_t before[2], after[2];
-    int npb, x[25] = {0}, y[25], used[2], sum[2];
+    static int x[5000];
+    int npb, y[25], used[2], sum[2];
 
     waitio_pb_size(&npb);
     if (npb != 2)
         return;
     for (int what = 0; what < 3; what++) {
-        int one_way = what < 2; /* bcast and reduce; allreduce goes both ways */
+        int ways = what < 2 ? 1 : 2; /* bcast and reduce; allreduce goes both ways */
+        int bytes = what == 0 ? (int)sizeof x : (int)sizeof y;
         for (int i = 0; i < 2; i++)
             waitio_counter(names[i], &before[i]);
         if (what == 0)
-            WAITIO_MPI_Bcast(x, 25, WAITIO_MPI_INT, n - 1, WAITIO_MPI_COMM_WORLD);
+            WAITIO_MPI_Bcast(x, 5000, WAITIO_MPI_INT, n - 1, WAITIO_MPI_COMM_WORLD);
         else if (what == 1)
             WAITIO_MPI_Reduce(x, y, 25, WAITIO_MPI_INT, WAITIO_MPI_SUM, 0, WAITIO_MPI_COMM_WORLD);
         else
@@ -262,7 +265,7 @@ static void border_of_two(void)
             used[i] = (int)(after[i] - before[i]);
         }
         WAITIO_MPI_Allreduce(used, sum, 2, WAITIO_MPI_INT, WAITIO_MPI_SUM, WAITIO_MPI_COMM_WORLD);
-        expect(sum[0] == (one_way ? 1 : 2) && sum[1] == (one_way ? 100 : 200),
+        expect(sum[0] == ways && sum[1] == ways * bytes,
                "the border was crossed more than once each way");
     }
 }
@@ -305,10 +308,30 @@ static void many(int rounds)
     }
 }
 
+/* Tables and pools may grow now and then, a leak grows each time. */
+static void communicators_leave_nothing(void)
+{
+    size_t before, more = 0;
+    int leaks = 0, anywhere = 1;
+
+    for (int i = 0; i < 3 && anywhere; i++) {
+        int now;
+        before = memory();
+        many(MANY);
+        WAITIO_MPI_Barrier(WAITIO_MPI_COMM_WORLD);
+        more = memory() - before;
+        now = (long)more > 16 * MANY;
+        leaks += now;
+        WAITIO_MPI_Allreduce(&now, &anywhere, 1, WAITIO_MPI_INT, WAITIO_MPI_MAX,
+                             WAITIO_MPI_COMM_WORLD);
+    }
+    if (leaks == 3)
+        fprintf(stderr, "comms: %zu bytes more in use\n", more);
+    expect(leaks < 3, "splits and duplicates leak");
+}
+
 int main(void)
 {
-    size_t before, after;
-
     WAITIO_MPI_Init(NULL, NULL);
     WAITIO_MPI_Comm_rank(WAITIO_MPI_COMM_WORLD, &me);
     WAITIO_MPI_Comm_size(WAITIO_MPI_COMM_WORLD, &n);
@@ -318,18 +341,12 @@ int main(void)
     groups();
     from_groups();
     freed_early();
-    border_of_two();
     grids();
     a_grid_without_the_last();
     expect(sum_over(WAITIO_MPI_COMM_SELF, 5) == 5, "sum over myself");
     many(100); /* everybody has met everybody, tables have grown */
-    before = memory();
-    many(MANY);
-    WAITIO_MPI_Barrier(WAITIO_MPI_COMM_WORLD);
-    after = memory();
-    if (after > before + 16 * MANY)
-        fprintf(stderr, "comms: %zu bytes more in use\n", after - before);
-    expect(after <= before + 16 * MANY, "splits and duplicates leak");
+    communicators_leave_nothing();
+    border_of_two(); /* its messages need memory, too */
     WAITIO_MPI_Finalize();
     if (failures == 0)
         printf("ok\n");

@@ -17,6 +17,7 @@ static struct shm_reader r;
 static int nmsgs;
 static uint32_t len_of[8]; /* of message i */
 static bool streamed[8];
+static unsigned skipped[8]; /* cache lines before it */
 
 /* The rings begin at a position whose sequence numbers pass 2^32 on the way. */
 static void place(uint32_t slots, uint32_t mid, uint32_t bulk, uint64_t at)
@@ -69,7 +70,7 @@ static void writer(void)
         uint32_t payload[64];
         make(i, msg, payload);
         if (streamed[i]) {
-            while (!shm_ring_begin(&w, msg, len_of[i]))
+            while (!shm_ring_begin(&w, msg, len_of[i], skipped[i]))
                 mm_spin(NULL);
             for (size_t done = 0; done < len_of[i];) {
                 size_t n = wio_shm_ring_stream(&w, (uint8_t *)payload + done, len_of[i] - done);
@@ -124,7 +125,7 @@ static void take(int i, const struct shm_slot *s)
         mm_fail("message %d has %u bytes", i, (unsigned)n);
     if (shm_where(info) == SHM_STREAM) {
         shm_ring_take(&r, 0);
-        shm_ring_follow(&r);
+        shm_ring_follow(&r, s->data[0], payload);
         drain(payload, n);
     } else {
         bool mid = shm_where(info) == SHM_MID, early = mm_mutated("take: tell before copy");
@@ -165,6 +166,7 @@ static void messages(int n, const uint32_t *len, unsigned stream)
     for (int i = 0; i < n; i++) {
         len_of[i] = len[i];
         streamed[i] = (stream >> i & 1u) != 0;
+        skipped[i] = 0;
     }
 }
 
@@ -189,6 +191,14 @@ static void setup_streams(void) /* the second begins on the next line */
     messages(2, (const uint32_t[]){36, 64}, 1u | 2u);
 }
 
+static void setup_skips(void) /* past the end of a full ring, and back to its beginning */
+{
+    place(2, 64, 4 * SHM_LINE, 0);
+    messages(2, (const uint32_t[]){20, 36}, 1u | 2u);
+    skipped[0] = 1;
+    skipped[1] = SHM_SKIP_MAX;
+}
+
 static const struct mm_program programs[] = {
     {.name = "ring: five headers through two slots",
      .threads = 2,
@@ -203,6 +213,10 @@ static const struct mm_program programs[] = {
      .setup = setup_stream,
      .body = {writer, reader}},
     {.name = "ring: two streams", .threads = 2, .setup = setup_streams, .body = {writer, reader}},
+    {.name = "ring: streams behind lines that are left out",
+     .threads = 2,
+     .setup = setup_skips,
+     .body = {writer, reader}},
 };
 static const char *const mutants[] = {"drain: free before copy", "take: tell before copy", NULL};
 static const char *const needless[] = {NULL};

@@ -871,7 +871,8 @@ static void selection_follows_the_table(void **state)
         }
 }
 
-/* Few members on one host take the fewest rounds; the border of a PB costs nothing there. */
+/* Few members, and short broadcasts, on one host take the fewest rounds; the border of a PB costs
+ * nothing there. */
 static void few_on_one_host_need_no_layers(void **state)
 {
     (void)state;
@@ -881,6 +882,9 @@ static void few_on_one_host_need_no_layers(void **state)
     assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 6, 2, 8), "pb");
     assert_string_equal(chosen_on(true, WIO_BARRIER, 6, 2, 0), "pb");
     assert_string_equal(chosen_on(false, WIO_BARRIER, 4, 2, 0), "pb");
+    assert_string_equal(chosen_on(true, WIO_BCAST, 8, 2, 16 << 10), "binomial");
+    assert_string_equal(chosen_on(true, WIO_BCAST, 8, 2, 17 << 10), "pb");
+    assert_string_equal(chosen_on(false, WIO_BCAST, 8, 2, 8), "pb");
 }
 
 /* How many messages the root sends itself: with loans all of them. */

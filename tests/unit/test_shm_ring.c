@@ -96,6 +96,29 @@ static void nothing_is_told_twice(void **unused)
     assert_false(shm_ring_tell(&r));
 }
 
+/* Whatever the offsets of both buffers: neither copy has its target just ahead of its source. */
+static void bulk_begins_where_both_copies_are_quick(void **unused)
+{
+    (void)unused;
+    unsigned most = 0;
+    uint8_t *pages = aligned_alloc(SHM_PAGE, 2 * (size_t)SHM_PAGE);
+    assert_int_equal(shm_ring_skip(&w, pages), 0); /* nobody knows where it goes to */
+    for (size_t from = 0; from < SHM_PAGE; from += 5) {
+        for (size_t to = 0; to < SHM_PAGE; to += 3) {
+            shm_ring_follow(&r, 0, pages + to);
+            unsigned skip = shm_ring_skip(&w, pages + from);
+            uintptr_t at = (uintptr_t)w.ring.bulk + (uintptr_t)skip * SHM_LINE;
+            uintptr_t into = (at - (uintptr_t)(pages + from)) % SHM_PAGE;
+            uintptr_t out = ((uintptr_t)(pages + to) - at) % SHM_PAGE;
+            assert_true(into == 0 || into >= SHM_LINE);
+            assert_true(out == 0 || out >= SHM_LINE);
+            most = skip > most ? skip : most;
+        }
+    }
+    assert_int_equal(most, SHM_SKIP_MAX);
+    free(pages);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -104,6 +127,7 @@ int main(void)
         TEST(room_comes_back_a_quarter_at_a_time),
         TEST(so_it_does_when_bytes_are_short_before_slots_are),
         TEST(nothing_is_told_twice),
+        TEST(bulk_begins_where_both_copies_are_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

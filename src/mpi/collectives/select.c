@@ -103,9 +103,9 @@ static bool close_together(const struct wio_choice *choice)
     return choice->topo->host && choice->size <= 4;
 }
 
-/* Short messages within one host: no link is dearer than another, and the layers of PBs only make the
- * tree deeper. Measured with 4, 6 and 8 processes on two cores: 8 B to 16 KiB take 0.8 to 0.9 of the
- * time without layers, 64 KiB at 8 processes 1.2. */
+/* Short messages within one host: no link is dearer than another, and the layers of PBs only make
+ * the tree deeper. Measured with 4, 6 and 8 processes on two cores: 8 B to 16 KiB take 0.8 to 0.9
+ * of the time without layers, 64 KiB at 8 processes 1.2. */
 static bool near(const struct wio_choice *choice)
 {
     return choice->topo->host && choice->bytes <= 16 * K;

@@ -27,7 +27,7 @@
 
 #include "wire/wire.h"
 
-#define SHM_VERSION 2u
+#define SHM_VERSION 3u
 #define SHM_LINE 64
 #define SHM_PAGE 4096u /* offsets inside segments; not the system's page size */
 
@@ -95,7 +95,9 @@ struct shm_ring_ctl {
     _Alignas(SHM_LINE) _Atomic uint64_t slot_head;
     _Atomic uint64_t mid_head;
     _Alignas(SHM_LINE) _Atomic uint64_t bulk_head;
+    _Atomic uint32_t place; /* where bulk is copied to: SHM_PLACED | its offset within a page */
 };
+#define SHM_PLACED SHM_PAGE
 _Static_assert(sizeof(struct shm_ring_ctl) <= SHM_PAGE, "control words lie in the first page");
 
 /** Sizes of a ring: powers of two. */

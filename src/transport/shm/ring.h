@@ -9,7 +9,8 @@
  * bulk, and headers stay in order.
  *
  * Positions count up for ever; index = position modulo size. Reader and writer advance the byte
- * rings in lockstep (by the lengths in the headers), so no offsets are sent.
+ * rings in lockstep (by the lengths in the headers), so no offsets are sent but the cache lines
+ * that the writer leaves out before bulk.
  */
 #ifndef WIO_SHM_RING_H
 #define WIO_SHM_RING_H
@@ -45,6 +46,7 @@ struct shm_reader {
     uint64_t slot_head, slot_told; /* told: what the writer can see */
     uint64_t mid_head, mid_told;
     uint64_t bulk_head, bulk_told, bulk_tail;
+    uint32_t place; /* the writer has been told */
 };
 
 /** @return false: impossible sizes */
@@ -155,15 +157,38 @@ static inline bool shm_ring_put(struct shm_writer *w, enum shm_kind kind,
     return true;
 }
 
+/* Loads from just behind recent stores wait for these, as far as the processor compares only the
+ * offsets within a page. */
+static inline bool shm_copies_slowly(uintptr_t to, uintptr_t from)
+{
+    uintptr_t ahead = (to - from) % SHM_PAGE;
+    return ahead > 0 && ahead < SHM_LINE;
+}
+
+#define SHM_SKIP_MAX 2u /* two copies can dislike one line each */
+/** Cache lines of the bulk ring to be left out so that the copies from @p src into it, and out of
+ * it to where the reader copied the last bulk, are quick ones. */
+static inline unsigned shm_ring_skip(const struct shm_writer *w, const void *src)
+{
+    uint32_t place = atomic_load_explicit(&w->ring.ctl->place, memory_order_relaxed);
+    uintptr_t at = (uintptr_t)w->ring.bulk + (uintptr_t)SHM_ROUND(w->bulk_tail);
+    for (unsigned skip = 0; skip <= SHM_SKIP_MAX; skip++, at += SHM_LINE)
+        if (!shm_copies_slowly(at, (uintptr_t)src) &&
+            ((place & SHM_PLACED) == 0 || !shm_copies_slowly(place, at)))
+            return skip;
+    return 0;
+}
+
 /** Header of a message whose bytes follow by wio_shm_ring_stream. Only when the one before is
- * written to its last byte. @return false: no slot */
+ * written to its last byte. @param skip see shm_ring_skip. @return false: no slot */
 static inline bool shm_ring_begin(struct shm_writer *w, const uint8_t msg[WIO_MSG_BYTES],
-                                  uint32_t n)
+                                  uint32_t n, unsigned skip)
 {
     if (!shm_slot_room(w))
         return false;
     struct shm_slot *s = shm_slot_next(w);
-    w->bulk_tail = SHM_ROUND(w->bulk_tail);
+    w->bulk_tail = SHM_ROUND(w->bulk_tail) + skip * SHM_LINE;
+    s->data[0] = (uint8_t)skip;
     s->info = shm_info(SHM_MESSAGE, SHM_STREAM, n);
     memcpy(s->msg, msg, WIO_MSG_BYTES);
     shm_slot_publish(w, s);
@@ -220,10 +245,16 @@ static inline bool shm_ring_owes(const struct shm_reader *r)
            r->mid_head - r->mid_told >= r->ring.geo.mid / 4;
 }
 
-/** A header with SHM_STREAM was taken: its bytes begin on the next cache line. */
-static inline void shm_ring_follow(struct shm_reader *r)
+/** A header with SHM_STREAM was taken: its bytes begin on the next cache line but @p skip (at most
+ * SHM_SKIP_MAX), and are copied to @p dst. */
+static inline void shm_ring_follow(struct shm_reader *r, unsigned skip, const void *dst)
 {
-    r->bulk_head = SHM_ROUND(r->bulk_head);
+    uint32_t place = SHM_PLACED | (uint32_t)((uintptr_t)dst % SHM_PAGE);
+    r->bulk_head = SHM_ROUND(r->bulk_head) + skip * SHM_LINE;
+    if (place != r->place) {
+        r->place = place;
+        atomic_store_explicit(&r->ring.ctl->place, place, memory_order_relaxed);
+    }
 }
 
 /** Bytes of the stream that can be read now. @return < 0: the writer's word is impossible */
@@ -232,8 +263,9 @@ static inline int64_t shm_ring_streamed(struct shm_reader *r)
     if ((int64_t)(r->bulk_tail - r->bulk_head) <= 0)
         r->bulk_tail = atomic_load_explicit(&r->ring.ctl->bulk_tail, memory_order_acquire);
     int64_t n = (int64_t)(r->bulk_tail - r->bulk_head);
-    if (n < 0) /* we are at the next cache line already, the writer has written nothing there yet */
-        return n > -SHM_LINE ? 0 : -1;
+    if (n <
+        0) /* we are at its first cache line already, the writer has written nothing there yet */
+        return n > -(int64_t)(SHM_LINE + SHM_SKIP_MAX * SHM_LINE) ? 0 : -1;
     return n <= (int64_t)r->ring.geo.bulk ? n : -1;
 }
 /** Take n <= streamed bytes, copying the first @p keep of them to dst. @param last the message ends

@@ -165,16 +165,18 @@ static int64_t drain(struct shm_link *l, size_t most)
     return got;
 }
 
-static enum took begin_stream(struct shm_link *l, const struct header *h)
+static enum took begin_stream(struct shm_link *l, const struct header *h, unsigned skip)
 {
     if (h->len == 0 || h->len > WIO_PAYLOAD_MAX)
         return bad(l, "a stream of an impossible length");
+    if (skip > SHM_SKIP_MAX)
+        return bad(l, "an impossible position in its ring");
     enum took t = offer(l, h, &l->sink);
     if (t != TAKEN)
         return t;
     start_body(l, h->len);
     shm_ring_take(l->r, 0);
-    shm_ring_follow(l->r);
+    shm_ring_follow(l->r, skip, l->sink.buf);
     return TAKEN;
 }
 
@@ -251,7 +253,7 @@ static enum took one_slot(struct shm_link *l, const struct shm_slot *s)
         return bad(l, "a stream that does not end");
     if (h.kind == SHM_MESSAGE)
         return whole                   ? whole_slot(l, &h, s->data)
-               : h.where == SHM_STREAM ? begin_stream(l, &h)
+               : h.where == SHM_STREAM ? begin_stream(l, &h, s->data[0])
                                        : bad(l, "an unknown place");
     if (h.kind != SHM_BYE && h.kind != SHM_SWITCH)
         return bad(l, "an unknown kind of slot");

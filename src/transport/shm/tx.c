@@ -59,7 +59,7 @@ static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
         return in ? COMPLETE : NO_ROOM;
     }
     if (l->out_ring) {
-        if (!shm_ring_begin(l->w, tx->msg, tx->bytes))
+        if (!shm_ring_begin(l->w, tx->msg, tx->bytes, shm_ring_skip(l->w, tx->payload)))
             return NO_ROOM;
         tx->sent = 0;
     } else {
