@@ -415,6 +415,9 @@ module waitio_mpi_rename
         MPI_Improbe => WAITIO_MPI_Improbe, &
         MPI_Mrecv => WAITIO_MPI_Mrecv, &
         MPI_Test_cancelled => WAITIO_MPI_Test_cancelled, &
+        MPI_Status_set_elements => WAITIO_MPI_Status_set_elements, &
+        MPI_Status_set_elements_x => WAITIO_MPI_Status_set_elements_x, &
+        MPI_Status_set_cancelled => WAITIO_MPI_Status_set_cancelled, &
         MPI_Barrier => WAITIO_MPI_Barrier, &
         MPI_Bcast => WAITIO_MPI_Bcast, &
         MPI_Reduce => WAITIO_MPI_Reduce, &
@@ -759,6 +762,18 @@ module waitio_mpi_rename
             integer :: request
             integer, optional :: ierr
         end subroutine MPI_Request_free
+        subroutine MPI_Grequest_start(query_fn, free_fn, cancel_fn, extra_state, request, ierr)
+            external :: query_fn
+            external :: free_fn
+            external :: cancel_fn
+            integer(8) :: extra_state
+            integer :: request
+            integer, optional :: ierr
+        end subroutine MPI_Grequest_start
+        subroutine MPI_Grequest_complete(request, ierr)
+            integer, intent(in) :: request
+            integer, optional :: ierr
+        end subroutine MPI_Grequest_complete
         subroutine MPI_Ibarrier(comm, request, ierr)
             integer, intent(in) :: comm
             integer :: request

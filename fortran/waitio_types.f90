@@ -111,9 +111,33 @@ module waitio_types
             import :: c_int
             integer(c_int) :: comm, code
         end subroutine waitio_error_function
+
+        !> Asked what a generalized request has done, when it is waited for or tested.
+        subroutine waitio_query_function(extra_state, status, ierr)
+            import :: c_int, c_intptr_t, waitio_status
+            integer(c_intptr_t) :: extra_state
+            type(waitio_status) :: status
+            integer(c_int) :: ierr
+        end subroutine waitio_query_function
+
+        !> Called when a generalized request ends.
+        subroutine waitio_free_function(extra_state, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_intptr_t) :: extra_state
+            integer(c_int) :: ierr
+        end subroutine waitio_free_function
+
+        !> Asked to cancel a generalized request.
+        subroutine waitio_cancel_function(extra_state, complete, ierr)
+            import :: c_int, c_intptr_t
+            integer(c_intptr_t) :: extra_state
+            logical :: complete
+            integer(c_int) :: ierr
+        end subroutine waitio_cancel_function
     end interface
     public :: waitio_filter, waitio_user_function
     public :: waitio_copy_function, waitio_delete_function, waitio_error_function
+    public :: waitio_query_function, waitio_free_function, waitio_cancel_function
 
 contains
 

@@ -80,6 +80,14 @@ typedef struct WAITIO_MPI_Status {
 #define WAITIO_MPI_TAG MPI_TAG
 #define WAITIO_MPI_ERROR MPI_ERROR
 
+/** Called when a generalized request is waited for or tested with success: describes in *status
+ * what it has done. @return 0, or what that call returns */
+typedef int WAITIO_MPI_Grequest_query_function(void *extra_state, WAITIO_MPI_Status *status);
+/** Called once, when the request ends. */
+typedef int WAITIO_MPI_Grequest_free_function(void *extra_state);
+/** Called by WAITIO_MPI_Cancel(). @param complete was WAITIO_MPI_Grequest_complete() called? */
+typedef int WAITIO_MPI_Grequest_cancel_function(void *extra_state, int complete);
+
 /** Integers of a short status and of a request, in C and Fortran. */
 #define WAITIO_STATUS_SIZE 4
 #define WAITIO_REQUEST_SIZE 22
@@ -827,6 +835,20 @@ int WAITIO_MPI_Request_get_status(WAITIO_MPI_Request req, int *flag, WAITIO_MPI_
 int WAITIO_MPI_Cancel(WAITIO_MPI_Request *req);
 int WAITIO_MPI_Test_cancelled(const WAITIO_MPI_Status *status, int *flag);
 int WAITIO_MPI_Request_free(WAITIO_MPI_Request *req);
+/** What WAITIO_MPI_Get_elements() is to say of a status: for functions of generalized requests. */
+int WAITIO_MPI_Status_set_elements(WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type, int count);
+int WAITIO_MPI_Status_set_elements_x(WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type,
+                                     WAITIO_MPI_Count count);
+int WAITIO_MPI_Status_set_cancelled(WAITIO_MPI_Status *status, int flag);
+/** A request for an operation of the program itself, complete when WAITIO_MPI_Grequest_complete()
+ * is called, perhaps by another thread. Threads that wait for it sleep, and make progress with
+ * other operations. The functions are called without locks; they may call this library. */
+int WAITIO_MPI_Grequest_start(WAITIO_MPI_Grequest_query_function *query_fn,
+                              WAITIO_MPI_Grequest_free_function *free_fn,
+                              WAITIO_MPI_Grequest_cancel_function *cancel_fn, void *extra_state,
+                              WAITIO_MPI_Request *req);
+/** The program's operation has ended: who waits for @p req goes on. */
+int WAITIO_MPI_Grequest_complete(WAITIO_MPI_Request req);
 
 /* Collectives. WAITIO_MPI_IN_PLACE stands for the send buffer where MPI allows it (in scatters for
  * the receive buffer, both at the root). */

@@ -29,6 +29,9 @@
 #define MPI_Datatype WAITIO_MPI_Datatype
 #define MPI_Delete_function WAITIO_MPI_Delete_function
 #define MPI_Errhandler WAITIO_MPI_Errhandler
+#define MPI_Grequest_cancel_function WAITIO_MPI_Grequest_cancel_function
+#define MPI_Grequest_free_function WAITIO_MPI_Grequest_free_function
+#define MPI_Grequest_query_function WAITIO_MPI_Grequest_query_function
 #define MPI_Group WAITIO_MPI_Group
 #define MPI_Handler_function WAITIO_MPI_Handler_function
 #define MPI_Info WAITIO_MPI_Info
@@ -392,6 +395,8 @@
 #define MPI_Graph_neighbors_count WAITIO_MPI_Graph_neighbors_count
 #define MPI_Graphdims_get WAITIO_MPI_Graphdims_get
 #define MPI_Group_c2f WAITIO_MPI_Group_c2f
+#define MPI_Grequest_complete WAITIO_MPI_Grequest_complete
+#define MPI_Grequest_start WAITIO_MPI_Grequest_start
 #define MPI_Group_compare WAITIO_MPI_Group_compare
 #define MPI_Group_difference WAITIO_MPI_Group_difference
 #define MPI_Group_excl WAITIO_MPI_Group_excl
@@ -497,6 +502,9 @@
 #define MPI_Startall WAITIO_MPI_Startall
 #define MPI_Status_c2f WAITIO_MPI_Status_c2f
 #define MPI_Status_f2c WAITIO_MPI_Status_f2c
+#define MPI_Status_set_cancelled WAITIO_MPI_Status_set_cancelled
+#define MPI_Status_set_elements WAITIO_MPI_Status_set_elements
+#define MPI_Status_set_elements_x WAITIO_MPI_Status_set_elements_x
 #define MPI_Test WAITIO_MPI_Test
 #define MPI_Test_cancelled WAITIO_MPI_Test_cancelled
 #define MPI_Testall WAITIO_MPI_Testall

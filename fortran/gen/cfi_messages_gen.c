@@ -465,3 +465,38 @@ FACE(waitio_cfi_mpi_request_free, (waitio_req_t *request, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_request_free", WAITIO_MPI_Request_free(request), ierr);
 }
+
+FACE(waitio_cfi_mpi_status_set_elements, (WAITIO_MPI_Status *status, const int *datatype, const
+    int *count, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_status_set_elements", WAITIO_MPI_Status_set_elements(status,
+        *datatype, *count), ierr);
+}
+
+FACE(waitio_cfi_mpi_status_set_elements_x, (WAITIO_MPI_Status *status, const int *datatype,
+    const WAITIO_MPI_Count *count, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_status_set_elements_x",
+        WAITIO_MPI_Status_set_elements_x(status, *datatype, *count), ierr);
+}
+
+FACE(waitio_cfi_mpi_status_set_cancelled_, (WAITIO_MPI_Status *status, const int *flag, int
+    *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_status_set_cancelled", WAITIO_MPI_Status_set_cancelled(status,
+        *flag), ierr);
+}
+
+void waitio_grequest_start_typed_(void (*query_fn)(void), void (*free_fn)(void), void
+    (*cancel_fn)(void), const void *extra_state, void *request, int *ierr);
+FACE(waitio_cfi_mpi_grequest_start_, (void (*query_fn)(void), void (*free_fn)(void), void
+    (*cancel_fn)(void), const void *extra_state, void *request, int *ierr))
+{
+    waitio_grequest_start_typed_(query_fn, free_fn, cancel_fn, extra_state, request, ierr);
+}
+
+FACE(waitio_cfi_mpi_grequest_complete, (const waitio_req_t *request, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_grequest_complete", WAITIO_MPI_Grequest_complete(*request),
+        ierr);
+}

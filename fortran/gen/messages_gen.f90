@@ -295,6 +295,28 @@ module waitio_mpi_messages
             type(waitio_request), intent(inout) :: request
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_request_free
+        subroutine waitio_mpi_status_set_elements(status, datatype, count, ierr) bind(c, &
+            name='waitio_cfi_mpi_status_set_elements')
+            import
+            type(waitio_status), intent(inout), optional :: status
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_int), intent(in) :: count
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_status_set_elements
+        subroutine waitio_mpi_status_set_elements_x(status, datatype, count, ierr) bind(c, &
+            name='waitio_cfi_mpi_status_set_elements_x')
+            import
+            type(waitio_status), intent(inout), optional :: status
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_int64_t), intent(in) :: count
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_status_set_elements_x
+        subroutine waitio_mpi_grequest_complete(request, ierr) bind(c, &
+            name='waitio_cfi_mpi_grequest_complete')
+            import
+            type(waitio_request), intent(in) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_grequest_complete
     end interface
 
     interface waitio_mpi_test
@@ -378,5 +400,29 @@ module waitio_mpi_messages
         end subroutine waitio_cfi_mpi_test_cancelled
     end interface waitio_mpi_test_cancelled
     private :: waitio_cfi_mpi_test_cancelled
+
+    interface waitio_mpi_status_set_cancelled
+        subroutine waitio_cfi_mpi_status_set_cancelled(status, flag, ierr)
+            import
+            type(waitio_status), intent(inout), optional :: status
+            logical, intent(in) :: flag
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_status_set_cancelled
+    end interface waitio_mpi_status_set_cancelled
+    private :: waitio_cfi_mpi_status_set_cancelled
+
+    interface waitio_mpi_grequest_start
+        subroutine waitio_cfi_mpi_grequest_start(query_fn, free_fn, cancel_fn, &
+            extra_state, request, ierr)
+            import
+            procedure(waitio_query_function) :: query_fn
+            procedure(waitio_free_function) :: free_fn
+            procedure(waitio_cancel_function) :: cancel_fn
+            integer(c_intptr_t), intent(in) :: extra_state
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_grequest_start
+    end interface waitio_mpi_grequest_start
+    private :: waitio_cfi_mpi_grequest_start
 
 end module waitio_mpi_messages

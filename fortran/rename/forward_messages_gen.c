@@ -326,6 +326,27 @@ void mpi_test_cancelled_(void *status_, void *flag_, int32_t *ierr)
     waitio_mpi_test_cancelled_(status_, flag_, ierr);
 }
 
+void waitio_mpi_status_set_elements_(void *, void *, void *, int32_t *);
+void mpi_status_set_elements_(void *status_, void *datatype_, void *count_, int32_t *ierr);
+void mpi_status_set_elements_(void *status_, void *datatype_, void *count_, int32_t *ierr)
+{
+    waitio_mpi_status_set_elements_(status_, datatype_, count_, ierr);
+}
+
+void waitio_mpi_status_set_elements_x_(void *, void *, void *, int32_t *);
+void mpi_status_set_elements_x_(void *status_, void *datatype_, void *count_, int32_t *ierr);
+void mpi_status_set_elements_x_(void *status_, void *datatype_, void *count_, int32_t *ierr)
+{
+    waitio_mpi_status_set_elements_x_(status_, datatype_, count_, ierr);
+}
+
+void waitio_mpi_status_set_cancelled_(void *, void *, int32_t *);
+void mpi_status_set_cancelled_(void *status_, void *flag_, int32_t *ierr);
+void mpi_status_set_cancelled_(void *status_, void *flag_, int32_t *ierr)
+{
+    waitio_mpi_status_set_cancelled_(status_, flag_, ierr);
+}
+
 void waitio_mpi_barrier_(void *, int32_t *);
 void mpi_barrier_(void *comm_, int32_t *ierr);
 void mpi_barrier_(void *comm_, int32_t *ierr)

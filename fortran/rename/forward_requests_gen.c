@@ -252,7 +252,6 @@ void mpi_request_get_status_(void *request_, void *flag_, void *status_, int32_t
     if (!wio_rename_take(request_, r, ierr))
         return;
     waitio_mpi_request_get_status_(r, flag_, status_, ierr);
-    wio_rename_give(request_, r);
 }
 
 void waitio_mpi_cancel_(void *, int32_t *);
@@ -275,6 +274,26 @@ void mpi_request_free_(void *request_, int32_t *ierr)
         return;
     waitio_mpi_request_free_(r, ierr);
     wio_rename_give(request_, r);
+}
+
+void waitio_mpi_grequest_start_(void *, void *, void *, void *, void *, int32_t *);
+void mpi_grequest_start_(void *query_fn_, void *free_fn_, void *cancel_fn_, void *extra_state_, void *request_, int32_t *ierr);
+void mpi_grequest_start_(void *query_fn_, void *free_fn_, void *cancel_fn_, void *extra_state_, void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    one = (waitio_req_t)WAITIO_REQ_NULL;
+    waitio_mpi_grequest_start_(query_fn_, free_fn_, cancel_fn_, extra_state_, r, ierr);
+    wio_rename_new(request_, r, ierr);
+}
+
+void waitio_mpi_grequest_complete_(void *, int32_t *);
+void mpi_grequest_complete_(void *request_, int32_t *ierr);
+void mpi_grequest_complete_(void *request_, int32_t *ierr)
+{
+    waitio_req_t one, *r = &one;
+    if (!wio_rename_take(request_, r, ierr))
+        return;
+    waitio_mpi_grequest_complete_(r, ierr);
 }
 
 void waitio_mpi_ibarrier_(void *, void *, int32_t *);

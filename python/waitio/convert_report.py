@@ -48,11 +48,6 @@ ADVICE = (
         "start a send and a receive",
     ),
     (
-        r"grequest|status_set",
-        "generalized requests",
-        "keep the state of your operation yourself",
-    ),
-    (
         r"request_[cf]2[cf]",
         "requests as integers",
         "copy the request itself: it is the same in C and in Fortran",

@@ -2,6 +2,7 @@
 #include "mpi/request.h"
 
 #include "api/api.h"
+#include "mpi/grequest.h"
 #include "mpi/mpi.h"
 #include "mpi/names.h"
 #include "mpi/status.h"
@@ -13,9 +14,10 @@ enum { MARK = -1 };
 
 /** An operation of ours. */
 struct own {
-    struct own *next;        /* among the orphans */
-    waitio_req_t inner;      /* of the packed message, or of the collective */
-    struct wio_running *run; /* a collective, or NULL: a message of a type with holes */
+    struct own *next;          /* among the orphans */
+    waitio_req_t inner;        /* of the packed message, or of the collective */
+    struct wio_running *run;   /* a collective, or NULL: a message of a type with holes */
+    struct wio_grequest *greq; /* an operation of the program, or NULL; `inner` never changes */
     const struct wio_mpi_type *type;
     struct wio_message again; /* what a persistent send of copies does */
     void *user;
@@ -64,6 +66,7 @@ static void own_free(struct own *o)
     wio_comm_release(o->comm);
     wio_type_release(o->type);
     wio_os_free(o->packed);
+    wio_os_free(o->greq);
     wio_os_free(o);
 }
 
@@ -301,6 +304,65 @@ int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio
     return 0;
 }
 
+/* ---- operations of the program ---- */
+
+int wio_request_user(const struct wio_grequest *g, waitio_req_t *req)
+{
+    struct wio_universe *u = wio_api_universe();
+    struct own *o = NULL;
+    int rc = u == NULL ? wio_last_code() : own_new(req, &o);
+
+    if (rc != 0)
+        return rc;
+    o->greq = wio_os_alloc(sizeof *o->greq);
+    if (o->greq == NULL)
+        rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for a generalized request");
+    else
+        rc = wio_user_begin(u, wio_api_handle(&o->inner));
+    if (rc != 0) {
+        own_free(o);
+        *req = null_request;
+        return rc;
+    }
+    *o->greq = *g;
+    o->active = true;
+    return 0;
+}
+
+/* @return what had happened before */
+static int end_user(struct own *o, int what)
+{
+    return __atomic_fetch_or(&o->greq->state, what, __ATOMIC_ACQ_REL);
+}
+
+/* It is both complete and freed. */
+static int user_gone(struct own *o)
+{
+    int rc = wio_grequest_gone(o->greq);
+
+    own_free(o);
+    return rc;
+}
+
+int wio_request_user_end(const waitio_req_t *req)
+{
+    struct wio_universe *u = wio_api_universe();
+    struct own *o = wio_request_is_own(req) ? own_of(req) : NULL;
+    waitio_req_t inner;
+    int before, rc;
+
+    if (u == NULL)
+        return wio_last_code();
+    if (o == NULL || o->greq == NULL)
+        return wio_fail(WAITIO_ERR_REQUEST, "this is no generalized request, or it has ended");
+    inner = o->inner; /* when it is complete, the thread that waits for it may free it */
+    before = end_user(o, WIO_GREQUEST_COMPLETE);
+    if ((before & WIO_GREQUEST_COMPLETE) != 0)
+        return wio_fail(WAITIO_ERR_REQUEST, "the generalized request was completed before");
+    rc = wio_user_end(u, wio_api_handle(&inner));
+    return before == WIO_GREQUEST_FREED ? user_gone(o) : rc;
+}
+
 int wio_request_collective(struct wio_running *run, bool persistent, waitio_req_t *req)
 {
     struct own *o = NULL;
@@ -474,6 +536,21 @@ static void land(struct own *o)
     o->landed = true;
 }
 
+static int wait_user(struct own *o, waitio_req_t *req, waitio_status_t *st)
+{
+    waitio_req_t inner = o->inner; /* who completes it reads the original */
+    waitio_status_t found = wio_request_empty;
+    int rc = wait_inner(&inner, &found), gone;
+
+    if (rc == 0) {
+        rc = wio_grequest_query(o->greq, &found);
+        gone = wio_grequest_gone(o->greq);
+        rc = rc != 0 ? rc : gone;
+    }
+    put(st, &found);
+    return complete(o, rc, req);
+}
+
 static int wait_own(waitio_req_t *req, waitio_status_t *st)
 {
     struct own *o = own_of(req);
@@ -485,6 +562,8 @@ static int wait_own(waitio_req_t *req, waitio_status_t *st)
     put(st, &wio_request_empty);
     if (!o->active)
         return 0;
+    if (o->greq != NULL)
+        return wait_user(o, req, st);
     if (o->run == NULL) {
         land(o);
         found = o->found;
@@ -532,6 +611,8 @@ int wio_request_look(const waitio_req_t *req, int *flag, waitio_status_t *st)
         return rc;
     if (wio_request_is_own(req)) { /* a receive that is done is in the program's buffer */
         struct own *o = own_of(req);
+        if (o != NULL && o->greq != NULL)
+            return wio_grequest_query(o->greq, st);
         if (o != NULL && o->run == NULL) {
             land(o);
             *st = o->found;
@@ -706,9 +787,22 @@ int wio_request_cancel(waitio_req_t *req)
     o = own_of(req);
     if (o == NULL)
         return WAITIO_ERR_REQUEST;
+    if (o->greq != NULL)
+        return wio_grequest_cancel(o->greq);
     if (o->run != NULL)
         return wio_fail(WAITIO_ERR_UNSUPPORTED, "collectives cannot be cancelled");
     return o->nobody ? 0 : cancel_message(&o->inner);
+}
+
+/* Without a request nobody is told how the operation ended: its query function is not called. */
+static int drop_user(struct own *o)
+{
+    waitio_req_t inner = o->inner;
+    int rc = waitio_request_free(&inner);
+
+    if (rc == 0 && end_user(o, WIO_GREQUEST_FREED) == WIO_GREQUEST_COMPLETE)
+        rc = user_gone(o);
+    return rc;
 }
 
 int wio_request_drop(waitio_req_t *req)
@@ -724,6 +818,8 @@ int wio_request_drop(waitio_req_t *req)
         return wio_fail(WAITIO_ERR_UNSUPPORTED,
                         "the request of an active collective cannot be freed: wait for it");
     *req = null_request;
+    if (o->greq != NULL)
+        return drop_user(o);
     if (o->active && o->sending) { /* it goes on by itself */
         (void)reap(false);
         orphan(o);

@@ -61,7 +61,15 @@ int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio
  * not. @param run owned by the request afterwards, also on failure. @return 0; NOMEM, LIMIT or its
  * first error */
 int wio_request_collective(struct wio_running *run, bool persistent, waitio_req_t *req);
+struct wio_grequest;
+/** Make a generalized request with these functions, which are copied. @return 0; NOMEM, LIMIT */
+int wio_request_user(const struct wio_grequest *g, waitio_req_t *req);
+/** Its operation has ended; from any thread. @return 0; REQUEST: it is none, or has ended before;
+ * what its free function returned, when its request was freed before */
+int wio_request_user_end(const waitio_req_t *req);
 
+/** The status of a request without an operation. */
+extern const waitio_status_t wio_request_empty;
 /** Is there an array of so many requests? @return 0; ARG */
 int wio_request_check(int n, const void *reqs);
 

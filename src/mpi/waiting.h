@@ -7,8 +7,6 @@
 
 #include "waitio.h"
 
-/** The status of a request without an operation. */
-extern const waitio_status_t wio_request_empty;
 /** Is it an operation of the conversion library, not a plain message of the engine? */
 bool wio_request_is_own(const waitio_req_t *req);
 /** Test, and make progress when @p poll. *idle: null, or persistent and not started.

@@ -208,6 +208,12 @@ int wio_task_begin(struct wio_universe *u, struct wio_task *t, wio_task_fn go,
 void wio_task_await(struct wio_universe *u, struct wio_task *t, const struct wio_handle *message);
 /** Called by the thread that began it: from now on any waiting thread may run it. */
 void wio_task_rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next next);
+/** Make a request that is complete when wio_user_end() is called. Waits treat it like any other.
+ * @return 0; NOMEM */
+int wio_user_begin(struct wio_universe *u, struct wio_handle *h);
+/** Complete it, from any thread; who waits for it is woken. @return 0; REQUEST: it was completed,
+ * or the universe has ended */
+int wio_user_end(struct wio_universe *u, const struct wio_handle *h);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
 /** Sleep until at least one of the n handles is done (null and inactive ones are skipped).

@@ -335,6 +335,7 @@ void wio_recv_end_all(struct wio_universe *u)
     u->left = true;
     wio_expect_table_all(u);
     wio_match_each_post(&u->match, end_posted, u);
+    wio_user_end_all(u);
     wio_announce(u); /* threads that wait may sleep */
 }
 

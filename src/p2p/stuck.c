@@ -162,6 +162,10 @@ static void describe(struct wio_universe *u, const struct wio_request *r, struct
                        r->total, name);
         return;
     }
+    if (r->kind == WIO_REQ_USER) {
+        wio_strbuf_add(sb, "generalized request: MPI_Grequest_complete has not been called");
+        return;
+    }
     bool send = r->kind == WIO_REQ_SEND;
     wio_strbuf_add(sb, "%s %s, ", send ? "send to" : "receive from", name);
     if (!send && r->state == WIO_RS_POSTED && r->tag < 0)
@@ -257,7 +261,7 @@ void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_reque
     name_held(u, r, &sb);
     wio_strbuf_add(&sb, "; send pool: %llu bytes", (unsigned long long)u->ctr.pool_bytes);
     if (sb.failed || !said_already(u, sb.text, since_ns)) {
-        if (r != NULL)
+        if (r != NULL && r->kind != WIO_REQ_USER)
             describe_link(u, r, &link);
         wio_warn(&u->log, WIO_C_P2P, "%s has waited %.0f s: %s%s", what,
                  (double)(wio_os_now_ns() - since_ns) / 1e9, sb.failed ? "?" : sb.text,

@@ -31,7 +31,8 @@ enum wio_req_kind {
     WIO_REQ_RECV,
     WIO_REQ_SEND_TEMPLATE, /* persistent: holds the arguments, each start makes a child */
     WIO_REQ_RECV_TEMPLATE,
-    WIO_REQ_TASK /* represents a task: done when the task is */
+    WIO_REQ_TASK, /* represents a task: done when the task is */
+    WIO_REQ_USER  /* done when the upper layer says so: user.c */
 };
 enum wio_req_state {
     WIO_RS_NEW,
@@ -479,6 +480,8 @@ void wio_watch_tell(struct wio_universe *u);
 void wio_task_landed(struct wio_request *r);
 /** Run the first task that can continue. Leaves and takes the lock. @return false: there is none */
 bool wio_task_serve(struct wio_universe *u);
+/** Another thread leaves the universe: requests that the upper layer has not completed fail. */
+void wio_user_end_all(struct wio_universe *u);
 
 /* ---- progress (progress.c, wait.c, service.c, stuck.c) ---- */
 static inline void wio_enter(struct wio_universe *u)

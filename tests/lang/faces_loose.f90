@@ -4,6 +4,7 @@
 module faces_product
     use waitio_mpif90
     implicit none
+    integer :: calls = 0
 contains
     ! As MPI programs write operators.
     subroutine product_of(invec, inoutvec, length, datatype)
@@ -13,11 +14,34 @@ contains
         if (datatype /= WAITIO_MPI_INTEGER) return
         inoutvec = invec * inoutvec
     end subroutine product_of
+
+    subroutine say_what(extra_state, status, ierr)
+        integer(WAITIO_MPI_ADDRESS_KIND) :: extra_state
+        integer :: status(WAITIO_STATUS_SIZE), ierr
+        status(WAITIO_MPI_SOURCE) = int(extra_state)
+        call WAITIO_MPI_Status_set_elements(status, WAITIO_MPI_INTEGER, 3, ierr)
+        call WAITIO_MPI_Status_set_cancelled(status, .true., ierr)
+    end subroutine say_what
+
+    subroutine count_end(extra_state, ierr)
+        integer(WAITIO_MPI_ADDRESS_KIND) :: extra_state
+        integer :: ierr
+        if (extra_state == 98) calls = calls + 1
+        ierr = 0
+    end subroutine count_end
+
+    subroutine be_cancelled(extra_state, complete, ierr)
+        integer(WAITIO_MPI_ADDRESS_KIND) :: extra_state
+        logical :: complete
+        integer :: ierr
+        if (extra_state == 98 .and. .not. complete) calls = calls + 100
+        ierr = 0
+    end subroutine be_cancelled
 end module faces_product
 
 program faces_loose
     use waitio_mpif90
-    use faces_product, only: product_of
+    use faces_product
     implicit none
     integer :: bad = 0, me, n, next, last, ierr
     integer :: world ! an integer handle; communicators made below have a type
@@ -36,6 +60,7 @@ program faces_loose
     call refused()
     call attributes()
     call matched()
+    call generalized()
     call WAITIO_MPI_Finalize(ierr)
     if (bad /= 0) error stop 1
     print '(a)', 'ok'
@@ -187,6 +212,25 @@ contains
         call expect(WAITIO_MPI_Wtime() > 0, 'time')
         call expect(WAITIO_MPI_Wtick() > 0, 'its grain')
     end subroutine requests
+
+    subroutine generalized()
+        type(WAITIO_MPI_Request) :: req
+        type(WAITIO_MPI_Status) :: status
+        integer :: count
+        logical :: flag
+        call WAITIO_MPI_Grequest_start(say_what, count_end, be_cancelled, &
+                                       98_WAITIO_MPI_ADDRESS_KIND, req)
+        call WAITIO_MPI_Cancel(req)
+        call WAITIO_MPI_Grequest_complete(req)
+        call WAITIO_MPI_Wait(req, status)
+        call WAITIO_MPI_Get_count(status, WAITIO_MPI_INTEGER, count)
+        call WAITIO_MPI_Test_cancelled(status, flag)
+        call expect(status%MPI_SOURCE == 98 .and. count == 3 .and. flag, 'a generalized request')
+        call expect(calls == 101, 'its functions')
+        call WAITIO_MPI_Status_set_elements_x(status, WAITIO_MPI_INTEGER, 6_8)
+        call WAITIO_MPI_Get_count(status, WAITIO_MPI_INTEGER, count)
+        call expect(count == 6, 'elements that were set')
+    end subroutine generalized
 
     subroutine attributes_of_types()
         integer :: type, key, ni, na, nt, combiner, numbers(3), parts(1)

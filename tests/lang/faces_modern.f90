@@ -2,7 +2,8 @@
 ! The calls of MPI in module waitio: strict types, sections with gaps, absent statuses.
 module faces_operator
     use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_intptr_t, c_ptr
-    use waitio, only: waitio_datatype, WAITIO_MPI_DOUBLE_PRECISION, operator(/=)
+    use waitio, only: waitio_datatype, waitio_status, WAITIO_MPI_DOUBLE_PRECISION, operator(/=), &
+        waitio_mpi_status_set_elements, waitio_mpi_status_set_cancelled
     implicit none
     integer :: ends = 0, noted = 0
 contains
@@ -35,6 +36,30 @@ contains
         ierr = 0
     end subroutine count_ends
 
+    subroutine say_what(extra_state, status, ierr)
+        integer(c_intptr_t) :: extra_state
+        type(waitio_status) :: status
+        integer(c_int) :: ierr
+        status%source = int(extra_state)
+        call waitio_mpi_status_set_elements(status, WAITIO_MPI_DOUBLE_PRECISION, 2, ierr)
+        call waitio_mpi_status_set_cancelled(status, .true., ierr)
+    end subroutine say_what
+
+    subroutine count_end(extra_state, ierr)
+        integer(c_intptr_t) :: extra_state
+        integer(c_int) :: ierr
+        if (extra_state == 99) ends = ends + 1
+        ierr = 0
+    end subroutine count_end
+
+    subroutine be_cancelled(extra_state, complete, ierr)
+        integer(c_intptr_t) :: extra_state
+        logical :: complete
+        integer(c_int) :: ierr
+        if (extra_state == 99 .and. .not. complete) ends = ends + 10
+        ierr = 0
+    end subroutine be_cancelled
+
     subroutine note_error(comm, code)
         integer(c_int) :: comm, code
         if (comm /= 0) noted = code
@@ -42,7 +67,7 @@ contains
 end module faces_operator
 
 program faces_modern
-    use, intrinsic :: iso_c_binding, only: c_intptr_t
+    use, intrinsic :: iso_c_binding, only: c_int64_t, c_intptr_t
     use waitio
     use faces_operator
     implicit none
@@ -344,8 +369,28 @@ contains
         call waitio_mpi_comm_free_keyval(key)
         call waitio_mpi_comm_free_keyval(kept)
         call attributes_of_types()
+        call generalized()
         call expect(key == WAITIO_MPI_KEYVAL_INVALID, 'a key that was freed')
     end subroutine attributes
+
+    subroutine generalized()
+        type(waitio_request) :: request
+        type(waitio_status) :: status
+        integer :: count
+        logical :: flag
+        ends = 0
+        call waitio_mpi_grequest_start(say_what, count_end, be_cancelled, 99_c_intptr_t, request)
+        call waitio_mpi_cancel(request)
+        call waitio_mpi_grequest_complete(request)
+        call waitio_mpi_wait(request, status)
+        call waitio_mpi_get_count(status, WAITIO_MPI_DOUBLE_PRECISION, count)
+        call waitio_mpi_test_cancelled(status, flag)
+        call expect(status%source == 99 .and. count == 2 .and. flag, 'a generalized request')
+        call expect(ends == 11, 'its functions')
+        call waitio_mpi_status_set_elements_x(status, WAITIO_MPI_DOUBLE_PRECISION, 5_c_int64_t)
+        call waitio_mpi_get_count(status, WAITIO_MPI_DOUBLE_PRECISION, count)
+        call expect(count == 5, 'elements that were set')
+    end subroutine generalized
 
     subroutine attributes_of_types()
         type(waitio_datatype) :: one, two, parts(1)

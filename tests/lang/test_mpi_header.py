@@ -67,6 +67,7 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
         "mpi_topology.c",
         "mpi_inter.c",
         "mpi_types.c",
+        "mpi_grequest.c",
     ],
 )
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
@@ -103,6 +104,7 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
         ("mpi_topology.c", "openmpi"),
         ("mpi_inter.c", "openmpi"),
         ("mpi_types.c", "mpich"),
+        ("mpi_grequest.c", "openmpi"),
     ],
 )
 def test_the_program_says_the_same_under_an_mpi(program, mpi, tmp_path):

@@ -218,3 +218,26 @@ int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes)
     }
     return n;
 }
+
+int64_t wio_type_bytes(const struct wio_mpi_type *t, int64_t n)
+{
+    int64_t basic = (int64_t)t->nbasic, bytes;
+
+    if (n < 0 || (basic == 0 && n > 0))
+        return -1;
+    if (n == 0)
+        return 0;
+    if (__builtin_mul_overflow(n / basic, (int64_t)t->size, &bytes))
+        return -1;
+    n %= basic;
+    for (size_t i = 0; n > 0; i++) {
+        const struct wio_run *r = &t->run[i];
+        int64_t of = r->of != NULL ? (int64_t)r->of->nbasic : (int64_t)r->count;
+        int64_t most = of * (int64_t)r->repeat, some = n < most ? n : most;
+        int64_t part = r->of != NULL ? wio_type_bytes(r->of, some) : some * r->width;
+        if (__builtin_add_overflow(bytes, part, &bytes))
+            return -1;
+        n -= some;
+    }
+    return bytes;
+}

@@ -178,5 +178,7 @@ void wio_type_unpack(const struct wio_mpi_type *t, void *user, size_t offset, si
 void wio_type_swap(const struct wio_mpi_type *t, size_t n, void *packed);
 /** Basic elements in the first @p bytes of the packed form, -1 when the last one is cut. */
 int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes);
+/** The reverse: bytes of the first @p n basic elements, -1 when there are none or too many. */
+int64_t wio_type_bytes(const struct wio_mpi_type *t, int64_t n);
 
 #endif /* WIO_TYPE_H */

@@ -22,7 +22,9 @@ FAMILIES = {
     "collectives": (
         r"waitio_mpi_i?(barrier|bcast|.*reduce|.*gather|.*scatter|.*alltoall|scan|exscan)"
     ),
-    "messages": r"waitio_mpi_(.*send|.*recv|.*probe|start|wait|test|cancel|request|buffer|status)",
+    "messages": (
+        r"waitio_mpi_(.*send|.*recv|.*probe|start|wait|test|cancel|g?request|buffer|status)"
+    ),
     "comms": "",
 }
 
@@ -37,6 +39,8 @@ NOT_IN_MODULES = (
 )
 # What the languages see differently; module `waitio` calls the external procedures too.
 FOREIGN = ("attribute", "copy_function", "delete_function", "error_function")
+# Their functions get a status, which has the fields of C in module `waitio`.
+TYPED = {"waitio_mpi_grequest_start": "waitio_grequest_start_typed"}
 
 
 def takes_sections(call):
@@ -73,6 +77,9 @@ ABSTRACT = {
     "copy_function": "waitio_copy_function",
     "delete_function": "waitio_delete_function",
     "error_function": "waitio_error_function",
+    "query_function": "waitio_query_function",
+    "free_function": "waitio_free_function",
+    "cancel_function": "waitio_cancel_function",
 }
 STRICT = {
     "comm": "type(waitio_group)",
@@ -336,12 +343,13 @@ def foreign_function(call):
         arguments.append("&handle" if p.kind == "comm" else p.name)
         if p.kind == "comm":
             declare.append(f"    int handle = WAITIO_MPI_Comm_c2f(*{p.name});")
+    external = TYPED.get(call.fortran, call.fortran)
     return [
-        wrap_c(f"void {call.fortran}_({', '.join([*theirs, 'int *ierr'])});"),
+        wrap_c(f"void {external}_({', '.join([*theirs, 'int *ierr'])});"),
         wrap_c(f"FACE({link}, ({', '.join([*ours, 'int *ierr'])}))"),
         "{",
         *declare,
-        wrap_c(f"{call.fortran}_({', '.join([*arguments, 'ierr'])});", "    "),
+        wrap_c(f"{external}_({', '.join([*arguments, 'ierr'])});", "    "),
         "}",
         "",
     ]

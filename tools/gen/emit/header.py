@@ -58,6 +58,9 @@ PLAIN = {
     "WAITIO_MPI_Type_copy_attr_function": "copy_function",
     "WAITIO_MPI_Type_delete_attr_function": "delete_function",
     "WAITIO_MPI_Comm_errhandler_function": "error_function",
+    "WAITIO_MPI_Grequest_query_function": "query_function",
+    "WAITIO_MPI_Grequest_free_function": "free_function",
+    "WAITIO_MPI_Grequest_cancel_function": "cancel_function",
     "char": "text",
     "void": "buffer",
 }

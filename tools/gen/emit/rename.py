@@ -339,6 +339,26 @@ FORWARD_HEAD = """/* SPDX-License-Identifier: BSD-3-Clause */
 """
 
 
+def _forward_request(call, at, passed):
+    """The body of a procedure whose argument number @at is a request, or an array of them."""
+    number, passed[at] = passed[at], "r"
+    many = call.arguments[at].array
+    first = f"{passed[0]}, " if many else ""
+    lines = ["    waitio_req_t one, *r = &one;" if not many else "    waitio_req_t *r;"]
+    if call.starts:
+        lines.append("    one = (waitio_req_t)WAITIO_REQ_NULL;")
+    else:
+        take = "take_all" if many else "take"
+        lines.append(f"    if (!wio_rename_{take}({first}{number}, {'&r' if many else 'r'}, ierr))")
+        lines.append("        return;")
+    lines.append(f"    {call.link}_({', '.join([*passed, 'ierr'])});")
+    if call.arguments[at].constant:  # a request that is only read stays what it is
+        return lines
+    give = "give_all" if many else "new" if call.starts else "give"
+    end = ", ierr" if call.starts else ""
+    return [*lines, f"    wio_rename_{give}({first}{number}, r{end});"]
+
+
 def _forward(call):
     """One procedure of forward_gen.c."""
     ours = [f"void *{a.name}_" for a in call.arguments]
@@ -353,21 +373,7 @@ def _forward(call):
     if at is None:
         lines.append(f"    {call.link}_({', '.join([*passed, 'ierr'])}{end});")
     else:
-        number, passed[at] = passed[at], "r"
-        many = call.arguments[at].array
-        lines.append("    waitio_req_t one, *r = &one;" if not many else "    waitio_req_t *r;")
-        if many:
-            lines.append(f"    if (!wio_rename_take_all({passed[0]}, {number}, &r, ierr))")
-            lines.append("        return;")
-        elif call.starts:
-            lines.append("    one = (waitio_req_t)WAITIO_REQ_NULL;")
-        else:
-            lines.append(f"    if (!wio_rename_take({number}, r, ierr))")
-            lines.append("        return;")
-        lines.append(f"    {call.link}_({', '.join([*passed, 'ierr'])});")
-        give = "give_all" if many else "new" if call.starts else "give"
-        first = f"{passed[0]}, " if many else ""
-        lines.append(f"    wio_rename_{give}({first}{number}, r{', ierr' if call.starts else ''});")
+        lines += _forward_request(call, at, passed)
     return "\n".join([*lines, "}", ""])
 
 
