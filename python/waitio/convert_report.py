@@ -50,7 +50,7 @@ ADVICE = (
     (
         r"request_[cf]2[cf]",
         "requests as integers",
-        "copy the request itself: it is the same in C and in Fortran",
+        "copy the request itself: it is the same in C and in Fortran; or build by renaming",
     ),
     (
         r"info_(create_env|get_string|env)",

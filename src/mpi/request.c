@@ -329,6 +329,27 @@ int wio_request_user(const struct wio_grequest *g, waitio_req_t *req)
     return 0;
 }
 
+int wio_request_user_number(const waitio_req_t *req)
+{
+    const struct own *o = wio_request_is_own(req) ? wio_names_find(&names, req->opaque[1]) : NULL;
+
+    return o != NULL && o->greq != NULL ? o->number : 0;
+}
+
+waitio_req_t wio_request_user_numbered(int number)
+{
+    waitio_req_t req = null_request;
+
+    req.opaque[0] = MARK;
+    req.opaque[1] = number;
+    return req;
+}
+
+bool wio_request_user_lives(int number)
+{
+    return wio_names_find(&names, number) != NULL;
+}
+
 /* @return what had happened before */
 static int end_user(struct own *o, int what)
 {

@@ -67,6 +67,11 @@ int wio_request_user(const struct wio_grequest *g, waitio_req_t *req);
 /** Its operation has ended; from any thread. @return 0; REQUEST: it is none, or has ended before;
  * what its free function returned, when its request was freed before */
 int wio_request_user_end(const waitio_req_t *req);
+/** Its number, by which it can be found as long as it lives. @return 0: no generalized request */
+int wio_request_user_number(const waitio_req_t *req);
+waitio_req_t wio_request_user_numbered(int number);
+/** It lives until it is complete and freed, or waited for. */
+bool wio_request_user_lives(int number);
 
 /** The status of a request without an operation. */
 extern const waitio_status_t wio_request_empty;

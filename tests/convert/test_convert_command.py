@@ -215,7 +215,8 @@ def test_names_come_from_the_headers(source_dir):
 
     rename = (source_dir / "include/waitio_mpi_rename.h").read_text()
     members = {"SOURCE", "TAG", "ERROR"}
-    assert set(re.findall(r"#define MPI_(\w+)", rename)) == C_NAMES - members
+    by_renaming = {"Request_c2f", "Request_f2c"}  # there requests are integers
+    assert set(re.findall(r"#define MPI_(\w+)", rename)) - by_renaming == C_NAMES - members
     mpif = (source_dir / "fortran/rename/mpif.h").read_text()
     constants = {name.lower() for name in re.findall(r"(?m)^ +integer.*:: MPI_(\w+)", mpif)}
     assert constants - {"status_size"} <= FORTRAN_NAMES and len(constants) > 100

@@ -50,6 +50,19 @@ def compare_renamed(header):
     rename = (ROOT / "include" / "waitio_mpi_rename.h").read_text()
     pairs = dict(re.findall(r"#define MPI_(\w+) WAITIO_MPI_(\w+)", rename))
     names = set(re.findall(r"\bWAITIO_MPI_(\w*)", header)) - NOT_RENAMED
+    # Calls with requests, which are integers by renaming.
+    pairs.update(re.findall(r"#define MPI_(\w+) waitio_rename_(\w+)$", rename, re.M))
+    code = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+    integers = set(re.findall(r"WAITIO_MPI_(\w+)\([^;]*?\bWAITIO_MPI_Request\b", code))
+    integers |= {"Request", "Request_c2f", "Request_f2c"}
+    names |= {"Request_c2f", "Request_f2c"}
+    for name in sorted(integers & set(pairs)):
+        if pairs[name] != name.lower():
+            yield f"MPI_{name} has a request and is renamed to {pairs[name]}"
+        pairs[name] = name
+    if "#define MPI_REQUEST_NULL ((waitio_rename_request)0)" not in rename:
+        yield "MPI_REQUEST_NULL is no constant"
+    names -= {"REQUEST_NULL"}
     own = set(re.findall(r"#define MPI_(\w+) waitio_mpi_\w+_type\n", rename))
     yield from (f"MPI_{name} is not a type of its own" for name in sorted(OWN_TYPES ^ own))
     names -= OWN_TYPES

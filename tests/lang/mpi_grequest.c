@@ -11,6 +11,7 @@
 #endif
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -262,6 +263,46 @@ static void ends_early(void)
     expect(op.freed == 1 && op.queried == 0, "freed when it was complete");
 }
 
+/* One thread completes requests while this one frees, tests or waits for them. */
+enum { RACES = 3000 };
+static struct operation racer[RACES];
+static MPI_Request racing[RACES];
+static int begun; /* changed atomically */
+
+static void *complete_all(void *argument)
+{
+    for (int i = 0; i < RACES; i++) {
+        while (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) <= i)
+            sched_yield();
+        MPI_Grequest_complete(racing[i]);
+    }
+    return argument;
+}
+
+static void races(void)
+{
+    pthread_t thread;
+    int flag, good = 1;
+
+    pthread_create(&thread, NULL, complete_all, NULL);
+    for (int i = 0; i < RACES; i++) {
+        begin(&racer[i]);
+        racing[i] = racer[i].request;
+        __atomic_store_n(&begun, i + 1, __ATOMIC_RELEASE);
+        if (i % 3 == 0)
+            MPI_Request_free(&racer[i].request);
+        else if (i % 3 == 1)
+            MPI_Wait(&racer[i].request, MPI_STATUS_IGNORE);
+        for (flag = i % 3 < 2; !flag;)
+            MPI_Test(&racer[i].request, &flag, MPI_STATUS_IGNORE);
+    }
+    pthread_join(thread, NULL);
+    for (int i = 0; i < RACES; i++)
+        good &= racer[i].freed == 1 && racer[i].queried == (i % 3 != 0) &&
+                racer[i].request == MPI_REQUEST_NULL;
+    expect(good, "completed by one thread, ended by another");
+}
+
 static void errors(void)
 {
     struct operation op, fine;
@@ -377,6 +418,7 @@ int main(void)
     with_progress();
     mixed();
     ends_early();
+    races();
     errors();
     elements();
     MPI_Comm_free(&other);

@@ -120,6 +120,12 @@ contains
         call expect(request == MPI_REQUEST_NULL .and. freed == 1 .and. queried == 0, 'freed')
         request = started()
         copy = request
+        call MPI_Request_free(request, ierr)
+        call expect(request == MPI_REQUEST_NULL .and. freed == 0, 'freed early')
+        call MPI_Grequest_complete(copy, ierr)
+        call expect(freed == 1 .and. queried == 0, 'complete after that')
+        request = started()
+        copy = request
         call MPI_Cancel(request, ierr)
         call expect(cancelled == 0 .and. told, 'told before it is complete')
         call MPI_Grequest_complete(copy, ierr)

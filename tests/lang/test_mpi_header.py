@@ -68,6 +68,7 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
         "mpi_inter.c",
         "mpi_types.c",
         "mpi_grequest.c",
+        "mpi_handles.c",
     ],
 )
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
@@ -105,6 +106,7 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
         ("mpi_inter.c", "openmpi"),
         ("mpi_types.c", "mpich"),
         ("mpi_grequest.c", "openmpi"),
+        ("mpi_handles.c", "mpich"),
     ],
 )
 def test_the_program_says_the_same_under_an_mpi(program, mpi, tmp_path):

@@ -15,7 +15,7 @@ import difflib
 import os
 import sys
 
-from emit import c_files, crc, docs, faces, fortran, header, python, rename
+from emit import c_files, crc, docs, faces, fortran, header, python, rename, renamed
 from tables import SpecError, load_spec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -37,12 +37,13 @@ def generate(spec):
         "docs/reference/variables.rst": docs.variables_page(spec),
         "docs/reference/counters.rst": docs.counters_page(spec),
         **fortran_faces(),
-        **renamed(),
+        **renamed_fortran(),
+        **renamed.files(read("include/waitio_mpi.h")),
     }
 
 
-def renamed():
-    """MPI's names for the conversion library."""
+def renamed_fortran():
+    """MPI's names for the conversion library in Fortran."""
     symbols = {line.split()[0] for line in read("spec/symbols.txt").splitlines() if line.strip()}
     found = rename.Sources(
         read("include/waitio_mpi.h"),

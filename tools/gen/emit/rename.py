@@ -333,7 +333,8 @@ def include(sources):
 FORWARD_HEAD = """/* SPDX-License-Identifier: BSD-3-Clause */
 /* %s */
 /* MPI's external procedures for Fortran, each one call of the conversion library. Every argument
- * is an address; the lengths of character arguments come last. Requests are numbers: requests.c. */
+ * is an address; the lengths of character arguments come last. Requests are numbers:
+ * src/mpi/renamed.h. */
 #include "requests.h"
 
 """
@@ -341,22 +342,40 @@ FORWARD_HEAD = """/* SPDX-License-Identifier: BSD-3-Clause */
 
 def _forward_request(call, at, passed):
     """The body of a procedure whose argument number @at is a request, or an array of them."""
-    number, passed[at] = passed[at], "r"
-    many = call.arguments[at].array
-    first = f"{passed[0]}, " if many else ""
-    lines = ["    waitio_req_t one, *r = &one;" if not many else "    waitio_req_t *r;"]
+    given, array = passed[at], call.arguments[at].array
+    passed[at] = "m.r" if array else "r"
+    run = f"    {call.link}_({', '.join([*passed, 'ierr'])});"
+    if array:
+        n = f"*(int32_t *){passed[0]}"
+        return [
+            "    struct wio_renamed_many m;",
+            f'    if (failed(waitio_renamed_take("MPI_{call.c_name}", {n}, {given}, &m), ierr))',
+            "        return;",
+            run,
+            f"    waitio_renamed_give({n}, {given}, &m);",
+        ]
     if call.starts:
-        lines.append("    one = (waitio_req_t)WAITIO_REQ_NULL;")
-    else:
-        take = "take_all" if many else "take"
-        lines.append(f"    if (!wio_rename_{take}({first}{number}, {'&r' if many else 'r'}, ierr))")
-        lines.append("        return;")
-    lines.append(f"    {call.link}_({', '.join([*passed, 'ierr'])});")
-    if call.arguments[at].constant:  # a request that is only read stays what it is
-        return lines
-    give = "give_all" if many else "new" if call.starts else "give"
-    end = ", ierr" if call.starts else ""
-    return [*lines, f"    wio_rename_{give}({first}{number}, r{end});"]
+        return [
+            "    waitio_req_t *r;",
+            "    int32_t number;",
+            f'    if (failed(waitio_renamed_new("MPI_{call.c_name}", {given}, &number, &r), ierr))',
+            "        return;",
+            run,
+            f"    *(int32_t *){given} = waitio_renamed_keep(number, r);",
+        ]
+    if call.arguments[at].constant:  # a request that is only read
+        passed[at] = "&r"
+        return [
+            f"    const int32_t number = *(int32_t *){given};",
+            "    waitio_req_t r = waitio_renamed_read(number);",
+            f"    {call.link}_({', '.join([*passed, 'ierr'])});",
+            "    waitio_renamed_ended(number);",
+        ]
+    return [
+        f"    waitio_req_t none, *r = waitio_renamed_find({given}, &none);",
+        run,
+        f"    waitio_renamed_settle({given}, r);",
+    ]
 
 
 def _forward(call):
