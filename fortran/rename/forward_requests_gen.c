@@ -11,10 +11,10 @@ void mpi_comm_idup_(void *comm_, void *out_, void *request_, int32_t *ierr)
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Comm_idup", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Comm_idup", request_, &number, &r), ierr))
         return;
     waitio_mpi_comm_idup_(comm_, out_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_comm_idup_with_info_(void *, void *, void *, void *, int32_t *);
@@ -23,10 +23,10 @@ void mpi_comm_idup_with_info_(void *comm_, void *info_, void *out_, void *reques
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Comm_idup_with_info", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Comm_idup_with_info", request_, &number, &r), ierr))
         return;
     waitio_mpi_comm_idup_with_info_(comm_, info_, out_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_issend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -35,10 +35,10 @@ void mpi_issend_(void *buf_, void *count_, void *datatype_, void *dest_, void *t
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Issend", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Issend", request_, &number, &r), ierr))
         return;
     waitio_mpi_issend_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ssend_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -47,10 +47,10 @@ void mpi_ssend_init_(void *buf_, void *count_, void *datatype_, void *dest_, voi
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ssend_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ssend_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_ssend_init_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ibsend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -59,10 +59,10 @@ void mpi_ibsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *t
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ibsend", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ibsend", request_, &number, &r), ierr))
         return;
     waitio_mpi_ibsend_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_bsend_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -71,10 +71,10 @@ void mpi_bsend_init_(void *buf_, void *count_, void *datatype_, void *dest_, voi
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Bsend_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Bsend_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_bsend_init_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_isend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -83,10 +83,10 @@ void mpi_isend_(void *buf_, void *count_, void *datatype_, void *dest_, void *ta
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Isend", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Isend", request_, &number, &r), ierr))
         return;
     waitio_mpi_isend_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_irsend_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -95,10 +95,10 @@ void mpi_irsend_(void *buf_, void *count_, void *datatype_, void *dest_, void *t
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Irsend", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Irsend", request_, &number, &r), ierr))
         return;
     waitio_mpi_irsend_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_irecv_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -107,10 +107,10 @@ void mpi_irecv_(void *buf_, void *count_, void *datatype_, void *source_, void *
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Irecv", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Irecv", request_, &number, &r), ierr))
         return;
     waitio_mpi_irecv_(buf_, count_, datatype_, source_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_send_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -119,10 +119,10 @@ void mpi_send_init_(void *buf_, void *count_, void *datatype_, void *dest_, void
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Send_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Send_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_send_init_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_rsend_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -131,10 +131,10 @@ void mpi_rsend_init_(void *buf_, void *count_, void *datatype_, void *dest_, voi
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Rsend_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Rsend_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_rsend_init_(buf_, count_, datatype_, dest_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_recv_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -143,19 +143,19 @@ void mpi_recv_init_(void *buf_, void *count_, void *datatype_, void *source_, vo
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Recv_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Recv_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_recv_init_(buf_, count_, datatype_, source_, tag_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_start_(void *, int32_t *);
 void mpi_start_(void *request_, int32_t *ierr);
 void mpi_start_(void *request_, int32_t *ierr)
 {
-    waitio_req_t none, *r = waitio_renamed_find(request_, &none);
+    waitio_req_t none, *r = waitio_renamed_find_(request_, &none);
     waitio_mpi_start_(r, ierr);
-    waitio_renamed_settle(request_, r);
+    waitio_renamed_settle_(request_, r);
 }
 
 void waitio_mpi_startall_(void *, void *, int32_t *);
@@ -163,19 +163,19 @@ void mpi_startall_(void *count_, void *requests_, int32_t *ierr);
 void mpi_startall_(void *count_, void *requests_, int32_t *ierr)
 {
     struct wio_renamed_many m;
-    if (failed(waitio_renamed_take("MPI_Startall", *(int32_t *)count_, requests_, &m), ierr))
+    if (failed(waitio_renamed_take_("MPI_Startall", *(int32_t *)count_, requests_, &m), ierr))
         return;
     waitio_mpi_startall_(count_, m.r, ierr);
-    waitio_renamed_give(*(int32_t *)count_, requests_, &m);
+    waitio_renamed_give_(*(int32_t *)count_, requests_, &m);
 }
 
 void waitio_mpi_wait_(void *, void *, int32_t *);
 void mpi_wait_(void *request_, void *status_, int32_t *ierr);
 void mpi_wait_(void *request_, void *status_, int32_t *ierr)
 {
-    waitio_req_t none, *r = waitio_renamed_find(request_, &none);
+    waitio_req_t none, *r = waitio_renamed_find_(request_, &none);
     waitio_mpi_wait_(r, status_, ierr);
-    waitio_renamed_settle(request_, r);
+    waitio_renamed_settle_(request_, r);
 }
 
 void waitio_mpi_waitall_(void *, void *, void *, int32_t *);
@@ -183,10 +183,10 @@ void mpi_waitall_(void *count_, void *requests_, void *statuses_, int32_t *ierr)
 void mpi_waitall_(void *count_, void *requests_, void *statuses_, int32_t *ierr)
 {
     struct wio_renamed_many m;
-    if (failed(waitio_renamed_take("MPI_Waitall", *(int32_t *)count_, requests_, &m), ierr))
+    if (failed(waitio_renamed_take_("MPI_Waitall", *(int32_t *)count_, requests_, &m), ierr))
         return;
     waitio_mpi_waitall_(count_, m.r, statuses_, ierr);
-    waitio_renamed_give(*(int32_t *)count_, requests_, &m);
+    waitio_renamed_give_(*(int32_t *)count_, requests_, &m);
 }
 
 void waitio_mpi_waitany_(void *, void *, void *, void *, int32_t *);
@@ -194,19 +194,19 @@ void mpi_waitany_(void *count_, void *requests_, void *index_, void *status_, in
 void mpi_waitany_(void *count_, void *requests_, void *index_, void *status_, int32_t *ierr)
 {
     struct wio_renamed_many m;
-    if (failed(waitio_renamed_take("MPI_Waitany", *(int32_t *)count_, requests_, &m), ierr))
+    if (failed(waitio_renamed_take_("MPI_Waitany", *(int32_t *)count_, requests_, &m), ierr))
         return;
     waitio_mpi_waitany_(count_, m.r, index_, status_, ierr);
-    waitio_renamed_give(*(int32_t *)count_, requests_, &m);
+    waitio_renamed_give_(*(int32_t *)count_, requests_, &m);
 }
 
 void waitio_mpi_test_(void *, void *, void *, int32_t *);
 void mpi_test_(void *request_, void *flag_, void *status_, int32_t *ierr);
 void mpi_test_(void *request_, void *flag_, void *status_, int32_t *ierr)
 {
-    waitio_req_t none, *r = waitio_renamed_find(request_, &none);
+    waitio_req_t none, *r = waitio_renamed_find_(request_, &none);
     waitio_mpi_test_(r, flag_, status_, ierr);
-    waitio_renamed_settle(request_, r);
+    waitio_renamed_settle_(request_, r);
 }
 
 void waitio_mpi_testall_(void *, void *, void *, void *, int32_t *);
@@ -214,10 +214,10 @@ void mpi_testall_(void *count_, void *requests_, void *flag_, void *statuses_, i
 void mpi_testall_(void *count_, void *requests_, void *flag_, void *statuses_, int32_t *ierr)
 {
     struct wio_renamed_many m;
-    if (failed(waitio_renamed_take("MPI_Testall", *(int32_t *)count_, requests_, &m), ierr))
+    if (failed(waitio_renamed_take_("MPI_Testall", *(int32_t *)count_, requests_, &m), ierr))
         return;
     waitio_mpi_testall_(count_, m.r, flag_, statuses_, ierr);
-    waitio_renamed_give(*(int32_t *)count_, requests_, &m);
+    waitio_renamed_give_(*(int32_t *)count_, requests_, &m);
 }
 
 void waitio_mpi_testany_(void *, void *, void *, void *, void *, int32_t *);
@@ -225,10 +225,10 @@ void mpi_testany_(void *count_, void *requests_, void *index_, void *flag_, void
 void mpi_testany_(void *count_, void *requests_, void *index_, void *flag_, void *status_, int32_t *ierr)
 {
     struct wio_renamed_many m;
-    if (failed(waitio_renamed_take("MPI_Testany", *(int32_t *)count_, requests_, &m), ierr))
+    if (failed(waitio_renamed_take_("MPI_Testany", *(int32_t *)count_, requests_, &m), ierr))
         return;
     waitio_mpi_testany_(count_, m.r, index_, flag_, status_, ierr);
-    waitio_renamed_give(*(int32_t *)count_, requests_, &m);
+    waitio_renamed_give_(*(int32_t *)count_, requests_, &m);
 }
 
 void waitio_mpi_waitsome_(void *, void *, void *, void *, void *, int32_t *);
@@ -236,10 +236,10 @@ void mpi_waitsome_(void *count_, void *requests_, void *done_, void *indices_, v
 void mpi_waitsome_(void *count_, void *requests_, void *done_, void *indices_, void *statuses_, int32_t *ierr)
 {
     struct wio_renamed_many m;
-    if (failed(waitio_renamed_take("MPI_Waitsome", *(int32_t *)count_, requests_, &m), ierr))
+    if (failed(waitio_renamed_take_("MPI_Waitsome", *(int32_t *)count_, requests_, &m), ierr))
         return;
     waitio_mpi_waitsome_(count_, m.r, done_, indices_, statuses_, ierr);
-    waitio_renamed_give(*(int32_t *)count_, requests_, &m);
+    waitio_renamed_give_(*(int32_t *)count_, requests_, &m);
 }
 
 void waitio_mpi_testsome_(void *, void *, void *, void *, void *, int32_t *);
@@ -247,10 +247,10 @@ void mpi_testsome_(void *count_, void *requests_, void *done_, void *indices_, v
 void mpi_testsome_(void *count_, void *requests_, void *done_, void *indices_, void *statuses_, int32_t *ierr)
 {
     struct wio_renamed_many m;
-    if (failed(waitio_renamed_take("MPI_Testsome", *(int32_t *)count_, requests_, &m), ierr))
+    if (failed(waitio_renamed_take_("MPI_Testsome", *(int32_t *)count_, requests_, &m), ierr))
         return;
     waitio_mpi_testsome_(count_, m.r, done_, indices_, statuses_, ierr);
-    waitio_renamed_give(*(int32_t *)count_, requests_, &m);
+    waitio_renamed_give_(*(int32_t *)count_, requests_, &m);
 }
 
 void waitio_mpi_imrecv_(void *, void *, void *, void *, void *, int32_t *);
@@ -259,10 +259,10 @@ void mpi_imrecv_(void *buf_, void *count_, void *datatype_, void *message_, void
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Imrecv", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Imrecv", request_, &number, &r), ierr))
         return;
     waitio_mpi_imrecv_(buf_, count_, datatype_, message_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_request_get_status_(void *, void *, void *, int32_t *);
@@ -270,27 +270,27 @@ void mpi_request_get_status_(void *request_, void *flag_, void *status_, int32_t
 void mpi_request_get_status_(void *request_, void *flag_, void *status_, int32_t *ierr)
 {
     const int32_t number = *(int32_t *)request_;
-    waitio_req_t r = waitio_renamed_read(number);
+    waitio_req_t r = waitio_renamed_read_(number);
     waitio_mpi_request_get_status_(&r, flag_, status_, ierr);
-    waitio_renamed_ended(number);
+    waitio_renamed_ended_(number);
 }
 
 void waitio_mpi_cancel_(void *, int32_t *);
 void mpi_cancel_(void *request_, int32_t *ierr);
 void mpi_cancel_(void *request_, int32_t *ierr)
 {
-    waitio_req_t none, *r = waitio_renamed_find(request_, &none);
+    waitio_req_t none, *r = waitio_renamed_find_(request_, &none);
     waitio_mpi_cancel_(r, ierr);
-    waitio_renamed_settle(request_, r);
+    waitio_renamed_settle_(request_, r);
 }
 
 void waitio_mpi_request_free_(void *, int32_t *);
 void mpi_request_free_(void *request_, int32_t *ierr);
 void mpi_request_free_(void *request_, int32_t *ierr)
 {
-    waitio_req_t none, *r = waitio_renamed_find(request_, &none);
+    waitio_req_t none, *r = waitio_renamed_find_(request_, &none);
     waitio_mpi_request_free_(r, ierr);
-    waitio_renamed_settle(request_, r);
+    waitio_renamed_settle_(request_, r);
 }
 
 void waitio_mpi_grequest_start_(void *, void *, void *, void *, void *, int32_t *);
@@ -299,10 +299,10 @@ void mpi_grequest_start_(void *query_fn_, void *free_fn_, void *cancel_fn_, void
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Grequest_start", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Grequest_start", request_, &number, &r), ierr))
         return;
     waitio_mpi_grequest_start_(query_fn_, free_fn_, cancel_fn_, extra_state_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_grequest_complete_(void *, int32_t *);
@@ -310,9 +310,9 @@ void mpi_grequest_complete_(void *request_, int32_t *ierr);
 void mpi_grequest_complete_(void *request_, int32_t *ierr)
 {
     const int32_t number = *(int32_t *)request_;
-    waitio_req_t r = waitio_renamed_read(number);
+    waitio_req_t r = waitio_renamed_read_(number);
     waitio_mpi_grequest_complete_(&r, ierr);
-    waitio_renamed_ended(number);
+    waitio_renamed_ended_(number);
 }
 
 void waitio_mpi_ibarrier_(void *, void *, int32_t *);
@@ -321,10 +321,10 @@ void mpi_ibarrier_(void *comm_, void *request_, int32_t *ierr)
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ibarrier", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ibarrier", request_, &number, &r), ierr))
         return;
     waitio_mpi_ibarrier_(comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ibcast_(void *, void *, void *, void *, void *, void *, int32_t *);
@@ -333,10 +333,10 @@ void mpi_ibcast_(void *buf_, void *count_, void *datatype_, void *root_, void *c
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ibcast", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ibcast", request_, &number, &r), ierr))
         return;
     waitio_mpi_ibcast_(buf_, count_, datatype_, root_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ireduce_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -345,10 +345,10 @@ void mpi_ireduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_,
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ireduce", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ireduce", request_, &number, &r), ierr))
         return;
     waitio_mpi_ireduce_(sendbuf_, recvbuf_, count_, datatype_, op_, root_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_iallreduce_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -357,10 +357,10 @@ void mpi_iallreduce_(void *sendbuf_, void *recvbuf_, void *count_, void *datatyp
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Iallreduce", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Iallreduce", request_, &number, &r), ierr))
         return;
     waitio_mpi_iallreduce_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ireduce_scatter_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -369,10 +369,10 @@ void mpi_ireduce_scatter_(void *sendbuf_, void *recvbuf_, void *recvcounts_, voi
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ireduce_scatter", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ireduce_scatter", request_, &number, &r), ierr))
         return;
     waitio_mpi_ireduce_scatter_(sendbuf_, recvbuf_, recvcounts_, datatype_, op_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ireduce_scatter_block_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -381,10 +381,10 @@ void mpi_ireduce_scatter_block_(void *sendbuf_, void *recvbuf_, void *recvcount_
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ireduce_scatter_block", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ireduce_scatter_block", request_, &number, &r), ierr))
         return;
     waitio_mpi_ireduce_scatter_block_(sendbuf_, recvbuf_, recvcount_, datatype_, op_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_iscan_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -393,10 +393,10 @@ void mpi_iscan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_, v
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Iscan", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Iscan", request_, &number, &r), ierr))
         return;
     waitio_mpi_iscan_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_iexscan_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -405,10 +405,10 @@ void mpi_iexscan_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype_,
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Iexscan", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Iexscan", request_, &number, &r), ierr))
         return;
     waitio_mpi_iexscan_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_igather_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -417,10 +417,10 @@ void mpi_igather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recvb
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Igather", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Igather", request_, &number, &r), ierr))
         return;
     waitio_mpi_igather_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_igatherv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -429,10 +429,10 @@ void mpi_igatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recv
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Igatherv", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Igatherv", request_, &number, &r), ierr))
         return;
     waitio_mpi_igatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, root_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_iscatter_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -441,10 +441,10 @@ void mpi_iscatter_(void *sendbuf_, void *sendcount_, void *sendtype_, void *recv
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Iscatter", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Iscatter", request_, &number, &r), ierr))
         return;
     waitio_mpi_iscatter_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_iscatterv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -453,10 +453,10 @@ void mpi_iscatterv_(void *sendbuf_, void *sendcounts_, void *displs_, void *send
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Iscatterv", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Iscatterv", request_, &number, &r), ierr))
         return;
     waitio_mpi_iscatterv_(sendbuf_, sendcounts_, displs_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_iallgather_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -465,10 +465,10 @@ void mpi_iallgather_(void *sendbuf_, void *sendcount_, void *sendtype_, void *re
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Iallgather", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Iallgather", request_, &number, &r), ierr))
         return;
     waitio_mpi_iallgather_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_iallgatherv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -477,10 +477,10 @@ void mpi_iallgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *r
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Iallgatherv", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Iallgatherv", request_, &number, &r), ierr))
         return;
     waitio_mpi_iallgatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ialltoall_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -489,10 +489,10 @@ void mpi_ialltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, void *rec
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ialltoall", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ialltoall", request_, &number, &r), ierr))
         return;
     waitio_mpi_ialltoall_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ialltoallv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -501,10 +501,10 @@ void mpi_ialltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *se
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ialltoallv", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ialltoallv", request_, &number, &r), ierr))
         return;
     waitio_mpi_ialltoallv_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ialltoallw_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -513,10 +513,10 @@ void mpi_ialltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, void *se
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ialltoallw", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ialltoallw", request_, &number, &r), ierr))
         return;
     waitio_mpi_ialltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ineighbor_allgather_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -525,10 +525,10 @@ void mpi_ineighbor_allgather_(void *sendbuf_, void *sendcount_, void *sendtype_,
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ineighbor_allgather", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ineighbor_allgather", request_, &number, &r), ierr))
         return;
     waitio_mpi_ineighbor_allgather_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ineighbor_allgatherv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -537,10 +537,10 @@ void mpi_ineighbor_allgatherv_(void *sendbuf_, void *sendcount_, void *sendtype_
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ineighbor_allgatherv", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ineighbor_allgatherv", request_, &number, &r), ierr))
         return;
     waitio_mpi_ineighbor_allgatherv_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ineighbor_alltoall_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -549,10 +549,10 @@ void mpi_ineighbor_alltoall_(void *sendbuf_, void *sendcount_, void *sendtype_, 
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ineighbor_alltoall", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ineighbor_alltoall", request_, &number, &r), ierr))
         return;
     waitio_mpi_ineighbor_alltoall_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ineighbor_alltoallv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -561,10 +561,10 @@ void mpi_ineighbor_alltoallv_(void *sendbuf_, void *sendcounts_, void *sdispls_,
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ineighbor_alltoallv", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ineighbor_alltoallv", request_, &number, &r), ierr))
         return;
     waitio_mpi_ineighbor_alltoallv_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_ineighbor_alltoallw_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -573,10 +573,10 @@ void mpi_ineighbor_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_,
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Ineighbor_alltoallw", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Ineighbor_alltoallw", request_, &number, &r), ierr))
         return;
     waitio_mpi_ineighbor_alltoallw_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_barrier_init_(void *, void *, void *, int32_t *);
@@ -585,10 +585,10 @@ void mpi_barrier_init_(void *comm_, void *info_, void *request_, int32_t *ierr)
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Barrier_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Barrier_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_barrier_init_(comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_bcast_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -597,10 +597,10 @@ void mpi_bcast_init_(void *buf_, void *count_, void *datatype_, void *root_, voi
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Bcast_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Bcast_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_bcast_init_(buf_, count_, datatype_, root_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_reduce_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -609,10 +609,10 @@ void mpi_reduce_init_(void *sendbuf_, void *recvbuf_, void *count_, void *dataty
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Reduce_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Reduce_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_reduce_init_(sendbuf_, recvbuf_, count_, datatype_, op_, root_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_allreduce_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -621,10 +621,10 @@ void mpi_allreduce_init_(void *sendbuf_, void *recvbuf_, void *count_, void *dat
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Allreduce_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Allreduce_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_allreduce_init_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_reduce_scatter_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -633,10 +633,10 @@ void mpi_reduce_scatter_init_(void *sendbuf_, void *recvbuf_, void *recvcounts_,
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Reduce_scatter_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Reduce_scatter_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_reduce_scatter_init_(sendbuf_, recvbuf_, recvcounts_, datatype_, op_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_reduce_scatter_block_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -645,10 +645,10 @@ void mpi_reduce_scatter_block_init_(void *sendbuf_, void *recvbuf_, void *recvco
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Reduce_scatter_block_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Reduce_scatter_block_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_reduce_scatter_block_init_(sendbuf_, recvbuf_, recvcount_, datatype_, op_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_scan_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -657,10 +657,10 @@ void mpi_scan_init_(void *sendbuf_, void *recvbuf_, void *count_, void *datatype
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Scan_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Scan_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_scan_init_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_exscan_init_(void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -669,10 +669,10 @@ void mpi_exscan_init_(void *sendbuf_, void *recvbuf_, void *count_, void *dataty
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Exscan_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Exscan_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_exscan_init_(sendbuf_, recvbuf_, count_, datatype_, op_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_gather_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -681,10 +681,10 @@ void mpi_gather_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *r
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Gather_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Gather_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_gather_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_gatherv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -693,10 +693,10 @@ void mpi_gatherv_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Gatherv_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Gatherv_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_gatherv_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, root_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_scatter_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -705,10 +705,10 @@ void mpi_scatter_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void *
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Scatter_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Scatter_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_scatter_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_scatterv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -717,10 +717,10 @@ void mpi_scatterv_init_(void *sendbuf_, void *sendcounts_, void *displs_, void *
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Scatterv_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Scatterv_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_scatterv_init_(sendbuf_, sendcounts_, displs_, sendtype_, recvbuf_, recvcount_, recvtype_, root_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_allgather_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -729,10 +729,10 @@ void mpi_allgather_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Allgather_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Allgather_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_allgather_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_allgatherv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -741,10 +741,10 @@ void mpi_allgatherv_init_(void *sendbuf_, void *sendcount_, void *sendtype_, voi
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Allgatherv_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Allgatherv_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_allgatherv_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_alltoall_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -753,10 +753,10 @@ void mpi_alltoall_init_(void *sendbuf_, void *sendcount_, void *sendtype_, void 
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Alltoall_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Alltoall_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_alltoall_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_alltoallv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -765,10 +765,10 @@ void mpi_alltoallv_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Alltoallv_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Alltoallv_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_alltoallv_init_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_alltoallw_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -777,10 +777,10 @@ void mpi_alltoallw_init_(void *sendbuf_, void *sendcounts_, void *sdispls_, void
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Alltoallw_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Alltoallw_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_alltoallw_init_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_neighbor_allgather_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -789,10 +789,10 @@ void mpi_neighbor_allgather_init_(void *sendbuf_, void *sendcount_, void *sendty
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Neighbor_allgather_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Neighbor_allgather_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_neighbor_allgather_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_neighbor_allgatherv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -801,10 +801,10 @@ void mpi_neighbor_allgatherv_init_(void *sendbuf_, void *sendcount_, void *sendt
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Neighbor_allgatherv_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Neighbor_allgatherv_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_neighbor_allgatherv_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcounts_, displs_, recvtype_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_neighbor_alltoall_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -813,10 +813,10 @@ void mpi_neighbor_alltoall_init_(void *sendbuf_, void *sendcount_, void *sendtyp
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Neighbor_alltoall_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Neighbor_alltoall_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_neighbor_alltoall_init_(sendbuf_, sendcount_, sendtype_, recvbuf_, recvcount_, recvtype_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_neighbor_alltoallv_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -825,10 +825,10 @@ void mpi_neighbor_alltoallv_init_(void *sendbuf_, void *sendcounts_, void *sdisp
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Neighbor_alltoallv_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Neighbor_alltoallv_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_neighbor_alltoallv_init_(sendbuf_, sendcounts_, sdispls_, sendtype_, recvbuf_, recvcounts_, rdispls_, recvtype_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
 void waitio_mpi_neighbor_alltoallw_init_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
@@ -837,8 +837,8 @@ void mpi_neighbor_alltoallw_init_(void *sendbuf_, void *sendcounts_, void *sdisp
 {
     waitio_req_t *r;
     int32_t number;
-    if (failed(waitio_renamed_new("MPI_Neighbor_alltoallw_init", request_, &number, &r), ierr))
+    if (failed(waitio_renamed_new_("MPI_Neighbor_alltoallw_init", request_, &number, &r), ierr))
         return;
     waitio_mpi_neighbor_alltoallw_init_(sendbuf_, sendcounts_, sdispls_, sendtypes_, recvbuf_, recvcounts_, rdispls_, recvtypes_, comm_, info_, r, ierr);
-    *(int32_t *)request_ = waitio_renamed_keep(number, r);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "api/api.h"
 #include "mpi/mpi.h"
 #include "mpi/request.h"
 #include "mpi/waiting.h"
@@ -18,13 +19,15 @@ enum { FIRST_BLOCK = 64, BLOCKS = 14 };
 _Static_assert(FIRST_BLOCK *((1 << BLOCKS) - 1) < INDEX_MASK, "every index fits into a number");
 
 struct slot {
-    waitio_req_t r;
     _Atomic int32_t number; /* 0: free */
     int32_t generation;
-    _Atomic uint32_t next_free; /* index + 1, 0: none */
+    uint32_t index;
+    _Atomic uint32_t next_free; /* of all threads: index + 1, 0: none */
+    struct slot *next_spare;    /* of one thread */
     /* Generalized requests may be freed and completed by two threads at a time: */
     _Atomic int user;     /* its number in request.c, or 0 */
     _Atomic int32_t left; /* the number: it is freed, and may not be complete yet; or 0 */
+    waitio_req_t r;       /* null while the slot is free */
 };
 
 static struct slot *_Atomic block[BLOCKS];
@@ -52,19 +55,19 @@ static struct slot *slot_at(uint32_t index)
     return b == NULL ? NULL : &b[index - first_of(k)];
 }
 
-/* Slots from @p index on, linked by next_free, the last one being @p last. */
-static void push(uint32_t index, struct slot *last)
+/* Slots from @p first on, linked by next_free to @p last. */
+static void push(const struct slot *first, struct slot *last)
 {
     uint64_t head = atomic_load_explicit(&free_slots, memory_order_relaxed), mine;
 
     do {
         atomic_store_explicit(&last->next_free, (uint32_t)head, memory_order_relaxed);
-        mine = ((head >> 32) + 1) << 32 | (index + 1);
+        mine = ((head >> 32) + 1) << 32 | (first->index + 1);
     } while (!atomic_compare_exchange_weak_explicit(&free_slots, &head, mine, memory_order_release,
                                                     memory_order_relaxed));
 }
 
-static struct slot *pop(uint32_t *index)
+static struct slot *pop(void)
 {
     uint64_t head = atomic_load_explicit(&free_slots, memory_order_acquire), rest;
     struct slot *s;
@@ -72,8 +75,7 @@ static struct slot *pop(uint32_t *index)
     do {
         if ((uint32_t)head == 0)
             return NULL;
-        *index = (uint32_t)head - 1;
-        s = slot_at(*index);
+        s = slot_at((uint32_t)head - 1);
         rest = ((head >> 32) + 1) << 32 | atomic_load_explicit(&s->next_free, memory_order_relaxed);
     } while (!atomic_compare_exchange_weak_explicit(&free_slots, &head, rest, memory_order_acquire,
                                                     memory_order_acquire));
@@ -97,35 +99,102 @@ static int grow(void)
                                         first_of(BLOCKS))
                              : wio_fail(WAITIO_ERR_NOMEM, "no memory for %u requests", n);
         } else {
-            for (uint32_t i = 0; i + 1 < n; i++)
-                atomic_init(&b[i].next_free, first_of(k) + i + 2);
+            for (uint32_t i = 0; i < n; i++) {
+                b[i].index = first_of(k) + i;
+                atomic_init(&b[i].next_free, b[i].index + 2);
+            }
             atomic_store_explicit(&block[k], b, memory_order_release);
-            push(first_of(k), &b[n - 1]);
+            push(b, &b[n - 1]);
         }
     }
     pthread_mutex_unlock(&growing);
     return rc;
 }
 
+/* ---- free slots of a thread ---- */
+
+/* Most programs have few requests at a time: a thread keeps some free slots for itself. */
+enum { SPARES = 32 };
+static _Thread_local struct {
+    struct slot *first;
+    int n;
+    bool known; /* what is left is given back when the thread ends */
+} spare;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool have_key;
+
+static void put_spare(struct slot *s)
+{
+    if (spare.n == SPARES) {
+        push(s, s);
+        return;
+    }
+    s->next_spare = spare.first;
+    spare.first = s;
+    spare.n++;
+}
+
+static struct slot *take_spare(void)
+{
+    struct slot *s = spare.first;
+
+    if (s != NULL) {
+        spare.first = s->next_spare;
+        spare.n--;
+    }
+    return s;
+}
+
+static void thread_ends(void *unused)
+{
+    struct slot *s;
+
+    (void)unused;
+    while ((s = take_spare()) != NULL)
+        push(s, s);
+}
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&key, thread_ends) == 0;
+}
+
+/* The thread has no spare one. @return 0; NOMEM, LIMIT */
+static int slot_new(struct slot **s)
+{
+    int rc = 0;
+
+    if (!spare.known) {
+        pthread_once(&once, make_key);
+        spare.known = have_key && pthread_setspecific(key, &spare) == 0;
+    }
+    while (rc == 0 && (*s = pop()) == NULL)
+        rc = grow();
+    return rc;
+}
+
+/* ---- requests ---- */
+
 static bool is_null(const waitio_req_t *r)
 {
     return (r->opaque[0] | r->opaque[1] | r->opaque[2]) == 0;
 }
 
-int waitio_renamed_new(const char *call, const void *given, int32_t *number, waitio_req_t **r)
+int wio_renamed_new(const char *call, const void *given, int32_t *number, waitio_req_t **r)
 {
-    int rc = wio_mpi_need("request", given);
-    uint32_t index = 0;
-    struct slot *s = NULL;
+    struct slot *s = given != NULL ? take_spare() : NULL;
 
-    while (rc == 0 && (s = pop(&index)) == NULL)
-        rc = grow();
-    if (rc != 0)
-        return wio_mpi_result(call, rc);
-    s->r = (waitio_req_t)WAITIO_REQ_NULL;
+    if (WIO_UNLIKELY(s == NULL)) {
+        int rc = wio_mpi_need("request", given);
+        if (rc == 0)
+            rc = slot_new(&s);
+        if (rc != 0)
+            return wio_mpi_result(call, rc);
+    }
     atomic_store_explicit(&s->user, 0, memory_order_relaxed);
     s->generation = (s->generation + 1) % GENERATIONS;
-    *number = s->generation << INDEX_BITS | (int32_t)(index + 1);
+    *number = s->generation << INDEX_BITS | (int32_t)(s->index + 1);
     *r = &s->r;
     atomic_store_explicit(&s->number, *number, memory_order_release);
     return 0;
@@ -140,10 +209,10 @@ static struct slot *find(int32_t number)
     return s != NULL && atomic_load_explicit(&s->number, memory_order_acquire) == number ? s : NULL;
 }
 
-static void drop(struct slot *s, int32_t number)
+static void drop(struct slot *s)
 {
     atomic_store_explicit(&s->number, 0, memory_order_relaxed);
-    push(((uint32_t)number & INDEX_MASK) - 1, s);
+    put_spare(s);
 }
 
 static int user_of(const struct slot *s)
@@ -151,12 +220,12 @@ static int user_of(const struct slot *s)
     return atomic_load_explicit(&s->user, memory_order_relaxed);
 }
 
-int32_t waitio_renamed_keep(int32_t number, const waitio_req_t *r)
+int32_t wio_renamed_keep(int32_t number, waitio_req_t *r)
 {
-    struct slot *s = find(number);
+    struct slot *s = WIO_CONTAINER(r, struct slot, r);
 
     if (WIO_UNLIKELY(is_null(r))) {
-        drop(s, number);
+        drop(s);
         return 0;
     }
     if (WIO_UNLIKELY(wio_request_is_own(r)))
@@ -176,7 +245,7 @@ static waitio_req_t substitute(int32_t number)
     return r;
 }
 
-waitio_req_t *waitio_renamed_find(const int32_t *number, waitio_req_t *none)
+waitio_req_t *wio_renamed_find(const int32_t *number, waitio_req_t *none)
 {
     struct slot *s;
 
@@ -189,7 +258,7 @@ waitio_req_t *waitio_renamed_find(const int32_t *number, waitio_req_t *none)
     return none;
 }
 
-waitio_req_t waitio_renamed_read(int32_t number)
+waitio_req_t wio_renamed_read(int32_t number)
 {
     const struct slot *s = find(number);
     int user = s == NULL ? 0 : user_of(s);
@@ -206,10 +275,10 @@ static void drop_left(struct slot *s, int32_t number)
     if (!wio_request_user_lives(user_of(s)) &&
         atomic_compare_exchange_strong_explicit(&s->left, &(int32_t){number}, 0,
                                                 memory_order_acq_rel, memory_order_relaxed))
-        drop(s, number);
+        drop(s);
 }
 
-void waitio_renamed_ended(int32_t number)
+void wio_renamed_ended(int32_t number)
 {
     struct slot *s = find(number);
 
@@ -217,17 +286,16 @@ void waitio_renamed_ended(int32_t number)
         drop_left(s, number);
 }
 
-void waitio_renamed_settle(int32_t *number, const waitio_req_t *r)
+/* A null request of number 0 lies in no slot; perhaps the number is a constant. */
+void wio_renamed_settle(int32_t *number, waitio_req_t *r)
 {
     struct slot *s;
 
-    if (number == NULL || !is_null(r))
+    if (number == NULL || *number == 0 || !is_null(r))
         return;
-    s = find(*number);
-    if (s == NULL || r != &s->r) /* it was null before, perhaps a constant */
-        return;
+    s = WIO_CONTAINER(r, struct slot, r);
     if (WIO_LIKELY(user_of(s) == 0)) {
-        drop(s, *number);
+        drop(s);
     } else {
         atomic_store_explicit(&s->left, *number, memory_order_release);
         drop_left(s, *number);
@@ -235,8 +303,13 @@ void waitio_renamed_settle(int32_t *number, const waitio_req_t *r)
     *number = 0;
 }
 
-int waitio_renamed_take(const char *call, int n, const int32_t numbers[],
-                        struct wio_renamed_many *m)
+/* The library uses no more of a request than a handle of the engine. */
+static void copy(waitio_req_t *to, const waitio_req_t *from)
+{
+    memcpy(to, from, sizeof(struct wio_handle));
+}
+
+int wio_renamed_take(const char *call, int n, const int32_t numbers[], struct wio_renamed_many *m)
 {
     m->r = numbers == NULL ? NULL : m->few;
     if (n <= 0 || numbers == NULL)
@@ -247,19 +320,22 @@ int waitio_renamed_take(const char *call, int n, const int32_t numbers[],
         return wio_mpi_result(call, wio_fail(WAITIO_ERR_NOMEM, "no memory for %d requests", n));
     for (int i = 0; i < n; i++) {
         const struct slot *s = find(numbers[i]);
-        m->r[i] = s != NULL ? s->r : substitute(numbers[i]);
+        if (WIO_LIKELY(s != NULL))
+            copy(&m->r[i], &s->r);
+        else
+            m->r[i] = substitute(numbers[i]);
     }
     return 0;
 }
 
-void waitio_renamed_give(int n, int32_t numbers[], struct wio_renamed_many *m)
+void wio_renamed_give(int n, int32_t numbers[], struct wio_renamed_many *m)
 {
     for (int i = 0; i < n && m->r != NULL; i++) {
         struct slot *s = find(numbers[i]);
         if (s == NULL)
             continue;
-        s->r = m->r[i];
-        waitio_renamed_settle(&numbers[i], &s->r);
+        copy(&s->r, &m->r[i]);
+        wio_renamed_settle(&numbers[i], &s->r);
     }
     if (m->r != m->few)
         wio_os_free(m->r);
@@ -275,3 +351,18 @@ waitio_rename_request waitio_rename_request_f2c(int handle)
 {
     return handle;
 }
+
+/* ---- for libwaitio_mpi_rename ---- */
+
+#define ALSO(RESULT, NAME, ARGUMENTS)                                                              \
+    extern __attribute__((visibility("default"), alias("wio_renamed_" #NAME)))                     \
+    RESULT waitio_renamed_##NAME##_ ARGUMENTS;
+
+ALSO(int, new, (const char *call, const void *given, int32_t *number, waitio_req_t **r))
+ALSO(int32_t, keep, (int32_t number, waitio_req_t *r))
+ALSO(waitio_req_t *, find, (const int32_t *number, waitio_req_t *none))
+ALSO(waitio_req_t, read, (int32_t number))
+ALSO(void, ended, (int32_t number))
+ALSO(void, settle, (int32_t * number, waitio_req_t *r))
+ALSO(int, take, (const char *call, int n, const int32_t numbers[], struct wio_renamed_many *m))
+ALSO(void, give, (int n, int32_t numbers[], struct wio_renamed_many *m))

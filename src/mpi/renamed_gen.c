@@ -8,32 +8,32 @@
 #define STARTS(NAME, ARGUMENTS) \
     waitio_req_t *r; \
     int32_t number; \
-    int rc = waitio_renamed_new("WAITIO_MPI_" #NAME, req, &number, &r); \
+    int rc = wio_renamed_new("WAITIO_MPI_" #NAME, req, &number, &r); \
     if (rc != 0) \
         return rc; \
     rc = WAITIO_MPI_##NAME ARGUMENTS; \
-    *req = waitio_renamed_keep(number, r); \
+    *req = wio_renamed_keep(number, r); \
     return rc
 /* It changes one. */
 #define USES(NAME, ARGUMENTS) \
-    waitio_req_t none, *r = waitio_renamed_find(req, &none); \
+    waitio_req_t none, *r = wio_renamed_find(req, &none); \
     int rc = WAITIO_MPI_##NAME ARGUMENTS; \
-    waitio_renamed_settle(req, r); \
+    wio_renamed_settle(req, r); \
     return rc
 /* It reads one. */
 #define READS(NAME, ARGUMENTS) \
-    waitio_req_t r = waitio_renamed_read(req); \
+    waitio_req_t r = wio_renamed_read(req); \
     int rc = WAITIO_MPI_##NAME ARGUMENTS; \
-    waitio_renamed_ended(req); \
+    wio_renamed_ended(req); \
     return rc
 /* It has an array of them. */
 #define MANY(NAME, ARGUMENTS) \
     struct wio_renamed_many m; \
-    int rc = waitio_renamed_take("WAITIO_MPI_" #NAME, count, reqs, &m); \
+    int rc = wio_renamed_take("WAITIO_MPI_" #NAME, count, reqs, &m); \
     if (rc != 0) \
         return rc; \
     rc = WAITIO_MPI_##NAME ARGUMENTS; \
-    waitio_renamed_give(count, reqs, &m); \
+    wio_renamed_give(count, reqs, &m); \
     return rc
 
 int waitio_rename_comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, waitio_rename_request *req)

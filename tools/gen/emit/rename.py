@@ -345,36 +345,37 @@ def _forward_request(call, at, passed):
     given, array = passed[at], call.arguments[at].array
     passed[at] = "m.r" if array else "r"
     run = f"    {call.link}_({', '.join([*passed, 'ierr'])});"
+    name = f'"MPI_{call.c_name}"'
     if array:
         n = f"*(int32_t *){passed[0]}"
         return [
             "    struct wio_renamed_many m;",
-            f'    if (failed(waitio_renamed_take("MPI_{call.c_name}", {n}, {given}, &m), ierr))',
+            f"    if (failed(waitio_renamed_take_({name}, {n}, {given}, &m), ierr))",
             "        return;",
             run,
-            f"    waitio_renamed_give({n}, {given}, &m);",
+            f"    waitio_renamed_give_({n}, {given}, &m);",
         ]
     if call.starts:
         return [
             "    waitio_req_t *r;",
             "    int32_t number;",
-            f'    if (failed(waitio_renamed_new("MPI_{call.c_name}", {given}, &number, &r), ierr))',
+            f"    if (failed(waitio_renamed_new_({name}, {given}, &number, &r), ierr))",
             "        return;",
             run,
-            f"    *(int32_t *){given} = waitio_renamed_keep(number, r);",
+            f"    *(int32_t *){given} = waitio_renamed_keep_(number, r);",
         ]
     if call.arguments[at].constant:  # a request that is only read
         passed[at] = "&r"
         return [
             f"    const int32_t number = *(int32_t *){given};",
-            "    waitio_req_t r = waitio_renamed_read(number);",
+            "    waitio_req_t r = waitio_renamed_read_(number);",
             f"    {call.link}_({', '.join([*passed, 'ierr'])});",
-            "    waitio_renamed_ended(number);",
+            "    waitio_renamed_ended_(number);",
         ]
     return [
-        f"    waitio_req_t none, *r = waitio_renamed_find({given}, &none);",
+        f"    waitio_req_t none, *r = waitio_renamed_find_({given}, &none);",
         run,
-        f"    waitio_renamed_settle({given}, r);",
+        f"    waitio_renamed_settle_({given}, r);",
     ]
 
 
