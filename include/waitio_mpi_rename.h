@@ -6,9 +6,9 @@
  * for WaitIO without a change to its calls. MPI_COMM_WORLD is then all processes of all blocks.
  *
  * Names that the conversion library does not have stay as they are, so that the compiler names
- * them. A request is an integer: it may be compared with MPI_REQUEST_NULL, which is 0 and a
- * constant. MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY are calls: they cannot be the initial
- * values of static objects in C.
+ * them. A request is an integer: it may be compared with MPI_REQUEST_NULL, which is 0.
+ * MPI_REQUEST_NULL, MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY are constants: initial values
+ * of static objects, too.
  */
 #ifndef WAITIO_MPI_RENAME_H
 #define WAITIO_MPI_RENAME_H
@@ -25,6 +25,9 @@ extern "C" {
 #ifdef __GNUC__
 #pragma GCC visibility push(default)
 #endif
+
+/** MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY: the same as WAITIO_MPI_COMM_WORLD ... */
+extern struct waitio_constant waitio_world_group_, waitio_self_group_, waitio_empty_group_;
 
 /** A request: the number of one of the library's, or 0. The same number is its Fortran handle. */
 typedef int waitio_rename_request;
@@ -277,9 +280,9 @@ waitio_rename_request waitio_rename_request_f2c(int handle);
 #define MPI_COMM_NULL WAITIO_MPI_COMM_NULL
 #define MPI_COMM_NULL_COPY_FN WAITIO_MPI_COMM_NULL_COPY_FN
 #define MPI_COMM_NULL_DELETE_FN WAITIO_MPI_COMM_NULL_DELETE_FN
-#define MPI_COMM_SELF WAITIO_MPI_COMM_SELF
+#define MPI_COMM_SELF ((WAITIO_MPI_Comm)&waitio_self_group_)
 #define MPI_COMM_TYPE_SHARED WAITIO_MPI_COMM_TYPE_SHARED
-#define MPI_COMM_WORLD WAITIO_MPI_COMM_WORLD
+#define MPI_COMM_WORLD ((WAITIO_MPI_Comm)&waitio_world_group_)
 #define MPI_COMPLEX WAITIO_MPI_COMPLEX
 #define MPI_COMPLEX16 WAITIO_MPI_COMPLEX16
 #define MPI_COMPLEX32 WAITIO_MPI_COMPLEX32
@@ -369,7 +372,7 @@ waitio_rename_request waitio_rename_request_f2c(int handle);
 #define MPI_FLOAT WAITIO_MPI_FLOAT
 #define MPI_FLOAT_INT WAITIO_MPI_FLOAT_INT
 #define MPI_GRAPH WAITIO_MPI_GRAPH
-#define MPI_GROUP_EMPTY WAITIO_MPI_GROUP_EMPTY
+#define MPI_GROUP_EMPTY ((WAITIO_MPI_Group)&waitio_empty_group_)
 #define MPI_GROUP_NULL WAITIO_MPI_GROUP_NULL
 #define MPI_HOST WAITIO_MPI_HOST
 #define MPI_IDENT WAITIO_MPI_IDENT

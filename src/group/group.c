@@ -273,5 +273,8 @@ void wio_group_destroy(struct waitio_group *g)
     g->magic = 0;
     wio_os_free(g->members);
     wio_os_free(g->sorted);
-    wio_os_free(g);
+    if (g->fixed)
+        *g = (struct waitio_group){0};
+    else
+        wio_os_free(g);
 }

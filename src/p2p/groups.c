@@ -2,6 +2,8 @@
 /* The list of groups, so that an invalid pointer is never followed. */
 #include "p2p/universe.h"
 
+bool (*wio_group_make)(struct wio_universe *u, const struct waitio_group *g);
+
 void wio_group_register(struct wio_universe *u, struct waitio_group *g)
 {
     wio_enter(u);
@@ -40,6 +42,8 @@ int wio_group_check(struct wio_universe *u, const struct waitio_group *g)
     wio_enter(u);
     bool known = known_group(u, g);
     wio_leave(u);
+    if (!known && wio_group_make != NULL)
+        known = wio_group_make(u, g);
     return known ? 0
                  : wio_fail(WAITIO_ERR_GROUP, "%p is no group of this universe, or was freed",
                             (const void *)g);

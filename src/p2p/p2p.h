@@ -109,6 +109,9 @@ int wio_group_check(struct wio_universe *u, const struct waitio_group *g); /* 0 
 /** Is it a group that was used lately? False proves nothing. NULL is none. */
 bool wio_group_known(struct wio_universe *u, const struct waitio_group *g);
 int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
+/** Set by an upper layer when it is loaded: makes a group that programs may name before it exists.
+ * Called without locks. @return is @p g such a group, and made now? */
+extern bool (*wio_group_make)(struct wio_universe *u, const struct waitio_group *g);
 
 /**
  * Start operations. dst and src are group ranks already checked by the caller; src < 0 = any

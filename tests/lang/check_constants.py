@@ -62,7 +62,14 @@ def compare_renamed(header):
         pairs[name] = name
     if "#define MPI_REQUEST_NULL ((waitio_rename_request)0)" not in rename:
         yield "MPI_REQUEST_NULL is no constant"
-    names -= {"REQUEST_NULL"}
+    for kind, name, group in (
+        ("Comm", "COMM_WORLD", "world"),
+        ("Comm", "COMM_SELF", "self"),
+        ("Group", "GROUP_EMPTY", "empty"),
+    ):
+        if f"#define MPI_{name} ((WAITIO_MPI_{kind})&waitio_{group}_group_)" not in rename:
+            yield f"MPI_{name} is no constant"
+    names -= {"REQUEST_NULL", "COMM_WORLD", "COMM_SELF", "GROUP_EMPTY"}
     own = set(re.findall(r"#define MPI_(\w+) waitio_mpi_\w+_type\n", rename))
     yield from (f"MPI_{name} is not a type of its own" for name in sorted(OWN_TYPES ^ own))
     names -= OWN_TYPES

@@ -32,6 +32,33 @@ static struct {
 } record = {7, MPI_REQUEST_NULL};
 static const MPI_Request nothing = MPI_REQUEST_NULL;
 
+static MPI_Comm world = MPI_COMM_WORLD, both[] = {MPI_COMM_SELF, MPI_COMM_NULL};
+static struct {
+    MPI_Group none;
+    MPI_Comm comm;
+} groups = {MPI_GROUP_EMPTY, MPI_COMM_WORLD};
+
+static void constant_groups(void)
+{
+    MPI_Group whole;
+    int size = -1, rank = -1, result = -1;
+
+    MPI_Comm_size(both[0], &size);
+    expect(size == 1, "alone");
+    MPI_Group_size(groups.none, &size);
+    expect(size == 0, "nobody");
+    MPI_Comm_rank(groups.comm, &rank);
+    expect(rank == me && world == MPI_COMM_WORLD && world != both[0], "the world");
+    expect(both[1] == MPI_COMM_NULL, "no communicator");
+    MPI_Comm_compare(world, MPI_COMM_WORLD, &result);
+    expect(result == MPI_IDENT, "compared");
+    MPI_Comm_group(world, &whole);
+    MPI_Group_compare(whole, groups.none, &result);
+    expect(result == MPI_UNEQUAL, "groups compared");
+    MPI_Group_free(&whole);
+    expect(MPI_Comm_f2c(MPI_Comm_c2f(world)) == MPI_COMM_WORLD, "to Fortran and back");
+}
+
 static void initial_values(void)
 {
     MPI_Status status;
@@ -239,6 +266,7 @@ static void stale(void)
            "a start that failed");
     MPI_Cancel(&r);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
+    expect(MPI_Comm_free(&both[0]) != 0 && both[0] == MPI_COMM_SELF, "a constant is not freed");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 #endif
 }
@@ -247,11 +275,15 @@ int main(void)
 {
     int provided;
 
+#ifdef FOR_WAITIO
+    MPI_Comm_rank(world, &me); /* the first call joins, with a constant, too */
+#endif
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     right = (me + 1) % n;
     left = (me + n - 1) % n;
+    constant_groups();
     initial_values();
     loops();
     kinds();

@@ -26,6 +26,60 @@ void wio_mpi_state_reset(void)
     wio_spares_free();
 }
 
+/* In programs that are built by renaming the constants are the addresses of these objects: initial
+ * values of static variables, too. The linker may place the objects in the program's own memory, so
+ * their size never changes. */
+enum { ROOM = 512 };
+struct waitio_constant {
+    struct waitio_group group;
+    char later[ROOM - sizeof(struct waitio_group)];
+};
+#define CONSTANT(NAME)                                                                             \
+    extern __attribute__((visibility("default"))) struct waitio_constant NAME;                     \
+    __attribute__((aligned(64))) struct waitio_constant NAME
+CONSTANT(waitio_world_group_);
+CONSTANT(waitio_self_group_);
+CONSTANT(waitio_empty_group_);
+
+static struct waitio_group *place_of(enum wio_mpi_constant which)
+{
+    return which == WIO_WORLD  ? &waitio_world_group_.group
+           : which == WIO_SELF ? &waitio_self_group_.group
+                               : &waitio_empty_group_.group;
+}
+
+/* Threads that stayed behind in a universe that has ended may still use the object. */
+static struct waitio_group *settle(enum wio_mpi_constant which, struct waitio_group *g)
+{
+    struct waitio_group *at = place_of(which);
+
+    if (at->magic != 0)
+        return g;
+    *at = *g;
+    at->fixed = true;
+    g->members = g->sorted = NULL;
+    wio_group_destroy(g);
+    return at;
+}
+
+/* A program uses a constant before any call has made its group. */
+static bool make_constant(struct wio_universe *u, const struct waitio_group *g)
+{
+    (void)u;
+    for (int i = 0; i < WIO_CONSTANTS; i++) {
+        WAITIO_MPI_Comm comm;
+        if (g == place_of((enum wio_mpi_constant)i))
+            return wio_mpi_constant((enum wio_mpi_constant)i, &comm) == 0 && comm == g &&
+                   g->magic == WIO_GROUP_MAGIC;
+    }
+    return false;
+}
+
+__attribute__((constructor)) static void offer_constants(void)
+{
+    wio_group_make = make_constant;
+}
+
 static int make(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)
 {
     struct wio_universe *u = wio_api_universe();
@@ -39,6 +93,8 @@ static int make(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)
                               : which == WIO_SELF ? 1
                                                   : 0,
                               comm);
+    if (rc == 0)
+        *comm = settle(which, *comm);
     if (rc == 0)
         wio_group_register(u, *comm);
     return rc;
@@ -70,7 +126,7 @@ bool wio_mpi_is_constant(WAITIO_MPI_Comm comm)
 
     pthread_mutex_lock(&wio_mpi_state.lock);
     for (int i = 0; comm != NULL && i < WIO_CONSTANTS; i++)
-        is |= comm == wio_mpi_state.constant[i];
+        is |= comm == wio_mpi_state.constant[i] || comm == place_of((enum wio_mpi_constant)i);
     pthread_mutex_unlock(&wio_mpi_state.lock);
     return is;
 }

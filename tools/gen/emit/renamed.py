@@ -13,6 +13,9 @@ NOT_RENAMED = {"", "H", "DEFTAG", "SOURCE", "TAG", "ERROR", "COMM_TYPE_PB"}
 OTHERS = {
     "INTEGER": "waitio_mpi_integer_type",
     "DOUBLE_PRECISION": "waitio_mpi_double_precision_type",
+    "COMM_WORLD": "((WAITIO_MPI_Comm)&waitio_world_group_)",
+    "COMM_SELF": "((WAITIO_MPI_Comm)&waitio_self_group_)",
+    "GROUP_EMPTY": "((WAITIO_MPI_Group)&waitio_empty_group_)",
     "Request": "waitio_rename_request",
     "REQUEST_NULL": "((waitio_rename_request)0)",
     "Request_c2f": "waitio_rename_request_c2f",
@@ -27,9 +30,9 @@ HEAD = f"""/* SPDX-License-Identifier: BSD-3-Clause */
  * for WaitIO without a change to its calls. MPI_COMM_WORLD is then all processes of all blocks.
  *
  * Names that the conversion library does not have stay as they are, so that the compiler names
- * them. A request is an integer: it may be compared with MPI_REQUEST_NULL, which is 0 and a
- * constant. MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY are calls: they cannot be the initial
- * values of static objects in C.
+ * them. A request is an integer: it may be compared with MPI_REQUEST_NULL, which is 0.
+ * MPI_REQUEST_NULL, MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY are constants: initial values
+ * of static objects, too.
  */
 #ifndef WAITIO_MPI_RENAME_H
 #define WAITIO_MPI_RENAME_H
@@ -46,6 +49,9 @@ extern "C" {{
 #ifdef __GNUC__
 #pragma GCC visibility push(default)
 #endif
+
+/** MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY: the same as WAITIO_MPI_COMM_WORLD ... */
+extern struct waitio_constant waitio_world_group_, waitio_self_group_, waitio_empty_group_;
 
 /** A request: the number of one of the library's, or 0. The same number is its Fortran handle. */
 typedef int waitio_rename_request;
