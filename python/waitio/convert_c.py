@@ -256,7 +256,7 @@ class CSource:
                 match.start(),
                 name,
                 why,
-                "call WAITIO_MPI_Test, true for a null request, or keep a flag",
+                "call WAITIO_MPI_Test, true for a null request, or build by renaming",
             )
         elif bare in CALLS_AS_CONSTANTS and self._place.must_be_constant and not self.cxx:
             why = "a call here, no constant, so it cannot be the initial value of a static object"

@@ -253,7 +253,10 @@ class Requests:
         if COMPARISONS & set(beside):
             why = "requests are arrays here and cannot be compared"
             source.tell(
-                part, token, why, "call WAITIO_MPI_TEST, true for a null request, or keep a flag"
+                part,
+                token,
+                why,
+                "call WAITIO_MPI_TEST, true for a null request, or build by renaming",
             )
 
     def _index(self, source: FortranSource, part: Part, i: int, loose: bool) -> None:
