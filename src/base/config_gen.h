@@ -367,14 +367,14 @@ struct wio_config {
     /** WAITIO_SHM_EAGER_MAX: shared memory: largest message sent eagerly */
     uint64_t shm_eager_max;
     /**
-     * WAITIO_SHM_FETCH: shared memory: large messages are read straight from the sender's memory
-     * (process_vm_readv), where the system allows it; auto: when there are more processes than
-     * processors
+     * WAITIO_SHM_FETCH: shared memory: messages are read straight from the sender's memory
+     * (process_vm_readv), where the system allows it; auto: large ones when there are more
+     * processes than processors, otherwise those for which measured messages were quicker that way
      */
     int shm_fetch;
     /**
-     * WAITIO_SHM_FETCH_MIN: shared memory: smallest message that is read from the sender's memory;
-     * those sent without asking (WAITIO_SHM_EAGER_MAX) never are
+     * WAITIO_SHM_FETCH_MIN: shared memory: smallest message that may be read from the sender's
+     * memory
      */
     uint64_t shm_fetch_min;
     /** WAITIO_SEND_BUFFER_MAX: most bytes of locally completed sends not yet on their way */

@@ -59,7 +59,8 @@ static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *
                                  .cost = cost,
                                  .epoch = p->epoch,
                                  .rts = rts,
-                                 .lends = (msg->flags & WIO_MSG_LENDS) != 0};
+                                 .lends = (msg->flags & WIO_MSG_LENDS) != 0,
+                                 .timed = (msg->flags & WIO_MSG_TIMED) != 0};
     m->held.space = msg->space;
     m->held.src = p->rank;
     m->held.tag = msg->tag;
@@ -73,7 +74,7 @@ static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *
 /* A part of it is still on its way. */
 static bool partial(const struct wio_unexpected *m)
 {
-    return m->rts ? m->lends && m->lender == 0 : m->arrived < m->total;
+    return m->rts ? m->lends && m->lender.at == 0 : m->arrived < m->total;
 }
 
 static bool complete(const struct wio_unexpected *m)
@@ -302,6 +303,8 @@ static int answer(struct wio_universe *u, struct wio_peer *p, const struct wio_m
         !(cts ? may_be_granted(r, msg) : may_be_done(r, msg)))
         return violation(u, p, "names no send of ours", msg);
     if (!cts) {
+        if (msg->tag > 0 && msg->space != WIO_DONE_REFUSED)
+            wio_fetch_took(r, msg->tag);
         wio_send_acked(r, msg->space == WIO_DONE_REFUSED);
         return 0;
     }

@@ -212,6 +212,8 @@ int64_t wio_poke(struct wio_universe *u)
     if (!u->polling) {
         wio_progress(u, WIO_PROGRESS_FULL);
         now = wio_os_now_ns();
+        if (!wio_list_empty(&u->lent) && now - u->lent_ns > WIO_FETCH_SOON_NS)
+            wio_fetch_take_back(u);
         if (now - u->stuck_ns >= WIO_TICK_NS) /* a program may wait with tests only */
             wio_stuck_check(u, now);
     }

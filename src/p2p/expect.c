@@ -25,7 +25,8 @@ static struct wio_leg *leg_of(struct wio_expected *e)
 bool wio_expects(const struct wio_universe *u, const struct wio_peer *p, uint64_t space,
                  int32_t tag)
 {
-    return p != NULL && p->link == WIO_EP_READY && p->memory && !wio_is_revoked(u, space) &&
+    return p != NULL && p->link == WIO_EP_READY && p->memory && !p->dead &&
+           !wio_is_revoked(u, space) &&
            (u->match.nheld == 0 || wio_match_probe(&u->match, space, p->rank, tag) == NULL) &&
            (u->match.nposted == 0 || wio_match_find(&u->match, space, p->rank, tag) == NULL);
 }

@@ -1,58 +1,113 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large messages that the receiver reads from the sender's memory:
+ * Messages that the receiver reads from the sender's memory:
  *
  *   RTS(lends) LENT(where it lies) ->      <- DONE, when it is fetched
  *                                  or      <- CTS: send it, as every rendezvous
  *
- * One processor copies once; through a ring two processors copy twice. So it pays where processors
- * are few (docs/performance.md). For the same reason there is no question before: each question
- * waits until the other process gets a processor.
+ * One processor copies once; through a ring two processors copy twice. It pays where processors
+ * are few, and where they share no cache; the latter is measured (way.h). There is no question
+ * before: each question waits until the other process gets a processor.
+ *
+ * A send that completes locally may do so while the receiver has not fetched it: then its data is
+ * copied, and the word that the receiver reads behind the data says that it was too late. It asks
+ * for the data then.
  */
 #include "p2p/universe.h"
 
 /* All other work waits during a piece. */
 #define FETCH_PIECE ((size_t)256 << 10)
 
-/* Both ends are on one host and normally decide the same. */
-static bool pays(const struct wio_request *r, size_t bytes)
+static bool possible(const struct wio_universe *u, const struct wio_peer *p)
 {
-    const struct wio_universe *u = r->u;
-    const struct wio_peer *p = r->peer;
-    bool wanted = u->cfg.shm_fetch == WIO_CFG_SHM_FETCH_ON ||
-                  (u->cfg.shm_fetch == WIO_CFG_SHM_FETCH_AUTO && u->spin.crowded);
-    return wanted && bytes >= u->cfg.shm_fetch_min && p->link == WIO_EP_READY &&
-           p->iface->tr->fetch(p->ep, 0, NULL, 0) == 0;
+    return u->cfg.shm_fetch != WIO_CFG_SHM_FETCH_OFF && p->link == WIO_EP_READY &&
+           p->iface->tr->fetch != wio_tr_no_fetch && p->iface->tr->fetch(p->ep, NULL, NULL, 0) == 0;
 }
 
-bool wio_fetch_lends(const struct wio_request *r)
+static struct wio_way *way(struct wio_peer *p, size_t bytes)
 {
-    /* A copy of what completes at once would lie elsewhere. */
-    return r->bytes > r->u->cfg.local_max && pays(r, r->bytes);
+    if (p->ways == NULL)
+        p->ways = wio_os_alloc(sizeof *p->ways);
+    return p->ways != NULL ? wio_way_of(p->ways, bytes) : NULL;
+}
+
+bool wio_fetch_wanted(struct wio_request *r)
+{
+    const struct wio_universe *u = r->u;
+    struct wio_peer *p = r->peer;
+    r->timed = false;
+    if (r->bytes < u->cfg.shm_fetch_min || !p->memory || !possible(u, p))
+        return false;
+    if (u->cfg.shm_fetch == WIO_CFG_SHM_FETCH_ON)
+        return true;
+    if (u->spin.crowded) /* a short one would make its sender wait for a processor */
+        return r->bytes > u->cfg.local_max && r->bytes > p->eager_max;
+    struct wio_way *w = way(p, r->bytes);
+    return w != NULL && wio_way_next(w, &r->timed);
+}
+
+bool wio_fetch_unwanted(struct wio_universe *u, struct wio_peer *p, size_t bytes)
+{
+    if (!possible(u, p))
+        return true;
+    if (u->cfg.shm_fetch == WIO_CFG_SHM_FETCH_ON)
+        return false;
+    if (u->spin.crowded)
+        return bytes <= u->cfg.local_max || bytes <= p->eager_max;
+    struct wio_way *w = way(p, bytes);
+    return w == NULL || wio_way_plain(w);
+}
+
+void wio_fetch_took(struct wio_request *r, int64_t ns)
+{
+    if (r->timed && r->peer->ways != NULL)
+        wio_way_took(wio_way_of(r->peer->ways, r->bytes), r->lent, r->bytes, ns);
 }
 
 void wio_fetch_lend(struct wio_request *r)
 {
-    struct wio_msg m = {.op = WIO_OP_LENT, .a = (uint64_t)(uintptr_t)r->buf, .b = wio_req_id(r)};
+    struct wio_universe *u = r->u;
+    struct wio_msg m = {.op = WIO_OP_LENT,
+                        .space = (uint64_t)(uintptr_t)&r->lend,
+                        .a = (uint64_t)(uintptr_t)r->buf,
+                        .b = wio_req_id(r)};
     r->state = WIO_RS_ACK;
     r->lent = true;
-    (void)wio_send_ctl(r->u, r->peer, &m, WIO_TX_SMALL);
+    atomic_store_explicit(&r->lend, m.b, memory_order_release);
+    if (!r->user_done && !r->sync && r->bytes <= u->cfg.local_max) {
+        wio_list_push(&u->lent, &r->node);
+        u->lent_ns = wio_os_now_ns();
+    }
+    (void)wio_send_ctl(u, r->peer, &m, WIO_TX_SMALL);
 }
 
-static void start(struct wio_request *r, uint64_t lender)
+void wio_fetch_take_back(struct wio_universe *u)
 {
-    r->lender = lender;
+    struct wio_list *n;
+    while ((n = wio_list_pop(&u->lent)) != NULL) {
+        struct wio_request *r = WIO_CONTAINER(n, struct wio_request, node);
+        atomic_store_explicit(&r->lend, 0, memory_order_relaxed);
+        atomic_thread_fence(memory_order_seq_cst); /* before the program changes the buffer */
+        if (r->peer->ways != NULL)
+            wio_way_late(wio_way_of(r->peer->ways, r->bytes));
+        wio_send_local(r);
+    }
+}
+
+static void start(struct wio_request *r, const struct wio_lent *lender)
+{
+    r->lender = *lender;
     wio_list_push(&r->peer->fetches, &r->node);
     wio_peer_activate(r->u, r->peer);
 }
 
-bool wio_fetch_begin(struct wio_request *r, uint64_t lender)
+bool wio_fetch_begin(struct wio_request *r, const struct wio_lent *lender)
 {
-    if (!pays(r, r->granted))
+    if (r->granted == 0 || !possible(r->u, r->peer))
         return false;
     r->lent = true;
-    r->lender = 0;
-    if (lender != 0)
+    r->lender.at = 0;
+    if (lender->at != 0)
         start(r, lender);
     return true;
 }
@@ -62,7 +117,7 @@ static struct wio_unexpected *held_ask(struct wio_list *list, uint64_t remote)
     WIO_LIST_FOR(it, list)
     {
         struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
-        if (m->lends && m->lender == 0 && m->remote == remote)
+        if (m->lends && m->lender.at == 0 && m->remote == remote)
             return m;
     }
     return NULL;
@@ -70,23 +125,24 @@ static struct wio_unexpected *held_ask(struct wio_list *list, uint64_t remote)
 
 void wio_fetch_said(struct wio_peer *p, const struct wio_msg *msg)
 {
+    const struct wio_lent lender = {.at = msg->a, .word = msg->space, .value = msg->b};
     struct wio_unexpected *m = held_ask(&p->early, msg->b);
     if (m != NULL) {
-        m->lender = msg->a;
+        m->lender = lender;
         return;
     }
     m = held_ask(&p->partial, msg->b);
     if (m != NULL) {
-        m->lender = msg->a;
+        m->lender = lender;
         wio_list_remove(&m->owned);
         return;
     }
     WIO_LIST_FOR(it, &p->owned)
     {
         struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
-        if (r->kind == WIO_REQ_RECV && r->state == WIO_RS_MOVING && r->lent && r->lender == 0 &&
+        if (r->kind == WIO_REQ_RECV && r->state == WIO_RS_MOVING && r->lent && r->lender.at == 0 &&
             r->remote == msg->b) {
-            start(r, msg->a);
+            start(r, &lender);
             return;
         }
     }
@@ -110,8 +166,10 @@ void wio_fetch_pump(struct wio_universe *u, struct wio_peer *p)
         return;
     struct wio_request *r = WIO_CONTAINER(wio_list_pop(&p->fetches), struct wio_request, node);
     size_t left = r->granted - r->moved, n = left < FETCH_PIECE ? left : FETCH_PIECE;
+    struct wio_lent from = r->lender;
+    from.at += r->moved;
     if (p->ep == NULL || p->link != WIO_EP_READY ||
-        p->iface->tr->fetch(p->ep, r->lender + r->moved, r->buf + r->moved, n) != 0) {
+        p->iface->tr->fetch(p->ep, &from, r->buf + r->moved, n) != 0) {
         ask_for_data(u, r);
     } else {
         r->moved += n;

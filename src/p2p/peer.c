@@ -38,6 +38,7 @@ void wio_peer_free(struct wio_universe *u, struct wio_peer *p)
     wio_ctl_drop(u, p);
     u->peer[p->rank] = NULL;
     wio_os_free(p->why);
+    wio_os_free(p->ways);
     wio_os_free(p);
 }
 

@@ -27,14 +27,25 @@ void wio_recv_matched(struct wio_request *r, struct wio_peer *p, size_t total, i
         r->status_source = (int32_t)wio_group_rank_of(r->group, p->rank);
 }
 
+/* What its sender has asked for: the time since the match. 0: nothing */
+static int32_t took(const struct wio_request *r)
+{
+    if (WIO_LIKELY(r->begun_ns == 0))
+        return 0;
+    int64_t ns = wio_os_now_ns() - r->begun_ns;
+    return ns < 1 ? 1 : ns < INT32_MAX ? (int32_t)ns : INT32_MAX;
+}
+
 void wio_recv_complete(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
     struct wio_peer *p = r->peer;
     moving(r, false);
     if (r->remote != 0) {
-        struct wio_msg m = {
-            .op = WIO_OP_DONE, .a = r->total < r->bytes ? r->total : r->bytes, .b = r->remote};
+        struct wio_msg m = {.op = WIO_OP_DONE,
+                            .tag = took(r),
+                            .a = r->total < r->bytes ? r->total : r->bytes,
+                            .b = r->remote};
         u->batched = true; /* sent with the answer that usually follows */
         (void)wio_send_ctl(u, p, &m, WIO_TX_SMALL | WIO_TX_BATCH);
     }
@@ -45,7 +56,7 @@ void wio_recv_complete(struct wio_request *r)
 
 /* A rendezvous request has matched its receive: answer with the size, or fetch the data. */
 static void answer_rts(struct wio_universe *u, struct wio_request *r, uint64_t remote, bool lends,
-                       uint64_t lender)
+                       const struct wio_lent *lender)
 {
     size_t granted = r->total < r->bytes ? r->total : r->bytes;
     r->granted = granted;
@@ -83,12 +94,15 @@ void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_une
 {
     struct wio_peer *p = m->peer;
     wio_recv_matched(r, p, m->total, (int32_t)m->held.tag);
+    if (m->timed)
+        r->begun_ns = wio_os_now_ns();
     wio_credit_consumed(u, p, m->cost, m->epoch);
     if (m->rts) {
-        uint64_t remote = m->remote, lender = m->lender;
+        uint64_t remote = m->remote;
+        const struct wio_lent lender = m->lender;
         bool lends = m->lends;
         wio_unexpected_free(u, m);
-        answer_rts(u, r, remote, lends, lender);
+        answer_rts(u, r, remote, lends, &lender);
         return;
     }
     r->remote = m->remote;
@@ -107,8 +121,10 @@ void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_p
                      const struct wio_msg *msg)
 {
     wio_recv_matched(r, p, (size_t)msg->a, msg->tag);
+    if ((msg->flags & WIO_MSG_TIMED) != 0)
+        r->begun_ns = wio_os_now_ns();
     if (msg->op == WIO_OP_RTS) {
-        answer_rts(u, r, msg->b, (msg->flags & WIO_MSG_LENDS) != 0, 0);
+        answer_rts(u, r, msg->b, (msg->flags & WIO_MSG_LENDS) != 0, &(struct wio_lent){0});
         return;
     }
     r->envelope = msg->envelope;

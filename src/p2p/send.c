@@ -23,7 +23,7 @@ static size_t limit_of(const struct wio_request *r)
  * confirm when they have matched, which is what a synchronous send waits for. */
 static bool wants_done(const struct wio_request *r)
 {
-    return r->bytes > r->u->cfg.local_max || r->remote != 0 || r->sync;
+    return r->bytes > r->u->cfg.local_max || r->remote != 0 || r->sync || r->timed;
 }
 
 static void own(struct wio_request *r)
@@ -137,7 +137,8 @@ static int send_eager(struct wio_request *r)
     size_t n = r->bytes < attr->chunk ? r->bytes : attr->chunk;
     bool ack = wants_done(r);
     r->state = WIO_RS_MOVING;
-    fill_header(r, WIO_OP_EAGER, 0, r->space, r->bytes, ack ? wio_req_id(r) : 0);
+    fill_header(r, WIO_OP_EAGER, r->timed ? WIO_MSG_TIMED : 0, r->space, r->bytes,
+                ack ? wio_req_id(r) : 0);
     r->moved = n;
     if (ack)
         own(r); /* DONE must find it */
@@ -152,11 +153,11 @@ static int send_eager(struct wio_request *r)
     return rc;
 }
 
-static int send_rts(struct wio_request *r)
+static int send_rts(struct wio_request *r, bool lends)
 {
+    unsigned flags = (lends ? WIO_MSG_LENDS : 0) | (r->timed ? WIO_MSG_TIMED : 0);
     r->state = WIO_RS_ASKED;
-    bool lends = wio_fetch_lends(r);
-    fill_header(r, WIO_OP_RTS, lends ? WIO_MSG_LENDS : 0, r->space, r->bytes, wio_req_id(r));
+    fill_header(r, WIO_OP_RTS, (uint8_t)flags, r->space, r->bytes, wio_req_id(r));
     own(r);
     int rc = submit(r, NULL, 0, WIO_TX_SMALL);
     if (rc < 0)
@@ -187,7 +188,8 @@ static bool try_send(struct wio_request *r)
         return false;
     uint32_t room = wio_credit_available(p);
     uint32_t cost = wio_credit_cost(r->bytes, false);
-    bool eager = r->bytes <= p->eager_max && cost <= room;
+    bool lends = wio_fetch_wanted(r);
+    bool eager = !lends && r->bytes <= p->eager_max && cost <= room;
     if (!eager) {
         if (!may_ask(r, cost, room)) {
             u->ctr.credit_waits++;
@@ -197,7 +199,7 @@ static bool try_send(struct wio_request *r)
         cost = wio_credit_cost(r->bytes, true);
     }
     p->credit.used += cost;
-    int rc = eager ? send_eager(r) : send_rts(r);
+    int rc = eager ? send_eager(r) : send_rts(r, lends);
     if (rc >= 0)
         return true;
     /* The link is closing: undo the attempt; on_state sends it later. */
@@ -217,12 +219,15 @@ static void watch(struct wio_universe *u, struct wio_peer *p)
     }
 }
 
-/* Keep the user's data so that the send is complete for the user although it has not left. */
-static void keep_copy(struct wio_request *r)
+void wio_send_local(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
     if (r->user_done || r->sync || r->bytes > u->cfg.local_max)
         return;
+    if (r->state == WIO_RS_ACK && !r->lent) { /* all has left; only the answer is awaited */
+        wio_req_user_done(r, 0);
+        return;
+    }
     if (r->bytes > 0) {
         if (u->ctr.pool_bytes + r->bytes > u->cfg.send_buffer_max ||
             (r->pool = wio_os_realloc(NULL, r->bytes)) == NULL) {
@@ -261,7 +266,8 @@ void wio_send_start(struct wio_request *r)
     r->envelope = p->send_envelope = wio_next_envelope(p->send_envelope);
     if (wio_list_empty(&p->sendq) && try_send(r)) {
         if (r->state != WIO_RS_DONE) {
-            keep_copy(r);
+            if (!r->lent)
+                wio_send_local(r);
             wio_req_bulky(r);
         }
         if (!wio_list_empty(&p->bulk))
@@ -271,7 +277,7 @@ void wio_send_start(struct wio_request *r)
     r->state = WIO_RS_QUEUED;
     own(r);
     wio_list_push(&p->sendq, &r->node);
-    keep_copy(r);
+    wio_send_local(r);
     wio_req_bulky(r);
 }
 
@@ -284,7 +290,7 @@ bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, co
         wio_is_revoked(u, space))
         return false;
     uint32_t cost = wio_credit_cost(bytes, false);
-    if (cost > wio_credit_available(p))
+    if (cost > wio_credit_available(p) || !wio_fetch_plain(u, p, bytes))
         return false;
     struct wio_msg m = {.op = WIO_OP_EAGER,
                         .credit = p->credit.granted,
@@ -389,6 +395,8 @@ void wio_send_pump(struct wio_universe *u, struct wio_peer *p)
 
 void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote)
 {
+    if (r->lent)
+        wio_list_remove(&r->node); /* of those that may be taken back */
     r->granted = (size_t)granted;
     r->remote = remote;
     r->moved = 0;

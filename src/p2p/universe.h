@@ -20,6 +20,7 @@
 #include "p2p/lock.h"
 #include "p2p/match.h"
 #include "p2p/p2p.h"
+#include "p2p/way.h"
 #include "transport/transport.h"
 
 struct wio_peer;
@@ -64,6 +65,7 @@ struct wio_request {
     bool bulky;   /* counts in u->bulk */
     bool sync;    /* send: complete only when a receive has taken the message */
     bool lent;    /* send: the receiver may fetch it; receive: we do */
+    bool timed;   /* send: the receiver is asked how long it takes */
     bool brief;   /* receive: was never in the tables; nothing behind `total` was touched */
     int err;
     int32_t status_source; /* rank in the group */
@@ -85,14 +87,16 @@ struct wio_request {
     struct wio_list owned; /* peer's list of active operations, for failing them */
     struct wio_post post;  /* receives: in the match tables */
     uint32_t envelope;
-    uint32_t cost;     /* credit this eager message or RTS took */
-    uint64_t remote;   /* receive: sender's request id */
-    uint64_t lender;   /* receive: its address in the sender's memory; 0: not known yet */
-    int64_t seen_ns;   /* receive: first seen waiting by the stuck check; 0 = not yet */
-    int64_t waited_ns; /* a wait in slices, or by testing, began; 0 = none did */
-    int64_t tested_ns; /* asked about last in vain */
-    uint32_t warned;   /* reports that this wait lasts long */
-    struct wio_tx tx;  /* sends: header and the piece being sent */
+    uint32_t cost;          /* credit this eager message or RTS took */
+    uint64_t remote;        /* receive: sender's request id */
+    struct wio_lent lender; /* receive: where to fetch it; at = 0: not known yet */
+    _Atomic uint64_t lend;  /* send: our id as long as the receiver may read buf; it reads this */
+    int64_t begun_ns;       /* receive, to be timed: when it was matched; or 0 */
+    int64_t seen_ns;        /* receive: first seen waiting by the stuck check; 0 = not yet */
+    int64_t waited_ns;      /* a wait in slices, or by testing, began; 0 = none did */
+    int64_t tested_ns;      /* asked about last in vain */
+    uint32_t warned;        /* reports that this wait lasts long */
+    struct wio_tx tx;       /* sends: header and the piece being sent */
 };
 
 /** A message (or a request to send) that came before its receive. */
@@ -105,8 +109,9 @@ struct wio_unexpected {
     size_t total, arrived;
     uint32_t envelope, cost, epoch;
     bool rts;
-    bool lends;      /* the sender says where it lies */
-    uint64_t lender; /* there; 0: not said yet */
+    bool lends;             /* the sender says where it lies */
+    bool timed;             /* the sender asks how long it takes */
+    struct wio_lent lender; /* there; at = 0: not said yet */
     uint8_t data[];
 };
 
@@ -155,6 +160,7 @@ struct wio_peer {
     struct wio_list ctlq;     /* control messages waiting for a link */
     struct wio_list sendq;    /* requests waiting for link or credit, in envelope order */
     struct wio_list bulk;     /* requests with data to send, round robin */
+    struct wio_ways *ways;    /* what messages to it have measured; NULL: nothing yet */
     struct wio_list fetches;  /* receives whose data we read from the peer's memory, round robin */
     struct wio_list owned;    /* all active requests with this peer */
     struct wio_list partial;  /* unexpected messages still arriving */
@@ -207,6 +213,8 @@ struct wio_universe {
     struct wio_tr_attr attr[WIO_TR_COUNT];
     struct wio_peer **peer;     /* by universe rank; NULL = never contacted */
     struct wio_list active;     /* peers with bulk to pump */
+    struct wio_list lent;       /* sends that complete locally, but may be fetched still */
+    int64_t lent_ns;            /* when the last of these began to wait */
     struct wio_list tasks;      /* that can continue: any waiting thread runs them */
     struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
@@ -321,14 +329,27 @@ const char *wio_peer_name(const struct wio_universe *u, uint32_t rank, char *buf
 void wio_peer_free(struct wio_universe *u, struct wio_peer *p);
 extern const struct wio_upcalls wio_p2p_upcalls;
 
-/* ---- large messages read from the sender's memory (fetch.c) ---- */
-/** Sender, before its RTS: shall the receiver fetch this message if it can? */
-bool wio_fetch_lends(const struct wio_request *r);
+/* ---- messages read from the sender's memory (fetch.c) ---- */
+/** Sender: shall the receiver fetch this message if it can? Sets r->timed. */
+bool wio_fetch_wanted(struct wio_request *r);
+/** wio_fetch_plain() for messages that could be fetched. */
+bool wio_fetch_unwanted(struct wio_universe *u, struct wio_peer *p, size_t bytes);
+/** Does the next message to @p p go the usual way, unmeasured? */
+static inline bool wio_fetch_plain(struct wio_universe *u, struct wio_peer *p, size_t bytes)
+{
+    return bytes < u->cfg.shm_fetch_min || !p->memory || wio_fetch_unwanted(u, p, bytes);
+}
 /** Sender, behind its RTS: send the address of the data. */
 void wio_fetch_lend(struct wio_request *r);
+/** Sends that are to complete locally have waited long enough: copy what is not fetched yet. */
+void wio_fetch_take_back(struct wio_universe *u);
+/** Receivers have this long to fetch it first. */
+#define WIO_FETCH_SOON_NS 40000
+/** Sender: the receiver says how long a timed message took. */
+void wio_fetch_took(struct wio_request *r, int64_t ns);
 /** Receiver, matched, r->granted is set: fetch it, from @p lender or as soon as that is said?
  *  @return false: it has to be sent */
-bool wio_fetch_begin(struct wio_request *r, uint64_t lender);
+bool wio_fetch_begin(struct wio_request *r, const struct wio_lent *lender);
 /** Receiver: LENT came. */
 void wio_fetch_said(struct wio_peer *p, const struct wio_msg *msg);
 /** A piece for one of the peer's receives. */
@@ -343,6 +364,8 @@ bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, co
 void wio_send_pump(struct wio_universe *u, struct wio_peer *p); /* what link and credit now allow */
 /** CTS came. */
 void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote);
+/** Complete it for the user, who may change the buffer then: its data is in a copy, or has left. */
+void wio_send_local(struct wio_request *r);
 void wio_send_acked(struct wio_request *r, bool refused); /* DONE came */
 /** Control message (CTS, DONE, CREDIT); msg->credit is filled in here. */
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags);

@@ -25,6 +25,7 @@
 /* With more processes than processors every yield switches to another one, and less work between
  * yields makes all faster: only every fourth yield of a wait is timed. */
 #define BLIND_YIELDS 3u
+#define HAND_IN_EVENTS 4096u
 #define BRIEF_POLLS 64u  /* of a wait without a request, which is made after that ... */
 #define BRIEF_YIELDS 15u /* ... or after so many, where each is followed by a yield */
 
@@ -35,7 +36,7 @@ struct poll_turn {
     const char *what;
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
     int64_t after_ns; /* the clock after the last yield, unless something came since; or 0 */
-    uint32_t empty, yields;
+    uint32_t empty, yields, busy;
     bool memory; /* the awaited message comes through memory: a poll costs less than a clock */
 };
 
@@ -177,6 +178,23 @@ static void look_at_clock(struct wio_universe *u, struct poll_turn *t, int64_t n
         tick(u, t, now);
 }
 
+/* Sends that are to complete locally have waited for their receivers as long as a wait spins. */
+static bool hand_in(struct wio_universe *u)
+{
+    if (WIO_LIKELY(wio_list_empty(&u->lent)))
+        return false;
+    wio_fetch_take_back(u);
+    return true;
+}
+
+static void rest(struct wio_universe *u, struct poll_turn *t)
+{
+    if (u->spin.hogged > 0)
+        u->spin.hogged--;
+    sleep_once(u, t);
+    t->quiet_ns = 0;
+}
+
 /* An idle poll: spin, yield or sleep. */
 static void idle(struct wio_universe *u, struct poll_turn *t)
 {
@@ -197,16 +215,12 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
     }
     spin_limits(u, t, &pure, &limit);
     int64_t quiet = now - t->quiet_ns;
-    if (quiet < pure)
+    if (quiet < pure || hand_in(u))
         return;
-    if (quiet < limit && u->spin.hogged == 0) {
+    if (quiet < limit && u->spin.hogged == 0)
         t->after_ns = yield_and_learn(u, now);
-        return;
-    }
-    if (u->spin.hogged > 0)
-        u->spin.hogged--;
-    sleep_once(u, t);
-    t->quiet_ns = 0;
+    else
+        rest(u, t);
 }
 
 /* Drive the transports until done. */
@@ -216,6 +230,8 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
         int events = poll_once(u, t);
         if (events > 0) {
             t->quiet_ns = t->after_ns = 0;
+            if ((++t->busy & (HAND_IN_EVENTS - 1)) == 0)
+                (void)hand_in(u); /* others may send for ever */
             if (u->completed && (u->sleepers > 0 || u->watched)) {
                 u->completed = false;
                 pthread_cond_broadcast(&u->turn);

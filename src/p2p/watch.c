@@ -60,6 +60,10 @@ int wio_watch_arm(struct wio_universe *u, int fd)
         u->watched = true;
         if (u->batched)
             wio_flush(u);
+        if (!wio_list_empty(&u->lent)) {
+            wio_fetch_take_back(u); /* may complete what the loop waits for: it looks again */
+            wio_os_eventfd_set(fd);
+        }
         wake = u->inside == 0 && !(u->service_sleeps && u->service_full);
         if (wake)
             u->service_wake_ns = 0;

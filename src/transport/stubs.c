@@ -34,9 +34,9 @@ bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *pay
     return false;
 }
 
-int wio_tr_no_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
+int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes)
 {
-    (void)remote;
+    (void)from;
     (void)buf;
     return wio_fail(WAITIO_ERR_UNSUPPORTED, "transport %s cannot fetch %zu bytes from its peer",
                     ep->iface->tr->name, bytes);

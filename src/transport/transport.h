@@ -105,6 +105,14 @@ enum wio_ep_state {
     WIO_EP_CLOSED   /* no more upcalls; free_ep() may be called */
 };
 
+/** Where a message lies in its sender's memory. */
+struct wio_lent {
+    uint64_t at;
+    uint64_t word;  /* address of a word that says whether it may be read; 0: as long as there is
+                       the link */
+    uint64_t value; /* ... which it may as long as the word has this value */
+};
+
 /** A state of a transport's links, for its table of them. */
 struct wio_state_row {
     const char *name;
@@ -232,11 +240,11 @@ struct wio_transport {
     /** send() without a tx: one short message (as WIO_TX_SMALL) at once, or not at all. @return
      * true: copied or written; false: refused, send() may do it */
     bool (*put)(struct wio_ep *ep, const struct wio_msg *msg, const void *payload, uint32_t bytes);
-    /** Copy @p bytes from the peer's memory at @p remote straight into buf, without its help
+    /** Copy @p bytes from the peer's memory straight into buf, without its help
      * (process_vm_readv; RDMA later). READY links only; blocks for the time of the copy, so p2p
      * asks for pieces. No bytes: can it be done? @return 0; UNSUPPORTED: not on this link (any
-     * more); SYSTEM: not there; buf may hold a part then */
-    int (*fetch)(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes);
+     * more); SYSTEM: not there, or taken back; buf may hold a part then */
+    int (*fetch)(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes);
     /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks
      * queued). Only such whose done() is still to come: p2p waits for it when these are many. */
     size_t (*queued)(const struct wio_ep *ep);
@@ -305,8 +313,9 @@ const char *wio_distance_name(enum wio_distance d);
 bool wio_tr_host_only(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr);
 enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer); /* WIO_AT_HOST */
 bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
-                   uint32_t bytes);                                               /* false */
-int wio_tr_no_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes); /* UNSUPPORTED */
+                   uint32_t bytes); /* false */
+int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf,
+                    size_t bytes); /* UNSUPPORTED */
 void wio_tr_no_flush(struct wio_iface *iface);
 void wio_tr_no_watch(struct wio_ep *ep, bool on);
 int wio_tr_no_event_fd(struct wio_iface *iface, enum wio_progress_how how); /* -1 */

@@ -214,7 +214,9 @@ int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio
     m->space = wio_get64(in + M_SPACE);
     m->a = wio_get64(in + M_A);
     m->b = wio_get64(in + M_B);
-    unsigned allowed = m->op == WIO_OP_RTS ? WIO_MSG_LENDS : 0;
+    unsigned allowed = m->op == WIO_OP_RTS     ? WIO_MSG_LENDS | WIO_MSG_TIMED
+                       : m->op == WIO_OP_EAGER ? WIO_MSG_TIMED
+                                               : 0;
     const char *fault = (m->flags & ~allowed) != 0 || (first >> 16 & 0xffff) != 0
                             ? "reserved bits of a message are set"
                             : check_msg(m, payload);

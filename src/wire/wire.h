@@ -19,14 +19,15 @@
  *       20    4 crc          CRC32C of p2p part and payload when WIO_FRAME_CRC, else 0
  *   ------ ---- -----        ------- p2p part (kind MESSAGE): owned by p2p, opaque to transports
  *       24    1 op           enum wio_msg_op
- *       25    1 flags        RTS: WIO_MSG_LENDS; else 0
+ *       25    1 flags        RTS: WIO_MSG_LENDS; EAGER, RTS: WIO_MSG_TIMED; else 0
  *       26    2 reserved     0
  *       28    4 credit       receiver's cumulative grant to its peer, in units of WIO_CREDIT_UNIT,
  *                            modulo 2^32
- *       32    4 tag
+ *       32    4 tag          DONE: ns since the match, if asked for
  *       36    4 envelope     number of this envelope between the ordered pair, from 1 (EAGER, RTS)
  *       40    8 space        message space (EAGER, RTS, REVOKE); receiver's request id (CTS: chosen, DATA:
- *                            echoed)
+ *                            echoed); LENT: address of a word that has b's value as long as
+ *                            the message may be read
  *       48    8 a            EAGER, RTS: total bytes; CTS: bytes wanted (less than asked =
  *                            truncation); DATA, MORE: offset of the payload in the message; DONE:
  *                            bytes taken; LENT: address of the message; REVOKE: universe rank
@@ -36,6 +37,7 @@
  *
  * Version 1: first.
  * Version 2: GOODBYE with reason WIO_BYE_NOMEM; REVOKE.
+ * Version 3: flag 2 of EAGER and RTS, answered in DONE's tag; LENT's space.
  */
 /* clang-format on */
 #ifndef WIO_WIRE_H
@@ -49,7 +51,7 @@
 #include "waitio_errors.h"
 
 #define WIO_WIRE_MAGIC 0x4957u
-#define WIO_WIRE_VERSION 2
+#define WIO_WIRE_VERSION 3
 #define WIO_HDR_BYTES 64  /* whole header */
 #define WIO_LINK_BYTES 24 /* link part */
 #define WIO_MSG_BYTES 40  /* p2p part */
@@ -85,6 +87,7 @@ enum wio_msg_op {
     WIO_OP_REVOKE = 9  /* this message space has ended: who waits in it waits in vain */
 };
 #define WIO_MSG_LENDS 1u /* flag of an RTS: a LENT follows */
+#define WIO_MSG_TIMED 2u /* flag of EAGER and RTS: say in DONE's tag how long it took (ns) */
 
 /** Link part, decoded. */
 struct wio_frame {

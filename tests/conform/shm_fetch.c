@@ -42,10 +42,14 @@ static void assert_fetches(struct wio_ep *ep, bool works)
 {
     uint8_t *data = striped(), *copy = calloc(1, SIZE);
     int want = works ? 0 : WAITIO_ERR_UNSUPPORTED;
-    assert_int_equal(ep->iface->tr->fetch(ep, 0, NULL, 0), want);
-    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)data, copy, SIZE), want);
+    assert_int_equal(ep->iface->tr->fetch(ep, NULL, NULL, 0), want);
+    assert_int_equal(
+        ep->iface->tr->fetch(ep, &(struct wio_lent){.at = (uint64_t)(uintptr_t)data}, copy, SIZE),
+        want);
     assert_int_equal(memcmp(data, copy, SIZE) == 0, works);
-    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)data + 7, copy, 1), want);
+    assert_int_equal(
+        ep->iface->tr->fetch(ep, &(struct wio_lent){.at = (uint64_t)(uintptr_t)data + 7}, copy, 1),
+        want);
     free(data);
     free(copy);
 }
@@ -58,7 +62,8 @@ static void what_lies_there_is_copied(void **state)
     struct wio_ep *ep = linked(w);
     assert_fetches(ep, true);
     assert_int_equal(ep->iface->p.counters->fetched_bytes, SIZE + 1);
-    assert_int_equal(ep->iface->tr->fetch(ep, 16, &byte, 1), WAITIO_ERR_SYSTEM); /* nothing there */
+    assert_int_equal(ep->iface->tr->fetch(ep, &(struct wio_lent){.at = 16}, &byte, 1),
+                     WAITIO_ERR_SYSTEM); /* nothing there */
     assert_fetches(ep, true);
     world_free(w);
 }
@@ -90,10 +95,11 @@ static void the_system_may_forbid_it(void **state)
     assert_fetches(ep, true);
     refusal = -EPERM;
     wio_os_fault = refuse_peeks;
-    assert_int_equal(ep->iface->tr->fetch(ep, 0, NULL, 0), 0);
+    assert_int_equal(ep->iface->tr->fetch(ep, NULL, NULL, 0), 0);
     uint8_t byte;
-    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
-                     WAITIO_ERR_UNSUPPORTED);
+    assert_int_equal(
+        ep->iface->tr->fetch(ep, &(struct wio_lent){.at = (uint64_t)(uintptr_t)&refusal}, &byte, 1),
+        WAITIO_ERR_UNSUPPORTED);
     wio_os_fault = NULL;
     assert_fetches(ep, false);
     world_free(w);
@@ -109,8 +115,9 @@ static void anothers_memory_is_not_taken_for_the_peers(void **state)
     assert_fetches(ep, true);
     wio_shm_link_find(shm_iface_of(w->node[0].iface), 1)->lends++;
     uint8_t byte;
-    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
-                     WAITIO_ERR_UNSUPPORTED);
+    assert_int_equal(
+        ep->iface->tr->fetch(ep, &(struct wio_lent){.at = (uint64_t)(uintptr_t)&refusal}, &byte, 1),
+        WAITIO_ERR_UNSUPPORTED);
     assert_fetches(ep, false);
     world_free(w);
 }
@@ -126,8 +133,28 @@ static void what_is_not_lent_any_more_is_not_taken(void **state)
     lender->iface->tr->close(lender, WIO_BYE_ERROR);
     assert_int_equal(ep->state, WIO_EP_READY);
     uint8_t byte;
-    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
-                     WAITIO_ERR_UNSUPPORTED);
+    assert_int_equal(
+        ep->iface->tr->fetch(ep, &(struct wio_lent){.at = (uint64_t)(uintptr_t)&refusal}, &byte, 1),
+        WAITIO_ERR_UNSUPPORTED);
+    world_free(w);
+}
+
+/* The message's own word: its send has completed, and its buffer has changed. */
+static void what_is_taken_back_is_not_taken(void **state)
+{
+    (void)state;
+    struct world *w = world_new(&wio_transport_shm, 2);
+    struct wio_ep *ep = linked(w);
+    static uint8_t data[SIZE], copy[SIZE];
+    uint64_t word = 7;
+    struct wio_lent lent = {
+        .at = (uint64_t)(uintptr_t)data, .word = (uint64_t)(uintptr_t)&word, .value = 7};
+    assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), 0);
+    word = 0;
+    assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), WAITIO_ERR_SYSTEM);
+    lent.word = 16; /* nothing there */
+    assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), WAITIO_ERR_SYSTEM);
+    assert_fetches(ep, true); /* others can be fetched */
     world_free(w);
 }
 
@@ -147,8 +174,9 @@ static void anothers_loan_proves_nothing(void **state)
     assert_fetches(ep, true);
     wio_shm_link_find(lender, 1)->lends = wio_shm_link_find(lender, 2)->lends;
     uint8_t byte;
-    assert_int_equal(ep->iface->tr->fetch(ep, (uint64_t)(uintptr_t)&refusal, &byte, 1),
-                     WAITIO_ERR_UNSUPPORTED);
+    assert_int_equal(
+        ep->iface->tr->fetch(ep, &(struct wio_lent){.at = (uint64_t)(uintptr_t)&refusal}, &byte, 1),
+        WAITIO_ERR_UNSUPPORTED);
     world_free(w);
 }
 
@@ -160,6 +188,7 @@ int main(void)
         cmocka_unit_test(the_system_may_forbid_it),
         cmocka_unit_test(anothers_memory_is_not_taken_for_the_peers),
         cmocka_unit_test(what_is_not_lent_any_more_is_not_taken),
+        cmocka_unit_test(what_is_taken_back_is_not_taken),
         cmocka_unit_test(anothers_loan_proves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,11 +93,11 @@ static uint64_t some_id(struct world *w)
 }
 
 /* Nothing lies where a peer says; now and then the system refuses, too. */
-static int fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
+static int fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes)
 {
     (void)ep;
-    if (bytes > 0 && remote % 5 == 0)
-        return remote % 2 == 0 ? WAITIO_ERR_UNSUPPORTED : WAITIO_ERR_SYSTEM;
+    if (bytes > 0 && from->at % 5 == 0)
+        return from->at % 2 == 0 ? WAITIO_ERR_UNSUPPORTED : WAITIO_ERR_SYSTEM;
     if (bytes > 0)
         memset(buf, 0, bytes);
     return 0;
@@ -247,7 +247,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.u->attr[WIO_TR_TCP].chunk = w.u->cfg.chunk = 4096;
     w.u->attr[WIO_TR_TCP].eager_max = w.u->cfg.eager_max = 20000;
     w.u->cfg.local_max = 5000;
-    w.u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_ON;
+    w.u->cfg.shm_fetch = pick(&w, 2) ? WIO_CFG_SHM_FETCH_ON : WIO_CFG_SHM_FETCH_AUTO;
+    w.u->attr[WIO_TR_TCP].caps = WIO_CAP_MEMORY;
     w.u->cfg.shm_fetch_min = 1000;
     fake.tr.fetch = fetch;
     w.u->cfg.send_buffer_max = 20000;

@@ -224,6 +224,7 @@ static const struct wio_transport fake_transport = {
     .connect = fake_connect,
     .send = fake_send,
     .put = fake_put,
+    .fetch = wio_tr_no_fetch,
     .queued = fake_queued,
     .flush = fake_flush,
     .watch = fake_watch,

@@ -165,6 +165,15 @@ static void it_can_be_cancelled_and_given_up(void **unused)
     takes(c, 20);
 }
 
+/* The engine gave it up, its link is not closed yet. */
+static void it_does_not_stand_at_a_dead_peer(void **unused)
+{
+    (void)unused;
+    wio_peer_fail(u, u->peer[1], WAITIO_ERR_PEER, false, "the test says so");
+    assert_int_equal(u->peer[1]->link, WIO_EP_READY);
+    assert_done(irecv(1, 8, 5), WAITIO_ERR_PEER);
+}
+
 static void a_peer_failure_ends_it(void **unused)
 {
     (void)unused;
@@ -431,6 +440,7 @@ int main(void)
         T(many_with_other_tags_move_to_the_tables),
         T(it_can_be_cancelled_and_given_up),
         T(a_peer_failure_ends_it),
+        T(it_does_not_stand_at_a_dead_peer),
         T(leaving_and_revoking_end_it),
         T(a_persistent_receive_stands_there_in_each_round),
         T(a_long_wait_looks_after_it),

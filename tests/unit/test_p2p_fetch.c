@@ -6,14 +6,14 @@
 static int fetches, fail_at; /* the fetch that fails, from 1; 0: none */
 static int failure;
 
-static int fake_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
+static int fake_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes)
 {
     (void)ep;
     if (bytes == 0)
         return 0;
     if (++fetches == fail_at)
         return failure;
-    memcpy(buf, (const void *)(uintptr_t)remote, bytes);
+    memcpy(buf, (const void *)(uintptr_t)from->at, bytes);
     return 0;
 }
 
@@ -22,6 +22,7 @@ static int lending(void **unused)
     int rc = setup(unused);
     fake.tr.fetch = fake_fetch;
     u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_ON;
+    u->attr[WIO_TR_TCP].caps = WIO_CAP_MEMORY;
     fetches = fail_at = 0;
     failure = WAITIO_ERR_UNSUPPORTED;
     return rc;
@@ -77,15 +78,14 @@ static void what_does_not_pay_is_sent(void **unused)
     (void)unused;
     fake_open(1, ROOM);
     u->peer[1]->eager_max = 0;
-    isend(1, 64 << 10, 5);
-    u->cfg.local_max = BIG; /* would be sent from a copy */
+    isend(1, u->cfg.shm_fetch_min - 1, 5);
+    u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_OFF;
     isend(1, BIG, 5);
-    u->cfg.local_max = 64 << 10;
-    u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_AUTO; /* and processors enough */
-    isend(1, BIG, 5);
+    u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_AUTO;
+    u->spin.crowded = true;
+    isend(1, 64 << 10, 5); /* its sender would wait for a processor */
     assert_int_equal(count_sent(WIO_OP_RTS), 3);
     assert_null(last_sent(WIO_OP_LENT));
-    u->spin.crowded = true;
     isend(1, BIG, 5);
     assert_non_null(last_sent(WIO_OP_LENT));
 }

@@ -38,7 +38,7 @@ static struct wio_msg message(uint8_t op)
 static void frame_bytes_lie_where_the_protocol_says(void **state)
 {
     static const uint8_t expected[WIO_LINK_BYTES] = {
-        0x57, 0x49, 2,    1,    0,    1,    0,    0,    0xc3, 0xb2, 0xa1, 0x00,
+        0x57, 0x49, 3,    1,    0,    1,    0,    0,    0xc3, 0xb2, 0xa1, 0x00,
         0xd4, 0xd3, 0xd2, 0xd1, 0xe4, 0xe3, 0xe2, 0xe1, 0xf4, 0xf3, 0xf2, 0xf1};
     struct wio_frame f = message_frame();
     uint8_t bytes[WIO_LINK_BYTES];
@@ -195,10 +195,15 @@ static void unknown_operations_and_reserved_bits_are_refused(void **state)
         bytes[at] = 1;
         assert_int_equal(wio_msg_decode(bytes, 0, &out, &why), WAITIO_ERR_PROTOCOL);
     }
-    m = message(WIO_OP_RTS); /* has a flag */
-    m.flags = WIO_MSG_LENDS;
+    m = message(WIO_OP_RTS); /* has flags */
+    m.flags = WIO_MSG_LENDS | WIO_MSG_TIMED;
     assert_int_equal(decode(&m, 0), 0);
-    m.flags = 2;
+    m.flags = 4;
+    assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
+    m = message(WIO_OP_EAGER);
+    m.flags = WIO_MSG_TIMED;
+    assert_int_equal(decode(&m, 0), 0);
+    m.flags = WIO_MSG_LENDS;
     assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
 }
 

@@ -2,7 +2,7 @@
 /**
  * @file fetch.c
  * Reading a peer's memory: one copy instead of two through a ring, by one processor instead of two.
- * It pays where processors are few; p2p chooses. The system decides whether it is allowed (Yama's
+ * p2p chooses when. The system decides whether it is allowed (Yama's
  * ptrace_scope, containers, emulators). So each side names in its setup the address of a proof
  * word, made of its token, which the address table has, and of the reader's rank. A reader that
  * finds this word reads the right memory of the right process. The word belongs to the link and is
@@ -30,21 +30,26 @@ void wio_shm_fetch_forbid(struct shm_link *l)
 }
 
 /* Read the bytes, and after them the proof word: the bytes are valid only if the link still exists.
- * The peer may have ended, and another process may have its process id. @return bytes, -errno */
-static ssize_t read_proven(const struct shm_link *l, pid_t pid, uint64_t from, void *buf,
-                           size_t bytes)
+ * The peer may have ended, and another process may have its process id. So they are only as long as
+ * the message's own word says so. @return bytes, -errno */
+static ssize_t read_proven(const struct shm_link *l, pid_t pid, const struct wio_lent *from,
+                           void *buf, size_t bytes)
 {
-    uint64_t word = 0;
-    struct iovec to[] = {{buf, bytes}, {&word, sizeof word}};
-    struct iovec at[] = {{(void *)(uintptr_t)from, bytes},
-                         {(void *)(uintptr_t)l->fetch_proof, sizeof word}};
-    ssize_t n = wio_os_read_process(pid, to, at, 2);
+    uint64_t proof = 0, word = 0;
+    struct iovec to[] = {{buf, bytes}, {&proof, sizeof proof}, {&word, sizeof word}};
+    struct iovec at[] = {{(void *)(uintptr_t)from->at, bytes},
+                         {(void *)(uintptr_t)l->fetch_proof, sizeof proof},
+                         {(void *)(uintptr_t)from->word, sizeof word}};
+    int parts = from->word != 0 ? 3 : 2;
+    ssize_t n = wio_os_read_process(pid, to, at, parts);
     if (n < 0)
         return n;
-    if ((size_t)n != bytes + sizeof word)
+    if ((size_t)n != bytes + (size_t)(parts - 1) * sizeof word)
         return -EFAULT;
     const struct wio_table *t = shm_of(l)->base.table;
-    return word == word_for(t->ep[l->ep.peer].token, t->me) ? (ssize_t)bytes : -ESRCH;
+    if (proof != word_for(t->ep[l->ep.peer].token, t->me))
+        return -ESRCH;
+    return from->word == 0 || word == from->value ? (ssize_t)bytes : -EFAULT;
 }
 
 void wio_shm_fetch_try(struct shm_link *l, uint64_t proof)
@@ -55,7 +60,8 @@ void wio_shm_fetch_try(struct shm_link *l, uint64_t proof)
     l->fetch_proof = proof;
     if (f->base.p.cfg->shm_fetch == WIO_CFG_SHM_FETCH_OFF || wio_os_peer_pid(l->fd, &pid) != 0)
         return;
-    ssize_t n = read_proven(l, pid, proof, &(uint64_t){0}, sizeof(uint64_t));
+    const struct wio_lent itself = {.at = proof};
+    ssize_t n = read_proven(l, pid, &itself, &(uint64_t){0}, sizeof(uint64_t));
     if (n > 0)
         l->fetch_pid = pid;
     else
@@ -63,14 +69,14 @@ void wio_shm_fetch_try(struct shm_link *l, uint64_t proof)
                   (long)pid, strerror((int)-n));
 }
 
-int wio_shm_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes)
+int wio_shm_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes)
 {
     struct shm_link *l = shm_link_of(ep);
     if (l->fetch_pid == 0 || l->eof)
         return WAITIO_ERR_UNSUPPORTED;
     if (bytes == 0)
         return 0;
-    ssize_t n = read_proven(l, l->fetch_pid, remote, buf, bytes);
+    ssize_t n = read_proven(l, l->fetch_pid, from, buf, bytes);
     if (n > 0) {
         shm_of(l)->base.p.counters->fetched_bytes += bytes;
         return 0;

@@ -277,7 +277,7 @@ uint64_t wio_shm_fetch_allow(struct shm_link *l);
 void wio_shm_fetch_forbid(struct shm_link *l);
 /** Can we read the peer's? It says its proof lies at @p proof. */
 void wio_shm_fetch_try(struct shm_link *l, uint64_t proof);
-int wio_shm_fetch(struct wio_ep *ep, uint64_t remote, void *buf, size_t bytes);
+int wio_shm_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes);
 
 /* ---- rx.c ---- */
 /** Read the inbox. @return events */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file way.h
+ * Ring or fetch? Through a ring two processors copy a message twice, at the same time; by a fetch
+ * one copies it once, with a system call. Which is quicker depends on the caches that the two
+ * processors share, and so on where the system has put the two processes: a factor of two either
+ * way. So the sender of a message that could go both ways has some of them measured: a few through
+ * the ring, as many by fetch. The receiver says how long each took from the moment it was matched.
+ * The quicker way is used until the next trial, which comes later each time. (The idea: Faraj,
+ * Yuan, Lowenthal: STAR-MPI, ICS 2006; as mpi/tune.h.)
+ *
+ * No clock and no transport here; not thread-safe, the engine lock is held.
+ */
+#ifndef WIO_WAY_H
+#define WIO_WAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WIO_WAY_SMALLEST_LOG2 = 13, /* the first class is up to 16 KiB */
+    WIO_WAY_CLASSES = 14,       /* by powers of two; the last has no end: 64 MiB and more */
+    WIO_WAY_TRIES = 3,          /* measured messages of each way; the quickest counts */
+    WIO_WAY_SOON = 32,          /* messages until the next trial: the first meet cold memory */
+    WIO_WAY_KEPT = 512          /* ... at most: each time twice as many */
+};
+
+/** Messages of about one size to one peer. Zero is a beginning. */
+struct wio_way {
+    uint16_t calls, kept; /* messages since the trial began; until the next one */
+    bool fetch;           /* what the last trial chose */
+    bool late;            /* a fetch would hold up the sender: none before the next trial */
+    uint64_t ns[2];       /* measured in this trial, for 1 MiB: ring, fetch; 0: none yet */
+};
+struct wio_ways {
+    struct wio_way of[WIO_WAY_CLASSES];
+};
+
+struct wio_way *wio_way_of(struct wio_ways *ways, size_t bytes);
+/** The next message. @param timed is it to be measured? @return shall it be fetched? */
+bool wio_way_next(struct wio_way *w, bool *timed);
+/** Does the next message go through the ring, unmeasured? Only then it counts as one. */
+bool wio_way_plain(struct wio_way *w);
+/** A measured message took so long. */
+void wio_way_took(struct wio_way *w, bool fetched, size_t bytes, int64_t ns);
+/** A sender had to go on before its message was fetched. */
+void wio_way_late(struct wio_way *w);
+
+#endif
