@@ -43,6 +43,9 @@ static void constant_groups(void)
     MPI_Group whole;
     int size = -1, rank = -1, result = -1;
 
+#ifdef FOR_WAITIO
+    expect(MPI_Comm_c2f(both[0]) == WAITIO_MPI_DEFTAG + 2, "Fortran's constant, before any use");
+#endif
     MPI_Comm_size(both[0], &size);
     expect(size == 1, "alone");
     MPI_Group_size(groups.none, &size);

@@ -118,7 +118,7 @@ int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
 
     if (comm == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the communicator argument is NULL");
-    if (wio_mpi_is_constant(*comm))
+    if (wio_mpi_which_constant(*comm) >= 0)
         return wio_fail(WAITIO_ERR_GROUP,
                         "WAITIO_MPI_COMM_WORLD, COMM_SELF and GROUP_EMPTY cannot be freed");
     rc = waitio_group_size(*comm, &size); /* is it one at all? */

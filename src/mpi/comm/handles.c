@@ -63,19 +63,16 @@ int wio_mpi_handle_new(WAITIO_MPI_Comm comm, int32_t *handle)
 {
     struct wio_mpi_state *st = &wio_mpi_state;
     size_t known;
-    int rc = 0;
+    int rc = 0, which = wio_mpi_which_constant(comm);
 
-    *handle = 0;
-    if (comm == NULL)
+    *handle = which >= 0 ? CONSTANT + which : 0;
+    if (comm == NULL || which >= 0)
         return 0;
     pthread_mutex_lock(&st->lock);
-    for (int i = 0; i < WIO_CONSTANTS; i++)
-        if (comm == st->constant[i])
-            *handle = CONSTANT + i;
     known = slot_of(st, comm);
-    if (*handle == 0 && known != 0)
+    if (known != 0)
         *handle = handle_at(st, known);
-    else if (*handle == 0)
+    else
         rc = slot_fill(st, comm, handle);
     pthread_mutex_unlock(&st->lock);
     return rc;

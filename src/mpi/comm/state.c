@@ -120,13 +120,12 @@ int wio_mpi_constant(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)
     return rc;
 }
 
-bool wio_mpi_is_constant(WAITIO_MPI_Comm comm)
+/* By address, also before it is made. */
+int wio_mpi_which_constant(WAITIO_MPI_Comm comm)
 {
-    bool is = false;
-
-    pthread_mutex_lock(&wio_mpi_state.lock);
     for (int i = 0; comm != NULL && i < WIO_CONSTANTS; i++)
-        is |= comm == wio_mpi_state.constant[i] || comm == place_of((enum wio_mpi_constant)i);
-    pthread_mutex_unlock(&wio_mpi_state.lock);
-    return is;
+        if (comm == place_of((enum wio_mpi_constant)i) ||
+            comm == __atomic_load_n(&wio_mpi_state.constant[i], __ATOMIC_ACQUIRE))
+            return i;
+    return -1;
 }

@@ -41,6 +41,7 @@ extern struct wio_mpi_state wio_mpi_state;
 
 /** A communicator kept until finalize. */
 int wio_mpi_constant(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm);
-bool wio_mpi_is_constant(WAITIO_MPI_Comm comm);
+/** Which one it is, -1: none. */
+int wio_mpi_which_constant(WAITIO_MPI_Comm comm);
 
 #endif /* WIO_MPI_STATE_H */
