@@ -190,5 +190,5 @@ int wio_os_daemonize(void); /* fork, setsid, std streams to /dev/null; 0 in chil
 /** Start a thread with all signals blocked. Name <= 15 characters. */
 int wio_os_thread_start(pthread_t *t, void *(*fn)(void *), void *arg, const char *name);
 int wio_os_at_fork(void (*before)(void), void (*parent)(void), void (*child)(void));
-void wio_os_exit_now(int code); /* _exit: no exit handlers */
-#endif                          /* WIO_OS_H */
+_Noreturn void wio_os_exit_now(int code); /* _exit: no exit handlers */
+#endif                                    /* WIO_OS_H */

@@ -91,9 +91,22 @@ static void rebias(struct wio_lock *l)
     atomic_store_explicit(&l->bias, b, memory_order_release);
 }
 
+void wio_lock_reentered(void)
+{
+    static const char text[] =
+        "waitio: a signal handler has called WaitIO in the middle of another call of its thread, "
+        "which "
+        "is not possible: it could only wait for itself. Set a flag in the handler, and call the "
+        "library from the program. This process ends with status 1\n";
+    (void)wio_os_write(2, text, sizeof text - 1); /* nothing else is safe in a handler */
+    wio_os_exit_now(1);
+}
+
 void wio_lock_slow(struct wio_lock *l, _Atomic int *want)
 {
     if (pthread_mutex_trylock(&l->mutex) != 0) {
+        if (atomic_load_explicit(&l->holder, memory_order_relaxed) == wio_lock_self())
+            wio_lock_reentered();
         atomic_fetch_add(want, 1); /* a spinning poller gives way */
         pthread_mutex_lock(&l->mutex);
         atomic_fetch_sub(want, 1);

@@ -68,6 +68,9 @@ void wio_lock_destroy(struct wio_lock *l);
 /** An application thread takes the lock in the slow way. @param want counted up while it waits */
 void wio_lock_slow(struct wio_lock *l, _Atomic int *want);
 void wio_unlock_slow(struct wio_lock *l);
+/** A signal handler of this thread calls although it has interrupted a call that is inside. Nothing
+ * can be done any more: says so, and ends the process. */
+_Noreturn void wio_lock_reentered(void);
 /** Leave, and stay out until a waiting thread (@p want above 0) is in, if that is soon: without
  * this the thread that unlocks would always lock again before the waiting one has woken. */
 void wio_lock_give_way(struct wio_lock *l, _Atomic int *want);
@@ -88,6 +91,8 @@ static inline void wio_lock_take(struct wio_lock *l, _Atomic int *want)
 {
     struct wio_bias *b = atomic_load_explicit(&l->bias, memory_order_acquire);
     if (__builtin_expect(b->thread == wio_lock_self(), 1)) {
+        if (__builtin_expect(atomic_load_explicit(&b->held, memory_order_relaxed) != 0, 0))
+            wio_lock_reentered();
         atomic_store_explicit(&b->held, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
         if (__builtin_expect(atomic_load_explicit(&b->revoke, memory_order_acquire) == 0, 1))

@@ -25,10 +25,10 @@ MUTANTS = [
         "transport/shm/ring.h",
         "    memcpy(s->msg, msg, WIO_MSG_BYTES);\n    shm_slot_publish(w, s);\n"
         "    return true;\n}\n\n"
-        "/** Header of",
+        "/* Loads from",
         "    shm_slot_publish(w, s);\n    memcpy(s->msg, msg, WIO_MSG_BYTES);\n"
         "    return true;\n}\n\n"
-        "/** Header of",
+        "/* Loads from",
     ),
     (
         "one slot more than there are",
