@@ -34,6 +34,8 @@ enum { WAITIO_CFI_TEXT = WAITIO_MPI_MAX_ERROR_STRING };
 int waitio_cfi_text_in(const char *call, const char *from, size_t length, char *text);
 /** Filled with blanks. */
 void waitio_cfi_text_out(char *to, size_t length, const char *text);
+/** Room and length without the end that C's texts have. */
+int waitio_cfi_info_get_string(int info, const char *key, int *room, char *value, int *flag);
 /** Indices of C count from 1 in Fortran. */
 void waitio_cfi_index(int *index, int n);
 /** Weights of edges: those of module `waitio` that mean something are C's. */

@@ -173,6 +173,16 @@ void waitio_cfi_text_out(char *to, size_t length, const char *text)
     memcpy(to, text, n < length ? n : length);
 }
 
+int waitio_cfi_info_get_string(int info, const char *key, int *room, char *value, int *flag)
+{
+    int all = *room > 0 ? (*room < WAITIO_CFI_TEXT ? *room + 1 : WAITIO_CFI_TEXT) : 0;
+    int rc = WAITIO_MPI_Info_get_string(info, key, &all, value, flag);
+
+    if (rc == 0 && *flag)
+        *room = all - 1;
+    return rc;
+}
+
 void waitio_cfi_index(int *index, int n)
 {
     for (int i = 0; i < n; i++)

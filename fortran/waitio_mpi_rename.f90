@@ -298,18 +298,20 @@ module waitio_mpi_rename
         MPI_Attr_get => WAITIO_MPI_Attr_get, &
         MPI_Attr_delete => WAITIO_MPI_Attr_delete, &
         MPI_Info_create => WAITIO_MPI_Info_create, &
+        MPI_Info_create_env => WAITIO_MPI_Info_create_env, &
         MPI_Info_dup => WAITIO_MPI_Info_dup, &
         MPI_Info_free => WAITIO_MPI_Info_free, &
         MPI_Info_set => WAITIO_MPI_Info_set, &
         MPI_Info_delete => WAITIO_MPI_Info_delete, &
         MPI_Info_get => WAITIO_MPI_Info_get, &
+        MPI_Info_get_string => WAITIO_MPI_Info_get_string, &
         MPI_Info_get_valuelen => WAITIO_MPI_Info_get_valuelen, &
         MPI_Info_get_nkeys => WAITIO_MPI_Info_get_nkeys, &
         MPI_Info_get_nthkey => WAITIO_MPI_Info_get_nthkey, &
-        MPI_Comm_split => WAITIO_MPI_Comm_split, &
-        MPI_Comm_split_type => WAITIO_MPI_Comm_split_type, &
-        MPI_Comm_create => WAITIO_MPI_Comm_create
+        MPI_Comm_split => WAITIO_MPI_Comm_split
     use waitio_mpi, only: &
+        MPI_Comm_split_type => WAITIO_MPI_Comm_split_type, &
+        MPI_Comm_create => WAITIO_MPI_Comm_create, &
         MPI_Comm_create_group => WAITIO_MPI_Comm_create_group, &
         MPI_Comm_compare => WAITIO_MPI_Comm_compare, &
         MPI_Cart_create => WAITIO_MPI_Cart_create, &
@@ -407,10 +409,10 @@ module waitio_mpi_rename
         MPI_Rsend => WAITIO_MPI_Rsend, &
         MPI_Recv => WAITIO_MPI_Recv, &
         MPI_Sendrecv => WAITIO_MPI_Sendrecv, &
-        MPI_Sendrecv_replace => WAITIO_MPI_Sendrecv_replace, &
-        MPI_Probe => WAITIO_MPI_Probe, &
-        MPI_Iprobe => WAITIO_MPI_Iprobe
+        MPI_Sendrecv_replace => WAITIO_MPI_Sendrecv_replace
     use waitio_mpi, only: &
+        MPI_Probe => WAITIO_MPI_Probe, &
+        MPI_Iprobe => WAITIO_MPI_Iprobe, &
         MPI_Mprobe => WAITIO_MPI_Mprobe, &
         MPI_Improbe => WAITIO_MPI_Improbe, &
         MPI_Mrecv => WAITIO_MPI_Mrecv, &

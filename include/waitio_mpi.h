@@ -536,12 +536,20 @@ int WAITIO_MPI_Attr_delete(WAITIO_MPI_Comm comm, int keyval);
 
 /* Hints. Keys have less than WAITIO_MPI_MAX_INFO_KEY characters, values less than _INFO_VAL. */
 int WAITIO_MPI_Info_create(WAITIO_MPI_Info *info);
+/** A new object with what is known about the start of this process: "command", "argv", "host",
+ * "wdir", "thread_level". May be called before WAITIO_MPI_Init(). @param argv those of main(), or
+ * argc = 0 */
+int WAITIO_MPI_Info_create_env(int argc, char *argv[], WAITIO_MPI_Info *info);
 int WAITIO_MPI_Info_dup(WAITIO_MPI_Info info, WAITIO_MPI_Info *out);
 int WAITIO_MPI_Info_free(WAITIO_MPI_Info *info);
 int WAITIO_MPI_Info_set(WAITIO_MPI_Info info, const char *key, const char *value);
 int WAITIO_MPI_Info_delete(WAITIO_MPI_Info info, const char *key);
 /** @param[out] value at least @p room + 1 characters */
 int WAITIO_MPI_Info_get(WAITIO_MPI_Info info, const char *key, int room, char *value, int *flag);
+/** @param[in,out] room characters that @p value has place for, with the end of the text; 0: @p
+ * value is not touched. Then what the whole value needs (not changed if there is none) */
+int WAITIO_MPI_Info_get_string(WAITIO_MPI_Info info, const char *key, int *room, char *value,
+                               int *flag);
 int WAITIO_MPI_Info_get_valuelen(WAITIO_MPI_Info info, const char *key, int *length, int *flag);
 int WAITIO_MPI_Info_get_nkeys(WAITIO_MPI_Info info, int *n);
 int WAITIO_MPI_Info_get_nthkey(WAITIO_MPI_Info info, int n, char *key);

@@ -616,6 +616,7 @@ waitio_rename_request waitio_rename_request_f2c(int handle);
 #define MPI_Ineighbor_alltoallw waitio_rename_ineighbor_alltoallw
 #define MPI_Info_c2f WAITIO_MPI_Info_c2f
 #define MPI_Info_create WAITIO_MPI_Info_create
+#define MPI_Info_create_env WAITIO_MPI_Info_create_env
 #define MPI_Info_delete WAITIO_MPI_Info_delete
 #define MPI_Info_dup WAITIO_MPI_Info_dup
 #define MPI_Info_f2c WAITIO_MPI_Info_f2c
@@ -623,6 +624,7 @@ waitio_rename_request waitio_rename_request_f2c(int handle);
 #define MPI_Info_get WAITIO_MPI_Info_get
 #define MPI_Info_get_nkeys WAITIO_MPI_Info_get_nkeys
 #define MPI_Info_get_nthkey WAITIO_MPI_Info_get_nthkey
+#define MPI_Info_get_string WAITIO_MPI_Info_get_string
 #define MPI_Info_get_valuelen WAITIO_MPI_Info_get_valuelen
 #define MPI_Info_set WAITIO_MPI_Info_set
 #define MPI_Init WAITIO_MPI_Init

@@ -348,6 +348,12 @@ FACE(waitio_cfi_mpi_info_create, (int *info, int *ierr))
     waitio_cfi_finish("waitio_mpi_info_create", WAITIO_MPI_Info_create(info), ierr);
 }
 
+FACE(waitio_cfi_mpi_info_create_env, (int *info, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_info_create_env", WAITIO_MPI_Info_create_env(0, NULL, info),
+        ierr);
+}
+
 FACE(waitio_cfi_mpi_info_dup, (const int *info, int *newinfo, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_info_dup", WAITIO_MPI_Info_dup(*info, newinfo), ierr);
@@ -401,6 +407,22 @@ FACE(waitio_cfi_mpi_info_get_, (const int *info, const char *key, const int *roo
     waitio_cfi_text_out(value, value_length, value_text);
     *flag = *flag != 0;
     waitio_cfi_finish("waitio_mpi_info_get", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_info_get_string_, (const int *info, const char *key, int *room, char *value,
+    int *flag, int *ierr, size_t key_length, size_t value_length))
+{
+    char key_text[WAITIO_CFI_TEXT] = "";
+    char value_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_info_get_string", key, key_length, key_text);
+    if (rc == 0)
+        rc = waitio_cfi_info_get_string(*info, key_text, room, value_text, flag);
+    waitio_cfi_text_out(value, value_length, value_text);
+    *flag = *flag != 0;
+    waitio_cfi_finish("waitio_mpi_info_get_string", rc, ierr);
 }
 
 FACE(waitio_cfi_mpi_info_get_valuelen_, (const int *info, const char *key, int *length, int

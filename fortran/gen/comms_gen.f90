@@ -231,6 +231,12 @@ module waitio_mpi_comms
             type(waitio_info), intent(out) :: info
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_info_create
+        subroutine waitio_mpi_info_create_env(info, ierr) bind(c, &
+            name='waitio_cfi_mpi_info_create_env')
+            import
+            type(waitio_info), intent(out) :: info
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_info_create_env
         subroutine waitio_mpi_info_dup(info, newinfo, ierr) bind(c, &
             name='waitio_cfi_mpi_info_dup')
             import
@@ -681,6 +687,19 @@ module waitio_mpi_comms
         end subroutine waitio_cfi_mpi_info_get
     end interface waitio_mpi_info_get
     private :: waitio_cfi_mpi_info_get
+
+    interface waitio_mpi_info_get_string
+        subroutine waitio_cfi_mpi_info_get_string(info, key, room, value, flag, ierr)
+            import
+            type(waitio_info), intent(in) :: info
+            character(len=*), intent(in) :: key
+            integer(c_int), intent(inout) :: room
+            character(len=*), intent(out) :: value
+            logical, intent(out) :: flag
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_info_get_string
+    end interface waitio_mpi_info_get_string
+    private :: waitio_cfi_mpi_info_get_string
 
     interface waitio_mpi_info_get_valuelen
         subroutine waitio_cfi_mpi_info_get_valuelen(info, key, length, flag, ierr)

@@ -236,6 +236,13 @@ void mpi_info_create_(void *info_, int32_t *ierr)
     waitio_mpi_info_create_(info_, ierr);
 }
 
+void waitio_mpi_info_create_env_(void *, int32_t *);
+void mpi_info_create_env_(void *info_, int32_t *ierr);
+void mpi_info_create_env_(void *info_, int32_t *ierr)
+{
+    waitio_mpi_info_create_env_(info_, ierr);
+}
+
 void waitio_mpi_info_dup_(void *, void *, int32_t *);
 void mpi_info_dup_(void *info_, void *out_, int32_t *ierr);
 void mpi_info_dup_(void *info_, void *out_, int32_t *ierr)
@@ -269,6 +276,13 @@ void mpi_info_get_(void *info_, void *key_, void *room_, void *value_, void *fla
 void mpi_info_get_(void *info_, void *key_, void *room_, void *value_, void *flag_, int32_t *ierr, size_t key_length, size_t value_length)
 {
     waitio_mpi_info_get_(info_, key_, room_, value_, flag_, ierr, key_length, value_length);
+}
+
+void waitio_mpi_info_get_string_(void *, void *, void *, void *, void *, int32_t *, size_t, size_t);
+void mpi_info_get_string_(void *info_, void *key_, void *room_, void *value_, void *flag_, int32_t *ierr, size_t key_length, size_t value_length);
+void mpi_info_get_string_(void *info_, void *key_, void *room_, void *value_, void *flag_, int32_t *ierr, size_t key_length, size_t value_length)
+{
+    waitio_mpi_info_get_string_(info_, key_, room_, value_, flag_, ierr, key_length, value_length);
 }
 
 void waitio_mpi_info_get_valuelen_(void *, void *, void *, void *, int32_t *, size_t);

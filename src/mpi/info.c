@@ -131,6 +131,47 @@ int WAITIO_MPI_Info_dup(WAITIO_MPI_Info info, WAITIO_MPI_Info *out)
     return wio_mpi_result("WAITIO_MPI_Info_dup", rc);
 }
 
+/* A hint that this process knows, cut at the longest value; none if it is empty. */
+static int know(WAITIO_MPI_Info info, const char *key, const char *value)
+{
+    char text[WAITIO_MPI_MAX_INFO_VAL];
+
+    wio_text(text, sizeof text, "%s", value);
+    return text[0] == '\0' ? 0 : WAITIO_MPI_Info_set(info, key, text);
+}
+
+/* The arguments with blanks in between. */
+static void join_arguments(int argc, char *argv[], char *out, size_t room)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (int k = 1; k < argc && argv[k] != NULL && at < room - 1; k++) {
+        wio_text(out + at, room - at, at > 0 ? " %s" : "%s", argv[k]);
+        at += strlen(out + at);
+    }
+}
+
+int WAITIO_MPI_Info_create_env(int argc, char *argv[], WAITIO_MPI_Info *info)
+{
+    char arguments[WAITIO_MPI_MAX_INFO_VAL], host[256] = "", folder[WAITIO_MPI_MAX_INFO_VAL] = "";
+    bool named = argv != NULL && argc > 0 && argv[0] != NULL;
+    int rc = WAITIO_MPI_Info_create(info);
+
+    if (rc != 0)
+        return rc;
+    join_arguments(named ? argc : 0, argv, arguments, sizeof arguments);
+    (void)wio_os_hostname(host, sizeof host);
+    (void)wio_os_working_directory(folder, sizeof folder);
+    if (know(*info, "command", named ? argv[0] : "") != 0 || know(*info, "argv", arguments) != 0 ||
+        know(*info, "host", host) != 0 || know(*info, "wdir", folder) != 0 ||
+        know(*info, "thread_level", "MPI_THREAD_MULTIPLE") != 0) {
+        (void)WAITIO_MPI_Info_free(info);
+        return wio_mpi_result("WAITIO_MPI_Info_create_env", WAITIO_ERR_NOMEM);
+    }
+    return 0;
+}
+
 int WAITIO_MPI_Info_get(WAITIO_MPI_Info info, const char *key, int room, char *value, int *flag)
 {
     struct info *i = given(info_with(info, key), "value", value, "flag", flag);
@@ -141,6 +182,25 @@ int WAITIO_MPI_Info_get(WAITIO_MPI_Info info, const char *key, int room, char *v
     if (e != NULL) /* room does not count the end of the text */
         wio_text(value, room < 0 ? 1 : (size_t)room + 1, "%s", e->value);
     return wio_mpi_result("WAITIO_MPI_Info_get", i == NULL ? WAITIO_ERR_ARG : 0);
+}
+
+int WAITIO_MPI_Info_get_string(WAITIO_MPI_Info info, const char *key, int *room, char *value,
+                               int *flag)
+{
+    struct info *i = given(info_with(info, key), "room", room, "flag", flag);
+    const struct entry *e = i == NULL ? NULL : *place_of(i, key);
+    int rc = i == NULL ? WAITIO_ERR_ARG : 0;
+
+    if (rc == 0 && *room > 0 && value == NULL)
+        rc = wio_fail(WAITIO_ERR_ARG, "room for %d characters, but value is NULL", *room);
+    if (rc == 0)
+        *flag = e != NULL;
+    if (rc == 0 && e != NULL) {
+        if (*room > 0)
+            wio_text(value, (size_t)*room, "%s", e->value);
+        *room = (int)strlen(e->value) + 1;
+    }
+    return wio_mpi_result("WAITIO_MPI_Info_get_string", rc);
 }
 
 int WAITIO_MPI_Info_get_valuelen(WAITIO_MPI_Info info, const char *key, int *length, int *flag)

@@ -136,6 +136,11 @@ int wio_os_hostname(char *buf, size_t n)
     return (int)strlen(buf);
 }
 
+int wio_os_working_directory(char *buf, size_t n)
+{
+    return getcwd(buf, n) == NULL ? -errno : 0;
+}
+
 /** First line of a small file, without its end. @return its length or -errno */
 static int read_line(const char *path, char *buf, size_t n)
 {

@@ -114,6 +114,8 @@ int wio_os_ifaddrs(struct wio_os_ifaddr **list, int *n); /* free with wio_os_fre
 int wio_os_resolve(const char *host, uint16_t port, struct sockaddr_storage *out, int max,
                    const char **why);
 int wio_os_hostname(char *buf, size_t n);
+/** @return 0, -errno; ERANGE: longer than the buffer */
+int wio_os_working_directory(char *buf, size_t n);
 /** Text that is equal for two processes iff they share a host and a network namespace
  *  (boot id, network namespace inode). */
 int wio_os_host_identity(char *buf, size_t n);

@@ -284,6 +284,13 @@ contains
         call WAITIO_MPI_Info_set(info, 'striping', '4')
         call WAITIO_MPI_Info_get_nthkey(info, 0, name)
         call expect(name == 'striping', 'a key')
+        length = 1
+        call WAITIO_MPI_Info_get_string(info, 'striping', length, name, flag)
+        call expect(flag .and. length == 1 .and. name == '4', 'a hint as a text')
+        call WAITIO_MPI_Info_free(info)
+        call WAITIO_MPI_Info_create_env(info)
+        call WAITIO_MPI_Info_get_string(info, 'nothing', length, name, flag)
+        call expect(.not. flag, 'a hint that is not there')
         call WAITIO_MPI_Info_free(info)
         call expect(info == WAITIO_MPI_INFO_NULL, 'freed hints')
     end subroutine attributes

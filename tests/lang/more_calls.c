@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int failures, rank, size;
 
@@ -146,6 +147,37 @@ static void names(void)
     MPI_Type_free(&type);
 }
 
+#ifdef FOR_WAITIO /* the standard leaves it to the library what it knows */
+static void knows_its_start(void)
+{
+    static char name[] = "./model", first[] = "-n", second[] = "4";
+    char *argv[] = {name, first, second, NULL};
+    char text[MPI_MAX_INFO_VAL], folder[MPI_MAX_INFO_VAL];
+    MPI_Info env;
+    int flag, length = sizeof text;
+
+    MPI_Info_create_env(3, argv, &env);
+    MPI_Info_get_string(env, "command", &length, text, &flag);
+    expect(flag && strcmp(text, "./model") == 0, "the command");
+    length = sizeof text;
+    MPI_Info_get_string(env, "argv", &length, text, &flag);
+    expect(flag && strcmp(text, "-n 4") == 0, "its arguments");
+    length = sizeof text;
+    MPI_Info_get_string(env, "wdir", &length, text, &flag);
+    expect(flag && getcwd(folder, sizeof folder) != NULL && strcmp(text, folder) == 0,
+           "its folder");
+    length = sizeof text;
+    MPI_Info_get_string(env, "host", &length, text, &flag);
+    expect(flag && length > 1, "its host");
+    MPI_Info_free(&env);
+    MPI_Info_create_env(0, NULL, &env);
+    length = sizeof text;
+    MPI_Info_get_string(env, "argv", &length, text, &flag);
+    expect(!flag, "arguments that are not known");
+    MPI_Info_free(&env);
+}
+#endif
+
 static void hints(void)
 {
     MPI_Info info, other;
@@ -169,6 +201,21 @@ static void hints(void)
     expect(strcmp(text, "second") == 0, "second hint");
     MPI_Info_get_valuelen(other, "first", &length, &flag);
     expect(flag && length == 5, "length of a hint");
+#ifdef FOR_WAITIO /* MPI 4 */
+    text[0] = '?';
+    text[1] = '\0';
+    length = 0;
+    MPI_Info_get_string(other, "first", &length, text, &flag);
+    expect(flag && length == 6 && strcmp(text, "?") == 0, "room that a hint needs");
+    MPI_Info_get_string(other, "first", &length, text, &flag);
+    expect(flag && length == 6 && strcmp(text, "three") == 0, "a hint as a text");
+    length = 3;
+    MPI_Info_get_string(other, "first", &length, text, &flag);
+    expect(flag && length == 6 && strcmp(text, "th") == 0, "a hint that is cut");
+    MPI_Info_get_string(other, "third", &length, text, &flag);
+    expect(!flag && length == 6, "the text of a hint that is not there");
+    knows_its_start();
+#endif
     MPI_Info_free(&info);
     MPI_Info_free(&other);
     expect(info == MPI_INFO_NULL, "freed hints");

@@ -138,6 +138,28 @@ WIO_FORTRAN(waitio_mpi_info_get_,
     wio_fortran_logical(flag, found);
 }
 
+WIO_FORTRAN(waitio_mpi_info_create_env_, (fint * info, fint *ierr))
+{
+    DO("INFO_CREATE_ENV", WAITIO_MPI_Info_create_env(0, NULL, info));
+}
+
+/* Fortran's texts have no end: room and length do not count it. */
+WIO_FORTRAN(waitio_mpi_info_get_string_,
+            (const fint *info, const char *key, fint *wanted, char *value, fint *flag, fint *ierr,
+             size_t key_length, size_t room))
+{
+    char text[ROOM] = "";
+    int found = 0, length = *wanted > 0 ? (*wanted < ROOM ? *wanted + 1 : ROOM) : 0;
+
+    DO_WITH("INFO_GET_STRING", key, key_length,
+            WAITIO_MPI_Info_get_string(*info, a, &length, text, &found));
+    if (found && *wanted > 0)
+        wio_fortran_put_text(value, room, text);
+    if (found)
+        *wanted = length - 1;
+    wio_fortran_logical(flag, found);
+}
+
 WIO_FORTRAN(waitio_mpi_info_get_valuelen_, (const fint *info, const char *key, fint *length,
                                             fint *flag, fint *ierr, size_t key_length))
 {

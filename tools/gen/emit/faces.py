@@ -39,6 +39,8 @@ NOT_IN_MODULES = (
 )
 # What the languages see differently; module `waitio` calls the external procedures too.
 FOREIGN = ("attribute", "copy_function", "delete_function", "error_function")
+# Lengths that count differently: functions of fortran/waitio_cfi_mpi.c that module `waitio` calls.
+COUNTED = {"WAITIO_MPI_Info_get_string": "waitio_cfi_info_get_string"}
 # Their functions get a status, which has the fields of C in module `waitio`.
 TYPED = {"waitio_mpi_grequest_start": "waitio_grequest_start_typed"}
 
@@ -366,7 +368,7 @@ def strict_function(call):
     declare, steps = checks(name, call, sections)
     arguments = [call.lead] if call.lead else []
     arguments = ", ".join(arguments + [c_argument(p, sections) for p in call.parameters])
-    run = f"{call.name}({arguments})"
+    run = f"{COUNTED.get(call.name, call.name)}({arguments})"
     out = [wrap_c(f"FACE({link}, ({', '.join(parameters)}))"), "{"]
     ending = after(call)
     if not steps and not ending:

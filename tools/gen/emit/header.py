@@ -121,7 +121,9 @@ def way_of(call, name, kind, by_address, constant):
         return "inout"
     if kind == "attribute":
         return "out" if call.lower().endswith("get_attr") or call.endswith("Attr_get") else "in"
-    if name == "position" or call.endswith(("_free", "Type_commit", "Dims_create", "_keyval")):
+    if name == "position" or (call.endswith("Info_get_string") and name == "room"):
+        return "inout"
+    if call.endswith(("_free", "Type_commit", "Dims_create", "_keyval")):
         return "out" if call.endswith("_create_keyval") else "inout"
     return "out"
 
@@ -140,6 +142,10 @@ def parameter(call, text):
     return Parameter(NAMES.get(name, name), kind, way, bool(array))
 
 
+# What main() got, which Fortran does not pass.
+OF_MAIN = ("int *argc", "char ***argv", "int argc", "char *argv[]")
+
+
 def read_calls(header):
     """Return (calls that return a code, names of all other functions) in the header's order."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
@@ -149,7 +155,8 @@ def read_calls(header):
     ):
         parameters = [" ".join(p.split()) for p in rest.split(",") if rest.strip() != "void"]
         lead = "NULL, NULL" if "char ***argv" in parameters else ""
-        parameters = [p for p in parameters if p not in ("int *argc", "char ***argv")]
+        lead = "0, NULL" if "char *argv[]" in parameters else lead
+        parameters = [p for p in parameters if p not in OF_MAIN]
         if result != "int" or star or "..." in rest or re.search(r"_[cf]2[cf]$", name):
             others.append(name)
         elif name.startswith("WAITIO_MPI_"):
