@@ -124,22 +124,25 @@ static void revoke(struct wio_universe *u, const struct waitio_group *g, struct 
     wio_announce(u);
 }
 
-/* A member that has died; one that has left is none. WIO_NOBODY: all live. */
-static uint32_t who_died(const struct wio_universe *u, const struct waitio_group *g)
+/* A member that has died, or else one that has finalized. WIO_NOBODY: all live. */
+static uint32_t who_is_missing(const struct wio_universe *u, const struct waitio_group *g)
 {
+    uint32_t left = WIO_NOBODY;
     for (uint32_t i = 0; i < g->size; i++) {
         const struct wio_peer *p = u->peer[wio_group_member(g, i)];
         if (p != NULL && p->dead && !p->left)
             return p->rank;
+        if (p != NULL && p->left)
+            left = p->rank;
     }
-    return WIO_NOBODY;
+    return u->ending ? WIO_NOBODY : left;
 }
 
 void wio_revoke_locked(struct wio_universe *u, const struct waitio_group *g, int code)
 {
-    uint32_t culprit = code == WAITIO_ERR_PEER ? who_died(u, g) : u->table->me;
-    /* A collective that was abandoned may wait for members that have finalized since: that does not
-     * end the collectives of other members. */
+    uint32_t culprit = code == WAITIO_ERR_PEER ? who_is_missing(u, g) : u->table->me;
+    /* A process that finalizes may have abandoned a collective, and members may have finalized
+     * since: that does not end the collectives of other members. */
     if (culprit != WIO_NOBODY)
         revoke(u, g, (struct wio_revoked){g->space, culprit, u->table->me, code});
 }
@@ -182,9 +185,11 @@ static int told(const struct wio_universe *u, const struct wio_revoked *v, int c
                 const char *what)
 {
     char name[64], by[64];
-    return wio_fail(code, "%s%s failed in a collective of this communicator (%s)%s%s", what,
-                    wio_peer_name(u, v->culprit, name, sizeof name), wio_error_message(v->code),
-                    v->teller == u->table->me ? "" : ", says ",
+    const struct wio_peer *p = u->peer[v->culprit];
+    return wio_fail(code, "%s%s %s a collective of this communicator (%s)%s%s", what,
+                    wio_peer_name(u, v->culprit, name, sizeof name),
+                    p != NULL && p->left ? "has finalized before" : "failed in",
+                    wio_error_message(v->code), v->teller == u->table->me ? "" : ", says ",
                     v->teller == u->table->me ? "" : wio_peer_name(u, v->teller, by, sizeof by));
 }
 
