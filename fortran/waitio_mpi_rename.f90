@@ -225,6 +225,11 @@ module waitio_mpi_rename
         MPI_2INTEGER => WAITIO_MPI_2INTEGER, &
         MPI_LB => WAITIO_MPI_LB, &
         MPI_UB => WAITIO_MPI_UB, &
+        MPI_CXX_BOOL => WAITIO_MPI_CXX_BOOL, &
+        MPI_CXX_FLOAT_COMPLEX => WAITIO_MPI_CXX_FLOAT_COMPLEX, &
+        MPI_CXX_COMPLEX => WAITIO_MPI_CXX_COMPLEX, &
+        MPI_CXX_DOUBLE_COMPLEX => WAITIO_MPI_CXX_DOUBLE_COMPLEX, &
+        MPI_CXX_LONG_DOUBLE_COMPLEX => WAITIO_MPI_CXX_LONG_DOUBLE_COMPLEX, &
         MPI_DATATYPE_NULL => WAITIO_MPI_DATATYPE_NULL, &
         MPI_SUM => WAITIO_MPI_SUM, &
         MPI_MAX => WAITIO_MPI_MAX, &
@@ -303,13 +308,13 @@ module waitio_mpi_rename
         MPI_Info_free => WAITIO_MPI_Info_free, &
         MPI_Info_set => WAITIO_MPI_Info_set, &
         MPI_Info_delete => WAITIO_MPI_Info_delete, &
-        MPI_Info_get => WAITIO_MPI_Info_get, &
+        MPI_Info_get => WAITIO_MPI_Info_get
+    use waitio_mpi, only: &
         MPI_Info_get_string => WAITIO_MPI_Info_get_string, &
         MPI_Info_get_valuelen => WAITIO_MPI_Info_get_valuelen, &
         MPI_Info_get_nkeys => WAITIO_MPI_Info_get_nkeys, &
         MPI_Info_get_nthkey => WAITIO_MPI_Info_get_nthkey, &
-        MPI_Comm_split => WAITIO_MPI_Comm_split
-    use waitio_mpi, only: &
+        MPI_Comm_split => WAITIO_MPI_Comm_split, &
         MPI_Comm_split_type => WAITIO_MPI_Comm_split_type, &
         MPI_Comm_create => WAITIO_MPI_Comm_create, &
         MPI_Comm_create_group => WAITIO_MPI_Comm_create_group, &
@@ -404,13 +409,13 @@ module waitio_mpi_rename
         MPI_Send => WAITIO_MPI_Send, &
         MPI_Ssend => WAITIO_MPI_Ssend, &
         MPI_Bsend => WAITIO_MPI_Bsend, &
-        MPI_Buffer_attach => WAITIO_MPI_Buffer_attach, &
+        MPI_Buffer_attach => WAITIO_MPI_Buffer_attach
+    use waitio_mpi, only: &
         MPI_Buffer_detach => WAITIO_MPI_Buffer_detach, &
         MPI_Rsend => WAITIO_MPI_Rsend, &
         MPI_Recv => WAITIO_MPI_Recv, &
         MPI_Sendrecv => WAITIO_MPI_Sendrecv, &
-        MPI_Sendrecv_replace => WAITIO_MPI_Sendrecv_replace
-    use waitio_mpi, only: &
+        MPI_Sendrecv_replace => WAITIO_MPI_Sendrecv_replace, &
         MPI_Probe => WAITIO_MPI_Probe, &
         MPI_Iprobe => WAITIO_MPI_Iprobe, &
         MPI_Mprobe => WAITIO_MPI_Mprobe, &
@@ -453,11 +458,6 @@ module waitio_mpi_rename
     external :: MPI_ARGV_NULL
     external :: MPI_ASYNC_PROTECTS_NONBLOCKING
     external :: MPI_CONVERSION_FN_NULL
-    external :: MPI_CXX_BOOL
-    external :: MPI_CXX_COMPLEX
-    external :: MPI_CXX_DOUBLE_COMPLEX
-    external :: MPI_CXX_FLOAT_COMPLEX
-    external :: MPI_CXX_LONG_DOUBLE_COMPLEX
     external :: MPI_DISPLACEMENT_CURRENT
     external :: MPI_ERRCODES_IGNORE
     external :: MPI_FILE_NULL

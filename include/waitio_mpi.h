@@ -163,6 +163,11 @@ typedef int WAITIO_MPI_Grequest_cancel_function(void *extra_state, int complete)
 #define WAITIO_MPI_2INTEGER 524348
 #define WAITIO_MPI_LB 524349
 #define WAITIO_MPI_UB 524350
+#define WAITIO_MPI_CXX_BOOL 524353          /* bool of C++ */
+#define WAITIO_MPI_CXX_FLOAT_COMPLEX 524354 /* std::complex<float> */
+#define WAITIO_MPI_CXX_COMPLEX 524354
+#define WAITIO_MPI_CXX_DOUBLE_COMPLEX 524355
+#define WAITIO_MPI_CXX_LONG_DOUBLE_COMPLEX 524356
 #define WAITIO_MPI_DATATYPE_NULL 0
 /** MPI_INTEGER and MPI_DOUBLE_PRECISION of C programs that are built by renaming: the same data as
  * WAITIO_MPI_INTEGER and WAITIO_MPI_DOUBLE_PRECISION, which have the numbers of INT and DOUBLE. */

@@ -252,6 +252,11 @@
       integer, parameter :: WAITIO_MPI_2INTEGER=524348
       integer, parameter :: WAITIO_MPI_LB=524349
       integer, parameter :: WAITIO_MPI_UB=524350
+      integer, parameter :: WAITIO_MPI_CXX_BOOL=524353
+      integer, parameter :: WAITIO_MPI_CXX_FLOAT_COMPLEX=524354
+      integer, parameter :: WAITIO_MPI_CXX_COMPLEX=524354
+      integer, parameter :: WAITIO_MPI_CXX_DOUBLE_COMPLEX=524355
+      integer, parameter :: WAITIO_MPI_CXX_LONG_DOUBLE_COMPLEX=524356
       integer, parameter :: WAITIO_MPI_DATATYPE_NULL=0
 
 ! Operators.

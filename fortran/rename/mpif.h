@@ -240,6 +240,11 @@
       integer, parameter :: MPI_2INTEGER=524348
       integer, parameter :: MPI_LB=524349
       integer, parameter :: MPI_UB=524350
+      integer, parameter :: MPI_CXX_BOOL=524353
+      integer, parameter :: MPI_CXX_FLOAT_COMPLEX=524354
+      integer, parameter :: MPI_CXX_COMPLEX=524354
+      integer, parameter :: MPI_CXX_DOUBLE_COMPLEX=524355
+      integer, parameter :: MPI_CXX_LONG_DOUBLE_COMPLEX=524356
       integer, parameter :: MPI_DATATYPE_NULL=0
 
 ! Operators.
@@ -275,11 +280,6 @@
       external MPI_ARGV_NULL
       external MPI_ASYNC_PROTECTS_NONBLOCKING
       external MPI_CONVERSION_FN_NULL
-      external MPI_CXX_BOOL
-      external MPI_CXX_COMPLEX
-      external MPI_CXX_DOUBLE_COMPLEX
-      external MPI_CXX_FLOAT_COMPLEX
-      external MPI_CXX_LONG_DOUBLE_COMPLEX
       external MPI_DISPLACEMENT_CURRENT
       external MPI_ERRCODES_IGNORE
       external MPI_FILE_NULL

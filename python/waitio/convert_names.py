@@ -17,57 +17,57 @@ C_NAMES = frozenset(
     COMBINER_INDEXED COMBINER_INDEXED_BLOCK COMBINER_NAMED COMBINER_RESIZED COMBINER_STRUCT
     COMBINER_STRUCT_INTEGER COMBINER_SUBARRAY COMBINER_VECTOR COMM_DUP_FN COMM_NULL
     COMM_NULL_COPY_FN COMM_NULL_DELETE_FN COMM_SELF COMM_TYPE_SHARED COMM_WORLD COMPLEX
-    COMPLEX16 COMPLEX32 COMPLEX8 CONGRUENT COUNT C_BOOL C_COMPLEX C_DOUBLE_COMPLEX
-    C_FLOAT_COMPLEX C_LONG_DOUBLE_COMPLEX Cancel Cart_coords Cart_create Cart_get Cart_map
-    Cart_rank Cart_shift Cart_sub Cartdim_get Comm Comm_c2f Comm_call_errhandler Comm_compare
-    Comm_copy_attr_function Comm_create Comm_create_errhandler Comm_create_group
-    Comm_create_keyval Comm_delete_attr Comm_delete_attr_function Comm_dup Comm_dup_with_info
-    Comm_errhandler_function Comm_f2c Comm_free Comm_free_keyval Comm_get_attr
-    Comm_get_errhandler Comm_get_info Comm_get_name Comm_group Comm_idup Comm_idup_with_info
-    Comm_rank Comm_remote_group Comm_remote_size Comm_set_attr Comm_set_errhandler Comm_set_info
-    Comm_set_name Comm_size Comm_split Comm_split_type Comm_test_inter Copy_function Count
-    DATATYPE_NULL DISTRIBUTE_BLOCK DISTRIBUTE_CYCLIC DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE
-    DIST_GRAPH DOUBLE DOUBLE_COMPLEX DOUBLE_INT DOUBLE_PRECISION DUP_FN Datatype Delete_function
-    Dims_create Dist_graph_create Dist_graph_create_adjacent Dist_graph_neighbors
-    Dist_graph_neighbors_count ERRHANDLER_NULL ERROR ERRORS_ARE_FATAL ERRORS_RETURN ERR_ACCESS
-    ERR_AMODE ERR_ARG ERR_ASSERT ERR_BAD_FILE ERR_BASE ERR_BUFFER ERR_COMM ERR_CONVERSION
-    ERR_COUNT ERR_DIMS ERR_DISP ERR_DUP_DATAREP ERR_FILE ERR_FILE_EXISTS ERR_FILE_IN_USE
-    ERR_GROUP ERR_INFO ERR_INFO_KEY ERR_INFO_NOKEY ERR_INFO_VALUE ERR_INTERN ERR_IN_STATUS
-    ERR_IO ERR_KEYVAL ERR_LASTCODE ERR_LOCKTYPE ERR_NAME ERR_NOT_SAME ERR_NO_MEM ERR_NO_SPACE
-    ERR_NO_SUCH_FILE ERR_OP ERR_OTHER ERR_PENDING ERR_PORT ERR_PROC_ABORTED ERR_QUOTA ERR_RANK
-    ERR_READ_ONLY ERR_REQUEST ERR_RMA_ATTACH ERR_RMA_CONFLICT ERR_RMA_FLAVOR ERR_RMA_RANGE
-    ERR_RMA_SHARED ERR_RMA_SYNC ERR_ROOT ERR_SERVICE ERR_SESSION ERR_SIZE ERR_SPAWN ERR_TAG
-    ERR_TOPOLOGY ERR_TRUNCATE ERR_TYPE ERR_UNKNOWN ERR_UNSUPPORTED_DATAREP
-    ERR_UNSUPPORTED_OPERATION ERR_VALUE_TOO_LARGE ERR_WIN Errhandler Errhandler_c2f
-    Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get Errhandler_set Error_class
-    Error_string Exscan Exscan_init FLOAT FLOAT_INT Finalize Finalized Fint Free_mem GRAPH
-    GROUP_EMPTY GROUP_NULL Gather Gather_init Gatherv Gatherv_init Get_address Get_count
-    Get_elements Get_elements_x Get_library_version Get_processor_name Get_version Graph_create
-    Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get
-    Grequest_cancel_function Grequest_complete Grequest_free_function Grequest_query_function
-    Grequest_start Group Group_c2f Group_compare Group_difference Group_excl Group_f2c
-    Group_free Group_incl Group_intersection Group_range_excl Group_range_incl Group_rank
-    Group_size Group_translate_ranks Group_union HOST Handler_function IDENT INFO_NULL INT
-    INT16_T INT32_T INT64_T INT8_T INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO
-    Iallgather Iallgatherv Iallreduce Ialltoall Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend
-    Iexscan Igather Igatherv Improbe Imrecv Ineighbor_allgather Ineighbor_allgatherv
-    Ineighbor_alltoall Ineighbor_alltoallv Ineighbor_alltoallw Info Info_c2f Info_create
-    Info_create_env Info_delete Info_dup Info_f2c Info_free Info_get Info_get_nkeys
-    Info_get_nthkey Info_get_string Info_get_valuelen Info_set Init Init_thread Initialized
-    Intercomm_create Intercomm_merge Iprobe Irecv Ireduce Ireduce_scatter Ireduce_scatter_block
-    Irsend Is_thread_main Iscan Iscatter Iscatterv Isend Issend KEYVAL_INVALID Keyval_create
-    Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1 LOGICAL2 LOGICAL4 LOGICAL8 LONG
-    LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT LOR LXOR MAX MAXLOC
-    MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING MAX_OBJECT_NAME
-    MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message Message_c2f Message_f2c
-    Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN Neighbor_allgather Neighbor_allgather_init
-    Neighbor_allgatherv Neighbor_allgatherv_init Neighbor_alltoall Neighbor_alltoall_init
-    Neighbor_alltoallv Neighbor_alltoallv_init Neighbor_alltoallw Neighbor_alltoallw_init OFFSET
-    OP_NULL ORDER_C ORDER_FORTRAN Offset Op Op_c2f Op_commutative Op_create Op_f2c Op_free
-    PACKED PROC_NULL PROD Pack Pack_size Pcontrol Probe Query_thread REAL REAL16 REAL4 REAL8
-    REQUEST_NULL ROOT Recv Recv_init Reduce Reduce_init Reduce_local Reduce_scatter
-    Reduce_scatter_block Reduce_scatter_block_init Reduce_scatter_init Request Request_free
-    Request_get_status Rsend Rsend_init SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE
+    COMPLEX16 COMPLEX32 COMPLEX8 CONGRUENT COUNT CXX_BOOL CXX_COMPLEX CXX_DOUBLE_COMPLEX
+    CXX_FLOAT_COMPLEX CXX_LONG_DOUBLE_COMPLEX C_BOOL C_COMPLEX C_DOUBLE_COMPLEX C_FLOAT_COMPLEX
+    C_LONG_DOUBLE_COMPLEX Cancel Cart_coords Cart_create Cart_get Cart_map Cart_rank Cart_shift
+    Cart_sub Cartdim_get Comm Comm_c2f Comm_call_errhandler Comm_compare Comm_copy_attr_function
+    Comm_create Comm_create_errhandler Comm_create_group Comm_create_keyval Comm_delete_attr
+    Comm_delete_attr_function Comm_dup Comm_dup_with_info Comm_errhandler_function Comm_f2c
+    Comm_free Comm_free_keyval Comm_get_attr Comm_get_errhandler Comm_get_info Comm_get_name
+    Comm_group Comm_idup Comm_idup_with_info Comm_rank Comm_remote_group Comm_remote_size
+    Comm_set_attr Comm_set_errhandler Comm_set_info Comm_set_name Comm_size Comm_split
+    Comm_split_type Comm_test_inter Copy_function Count DATATYPE_NULL DISTRIBUTE_BLOCK
+    DISTRIBUTE_CYCLIC DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE DIST_GRAPH DOUBLE DOUBLE_COMPLEX
+    DOUBLE_INT DOUBLE_PRECISION DUP_FN Datatype Delete_function Dims_create Dist_graph_create
+    Dist_graph_create_adjacent Dist_graph_neighbors Dist_graph_neighbors_count ERRHANDLER_NULL
+    ERROR ERRORS_ARE_FATAL ERRORS_RETURN ERR_ACCESS ERR_AMODE ERR_ARG ERR_ASSERT ERR_BAD_FILE
+    ERR_BASE ERR_BUFFER ERR_COMM ERR_CONVERSION ERR_COUNT ERR_DIMS ERR_DISP ERR_DUP_DATAREP
+    ERR_FILE ERR_FILE_EXISTS ERR_FILE_IN_USE ERR_GROUP ERR_INFO ERR_INFO_KEY ERR_INFO_NOKEY
+    ERR_INFO_VALUE ERR_INTERN ERR_IN_STATUS ERR_IO ERR_KEYVAL ERR_LASTCODE ERR_LOCKTYPE ERR_NAME
+    ERR_NOT_SAME ERR_NO_MEM ERR_NO_SPACE ERR_NO_SUCH_FILE ERR_OP ERR_OTHER ERR_PENDING ERR_PORT
+    ERR_PROC_ABORTED ERR_QUOTA ERR_RANK ERR_READ_ONLY ERR_REQUEST ERR_RMA_ATTACH
+    ERR_RMA_CONFLICT ERR_RMA_FLAVOR ERR_RMA_RANGE ERR_RMA_SHARED ERR_RMA_SYNC ERR_ROOT
+    ERR_SERVICE ERR_SESSION ERR_SIZE ERR_SPAWN ERR_TAG ERR_TOPOLOGY ERR_TRUNCATE ERR_TYPE
+    ERR_UNKNOWN ERR_UNSUPPORTED_DATAREP ERR_UNSUPPORTED_OPERATION ERR_VALUE_TOO_LARGE ERR_WIN
+    Errhandler Errhandler_c2f Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get
+    Errhandler_set Error_class Error_string Exscan Exscan_init FLOAT FLOAT_INT Finalize
+    Finalized Fint Free_mem GRAPH GROUP_EMPTY GROUP_NULL Gather Gather_init Gatherv Gatherv_init
+    Get_address Get_count Get_elements Get_elements_x Get_library_version Get_processor_name
+    Get_version Graph_create Graph_get Graph_map Graph_neighbors Graph_neighbors_count
+    Graphdims_get Grequest_cancel_function Grequest_complete Grequest_free_function
+    Grequest_query_function Grequest_start Group Group_c2f Group_compare Group_difference
+    Group_excl Group_f2c Group_free Group_incl Group_intersection Group_range_excl
+    Group_range_incl Group_rank Group_size Group_translate_ranks Group_union HOST
+    Handler_function IDENT INFO_NULL INT INT16_T INT32_T INT64_T INT8_T INTEGER INTEGER1
+    INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO Iallgather Iallgatherv Iallreduce Ialltoall
+    Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend Iexscan Igather Igatherv Improbe Imrecv
+    Ineighbor_allgather Ineighbor_allgatherv Ineighbor_alltoall Ineighbor_alltoallv
+    Ineighbor_alltoallw Info Info_c2f Info_create Info_create_env Info_delete Info_dup Info_f2c
+    Info_free Info_get Info_get_nkeys Info_get_nthkey Info_get_string Info_get_valuelen Info_set
+    Init Init_thread Initialized Intercomm_create Intercomm_merge Iprobe Irecv Ireduce
+    Ireduce_scatter Ireduce_scatter_block Irsend Is_thread_main Iscan Iscatter Iscatterv Isend
+    Issend KEYVAL_INVALID Keyval_create Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1
+    LOGICAL2 LOGICAL4 LOGICAL8 LONG LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT
+    LOR LXOR MAX MAXLOC MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING
+    MAX_OBJECT_NAME MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message
+    Message_c2f Message_f2c Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN Neighbor_allgather
+    Neighbor_allgather_init Neighbor_allgatherv Neighbor_allgatherv_init Neighbor_alltoall
+    Neighbor_alltoall_init Neighbor_alltoallv Neighbor_alltoallv_init Neighbor_alltoallw
+    Neighbor_alltoallw_init OFFSET OP_NULL ORDER_C ORDER_FORTRAN Offset Op Op_c2f Op_commutative
+    Op_create Op_f2c Op_free PACKED PROC_NULL PROD Pack Pack_size Pcontrol Probe Query_thread
+    REAL REAL16 REAL4 REAL8 REQUEST_NULL ROOT Recv Recv_init Reduce Reduce_init Reduce_local
+    Reduce_scatter Reduce_scatter_block Reduce_scatter_block_init Reduce_scatter_init Request
+    Request_free Request_get_status Rsend Rsend_init SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE
     STATUSES_IGNORE STATUS_IGNORE SUBVERSION SUCCESS SUM Scan Scan_init Scatter Scatter_init
     Scatterv Scatterv_init Send Send_init Sendrecv Sendrecv_replace Ssend Ssend_init Start
     Startall Status Status_c2f Status_f2c Status_set_cancelled Status_set_elements
@@ -108,7 +108,8 @@ FORTRAN_NAMES = frozenset(
     comm_null comm_null_copy_fn comm_null_delete_fn comm_rank comm_remote_group comm_remote_size
     comm_self comm_set_attr comm_set_errhandler comm_set_info comm_set_name comm_size comm_split
     comm_split_type comm_test_inter comm_type_pb comm_type_shared comm_world complex complex16
-    complex32 complex8 congruent count count_kind datatype_null dims_create dist_graph
+    complex32 complex8 congruent count count_kind cxx_bool cxx_complex cxx_double_complex
+    cxx_float_complex cxx_long_double_complex datatype_null dims_create dist_graph
     dist_graph_create dist_graph_create_adjacent dist_graph_neighbors dist_graph_neighbors_count
     distribute_block distribute_cyclic distribute_dflt_darg distribute_none double
     double_complex double_int double_precision dup_fn err_access err_amode err_arg err_assert

@@ -277,6 +277,33 @@ static void content_errors(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/* bool, std::complex<float>, <double>, <long double> of C++ have C's layout. */
+static void of_cxx(void)
+{
+    static const struct {
+        MPI_Datatype type;
+        size_t bytes;
+        const char *name;
+    } rows[] = {
+        {MPI_CXX_BOOL, sizeof(_Bool), "MPI_CXX_BOOL"},
+        {MPI_CXX_FLOAT_COMPLEX, 2 * sizeof(float), "MPI_CXX_FLOAT_COMPLEX"},
+        {MPI_CXX_DOUBLE_COMPLEX, 2 * sizeof(double), "MPI_CXX_DOUBLE_COMPLEX"},
+        {MPI_CXX_LONG_DOUBLE_COMPLEX, 2 * sizeof(long double), "MPI_CXX_LONG_DOUBLE_COMPLEX"}};
+    double z[2] = {2, 3}, sum[2] = {0, 0};
+    int n = 0;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char name[MPI_MAX_OBJECT_NAME];
+        int size, length;
+        MPI_Type_size(rows[i].type, &size);
+        MPI_Type_get_name(rows[i].type, name, &length);
+        expect((size_t)size == rows[i].bytes && strcmp(name, rows[i].name) == 0, rows[i].name);
+    }
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    MPI_Allreduce(z, sum, 1, MPI_CXX_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD);
+    expect(sum[0] == 2.0 * n && sum[1] == 3.0 * n, "a sum of std::complex<double>");
+}
+
 int main(void)
 {
     MPI_Init(NULL, NULL);
@@ -289,6 +316,7 @@ int main(void)
     nested();
     chain();
     content_errors();
+    of_cxx();
     MPI_Finalize();
     if (failures == 0)
         printf("ok\n");

@@ -128,6 +128,11 @@ static const struct wio_mpi_type types[] = {
     NUMBERED(waitio_mpi_integer_type, "INTEGER", sizeof(int), sizeof(int), WIO_KIND_I32),
     NUMBERED(waitio_mpi_double_precision_type, "DOUBLE_PRECISION", sizeof(double), sizeof(double),
              WIO_KIND_F64),
+    /* What C++ lays out like C. */
+    ROW(CXX_BOOL, sizeof(bool), WIO_KIND_BOOL),
+    COMPLEX(CXX_FLOAT_COMPLEX, 4, WIO_KIND_C32),
+    COMPLEX(CXX_DOUBLE_COMPLEX, 8, WIO_KIND_C64),
+    COMPLEX(CXX_LONG_DOUBLE_COMPLEX, sizeof(long double), WIO_KIND_CLONG),
 };
 
 _Static_assert(sizeof(long) == 8, "LONG_INT is a pair of 8 and 4 bytes");
