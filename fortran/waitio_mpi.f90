@@ -5,6 +5,7 @@
 !> any type and rank; a request is WAITIO_REQUEST_SIZE integers. ierr may be left out: an error then
 !> ends the program.
 module waitio_mpi
+    use waitio_types, only: WAITIO_MPI_SIZEOF
     implicit none
     include 'waitio_mpif.h'
     external :: WAITIO_MPI_COMM_DUP_FN, &

@@ -253,6 +253,7 @@ module waitio_mpi_rename
         MPI_TYPE_DUP_FN => WAITIO_MPI_TYPE_DUP_FN, &
         MPI_TYPE_NULL_COPY_FN => WAITIO_MPI_TYPE_NULL_COPY_FN, &
         MPI_TYPE_NULL_DELETE_FN => WAITIO_MPI_TYPE_NULL_DELETE_FN, &
+        MPI_SIZEOF => WAITIO_MPI_SIZEOF, &
         MPI_F_sync_reg => WAITIO_MPI_F_sync_reg, &
         MPI_Init => WAITIO_MPI_Init, &
         MPI_Init_thread => WAITIO_MPI_Init_thread, &
@@ -307,9 +308,9 @@ module waitio_mpi_rename
         MPI_Info_dup => WAITIO_MPI_Info_dup, &
         MPI_Info_free => WAITIO_MPI_Info_free, &
         MPI_Info_set => WAITIO_MPI_Info_set, &
-        MPI_Info_delete => WAITIO_MPI_Info_delete, &
-        MPI_Info_get => WAITIO_MPI_Info_get
+        MPI_Info_delete => WAITIO_MPI_Info_delete
     use waitio_mpi, only: &
+        MPI_Info_get => WAITIO_MPI_Info_get, &
         MPI_Info_get_string => WAITIO_MPI_Info_get_string, &
         MPI_Info_get_valuelen => WAITIO_MPI_Info_get_valuelen, &
         MPI_Info_get_nkeys => WAITIO_MPI_Info_get_nkeys, &
@@ -408,9 +409,9 @@ module waitio_mpi_rename
         MPI_Reduce_local => WAITIO_MPI_Reduce_local, &
         MPI_Send => WAITIO_MPI_Send, &
         MPI_Ssend => WAITIO_MPI_Ssend, &
-        MPI_Bsend => WAITIO_MPI_Bsend, &
-        MPI_Buffer_attach => WAITIO_MPI_Buffer_attach
+        MPI_Bsend => WAITIO_MPI_Bsend
     use waitio_mpi, only: &
+        MPI_Buffer_attach => WAITIO_MPI_Buffer_attach, &
         MPI_Buffer_detach => WAITIO_MPI_Buffer_detach, &
         MPI_Rsend => WAITIO_MPI_Rsend, &
         MPI_Recv => WAITIO_MPI_Recv, &
@@ -487,7 +488,6 @@ module waitio_mpi_rename
     external :: MPI_SEEK_CUR
     external :: MPI_SEEK_END
     external :: MPI_SEEK_SET
-    external :: MPI_SIZEOF
     external :: MPI_SUBARRAYS_SUPPORTED
     external :: MPI_T_ERR_CANNOT_INIT
     external :: MPI_T_ERR_CVAR_SET_NEVER

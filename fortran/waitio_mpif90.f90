@@ -8,6 +8,7 @@
 !> row of a matrix), or refused by name (other collectives); it never becomes a temporary copy.
 module waitio_mpif90
     use, intrinsic :: iso_c_binding, only: c_double, c_int, c_int64_t, c_intptr_t
+    use waitio_types, only: WAITIO_MPI_SIZEOF
     implicit none
     private :: c_double, c_int, c_int64_t, c_intptr_t
     include 'waitio_mpif.h'

@@ -56,6 +56,8 @@ module waitio_types
     type(waitio_group), parameter, public :: WAITIO_MPI_GROUP_NULL = waitio_group(c_null_ptr)
     type(waitio_request), parameter, public :: WAITIO_MPI_REQUEST_NULL = waitio_request(0)
 
+    public :: waitio_mpi_sizeof
+
     !> Their places mean something: the other buffer of the call, and address 0. Do not set them.
     integer(c_int), bind(c, name='waitio_cfi_in_place'), public :: WAITIO_MPI_IN_PLACE
     integer(c_int), bind(c, name='waitio_cfi_bottom'), public :: WAITIO_MPI_BOTTOM
@@ -200,5 +202,14 @@ contains
         type(waitio_errhandler), intent(in) :: a, b
         other_errhandler = a%MPI_VAL /= b%MPI_VAL
     end function other_errhandler
+
+    !> Bytes of one element of a variable of any numeric type, kind and rank.
+    subroutine waitio_mpi_sizeof(x, size, ierr)
+        class(*), intent(in) :: x(..)                !< not read
+        integer(c_int), intent(out) :: size
+        integer(c_int), intent(out), optional :: ierr !< always 0
+        size = int(storage_size(x) / 8, c_int)
+        if (present(ierr)) ierr = 0
+    end subroutine waitio_mpi_sizeof
 
 end module waitio_types

@@ -163,8 +163,9 @@ typedef int WAITIO_MPI_Grequest_cancel_function(void *extra_state, int complete)
 #define WAITIO_MPI_2INTEGER 524348
 #define WAITIO_MPI_LB 524349
 #define WAITIO_MPI_UB 524350
-#define WAITIO_MPI_CXX_BOOL 524353          /* bool of C++ */
-#define WAITIO_MPI_CXX_FLOAT_COMPLEX 524354 /* std::complex<float> */
+/* bool and std::complex of C++ */
+#define WAITIO_MPI_CXX_BOOL 524353
+#define WAITIO_MPI_CXX_FLOAT_COMPLEX 524354
 #define WAITIO_MPI_CXX_COMPLEX 524354
 #define WAITIO_MPI_CXX_DOUBLE_COMPLEX 524355
 #define WAITIO_MPI_CXX_LONG_DOUBLE_COMPLEX 524356

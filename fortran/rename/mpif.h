@@ -309,7 +309,6 @@
       external MPI_SEEK_CUR
       external MPI_SEEK_END
       external MPI_SEEK_SET
-      external MPI_SIZEOF
       external MPI_SUBARRAYS_SUPPORTED
       external MPI_T_ERR_CANNOT_INIT
       external MPI_T_ERR_CVAR_SET_NEVER

@@ -77,11 +77,6 @@ ADVICE = (
         "module mpi_f08 and what belongs to it",
         "use the module mpi, or mpif.h",
     ),
-    (
-        r"sizeof|(aint|address)_(add|diff)$",
-        "this function",
-        "use storage_size(x) / 8; add and subtract addresses as they are",
-    ),
 )
 
 

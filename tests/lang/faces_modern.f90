@@ -434,6 +434,7 @@ contains
         call waitio_mpi_info_get_string(info, 'key', length, text, flag)
         call expect(flag .and. length == 7 .and. text == 'a value', 'a hint as a text')
         call waitio_mpi_info_free(info)
+        call sizes()
         call waitio_mpi_info_create_env(info)
         call waitio_mpi_info_get(info, 'thread_level', 20, text, flag)
         call expect(flag .and. text == 'MPI_THREAD_MULTIPLE', 'what is known about the start')
@@ -446,6 +447,20 @@ contains
         call waitio_mpi_comm_set_errhandler(world, WAITIO_MPI_ERRORS_ARE_FATAL)
         call waitio_mpi_errhandler_free(handler)
     end subroutine names
+
+    subroutine sizes()
+        integer :: bytes, code, number
+        complex(kind(1d0)) :: field(2, 3)
+        number = 0
+        call waitio_mpi_sizeof(number, bytes)
+        call expect(bytes == 4, 'size of an integer')
+        call waitio_mpi_sizeof(field, bytes, code)
+        call expect(bytes == 16 .and. code == 0, 'size of an element of a field')
+        call waitio_mpi_sizeof(field(1, :), bytes)
+        call expect(bytes == 16, 'size of an element of a section')
+        call waitio_mpi_sizeof(1.0, bytes)
+        call expect(bytes == 4, 'size of a constant')
+    end subroutine sizes
 
     subroutine matched()
         type(waitio_message) :: message

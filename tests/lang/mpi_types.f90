@@ -36,11 +36,22 @@ program mpi_types
     call MPI_Init(ierr)
     call attributes()
     call contents()
+    call sizes()
     call MPI_Finalize(ierr)
     if (failures > 0) error stop 1
     print '(a)', 'ok'
 
 contains
+
+    subroutine sizes()
+        integer :: bytes
+        double precision :: x(5)
+        logical :: flag
+        call MPI_SIZEOF(x, bytes, ierr)
+        call expect(bytes == 8 .and. ierr == MPI_SUCCESS, 'size of an element')
+        call MPI_Sizeof(flag, bytes, ierr)
+        call expect(bytes == 4, 'size of a logical')
+    end subroutine sizes
 
     subroutine expect(good, what)
         logical, intent(in) :: good

@@ -41,9 +41,14 @@ def names_of(text):
     return found
 
 
+# Procedures that need to know the type of their argument.
+ONLY_IN_MODULES = ("SIZEOF",)
+
+
 def fortran_lacks(sources):
     """Fortran's constants that the include file lacks."""
     there = {name.upper() for name in [*sources.constants, *sources.callbacks, "STATUS_SIZE"]}
+    there |= set(ONLY_IN_MODULES)
     return [name for name in names_of(sources.mpi_names)["fortran"] if name not in there]
 
 

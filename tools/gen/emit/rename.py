@@ -226,6 +226,7 @@ MODULE_HEAD = """! SPDX-License-Identifier: BSD-3-Clause
 !> any type and rank; a request is WAITIO_REQUEST_SIZE integers. ierr may be left out: an error then
 !> ends the program.
 module waitio_mpi
+    use waitio_types, only: WAITIO_MPI_SIZEOF
     implicit none
     include 'waitio_mpif.h'
     external :: %s
@@ -287,6 +288,7 @@ def rename_module(sources):
     plain += [(name.capitalize(), name.capitalize()) for name in FUNCTIONS]
     constants = [(c, c) for c in sources.constants]
     constants += [(c.upper(), c.upper()) for c in sources.callbacks]
+    constants += [(name, name) for name in leftout.ONLY_IN_MODULES]
     lines = list(_renames(constants + plain))
     lines.append("    use waitio_mpi, only: MPI_STATUS_SIZE => WAITIO_STATUS_SIZE")
     lines += ["    implicit none", "", *_lacking(sources, "    external :: "), "", "    interface"]
