@@ -34,6 +34,8 @@ def test_shapes(universe, blocks):
         dict(WAITIO_PROGRESS="poll"),
         dict(WAITIO_EAGER_MAX=0),
         dict(WAITIO_SHM_FETCH="on", WAITIO_SHM_EAGER_MAX=0),
+        dict(WAITIO_SHM_FETCH="on", WAITIO_SHM_FETCH_MIN=1),
+        dict(WAITIO_SHM_FETCH_MIN=1),
         dict(WAITIO_EAGER_MAX=0, WAITIO_LOCAL_COMPLETE_MAX=0, WAITIO_CHUNK=4096),
         dict(WAITIO_CHUNK=4096),
         dict(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M"),
@@ -70,6 +72,7 @@ SOMETIMES = [
     dict(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M"),
     dict(WAITIO_LOCAL_COMPLETE_MAX=0),
     dict(WAITIO_SHM_FETCH="on"),
+    dict(WAITIO_SHM_FETCH_MIN=1),
     dict(WAITIO_WRAP="check:fault=7"),
 ]
 
