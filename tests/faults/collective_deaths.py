@@ -5,9 +5,10 @@
     tests/faults/collective_deaths.py [--rounds 500] [--seed 1] [--build build/release]
 
 Every round is a universe of 3 to 6 processes in two or three blocks that repeats one collective
-(kind, size, blocking or not, algorithm, transport by chance). One process kills itself at some
-moment. Every other one must get an error within 2 s of that, must be refused the next collective,
-and stays alive without calling the library, so that it holds up whoever counts on it.
+(kind, size, blocking or not, algorithm, transport by chance), or makes communicators. One process
+kills itself at some moment, sometimes two or three do. Every other one must get an error within
+2 s of that, must be refused the next collective, and stays alive without calling the library, so
+that it holds up whoever counts on it.
 Prints one line a failure and a summary; exit status 1 when a round failed.
 """
 
@@ -41,8 +42,8 @@ KINDS = [
 ]
 SHAPES = [[1, 2], [2, 2], [3, 2], [1, 4], [2, 2, 1], [3, 3], [5, 1]]
 # Forms of colldeath.c beside the plain one, and the kinds in which every process hears from others.
-FORMS = {1: [2], 2: [2, 5, 6, 9], 3: [6]}
-NAMES = ["", "persistent ", "between groups: ", "ring: "]
+FORMS = {1: [2], 2: [2, 5, 6, 9], 3: [6], 4: [9], 5: [9]}
+NAMES = ["", "persistent ", "between groups: ", "ring: ", "parts: ", "halves: "]
 PEER, REVOKED = -8, -23
 TOLD_S = 2.0
 
@@ -70,12 +71,14 @@ class Round:
         self.kind = chance.randrange(len(KINDS))
         self.bytes = 8 << chance.randrange(21)
         self.blocking = chance.random() < 0.6
-        self.victim = chance.randrange(self.size)
+        self.victims = chance.sample(
+            range(self.size), chance.choice([1, 1, 1, 2, min(3, self.size - 1)])
+        )
         self.call = chance.choice([0, 1, 2, 5, 20])
         per_call = 5 + self.bytes // 1000
-        self.delay = chance.choice([0, chance.randrange(1, 4 * per_call)])
+        self.delays = [chance.choice([0, chance.randrange(1, 4 * per_call)]) for _ in self.victims]
         self.transport = chance.choice(transports)
-        self.form = chance.choice([0, 0, 0, 0, 1, 2, 3])
+        self.form = chance.choice([0, 0, 0, 0, 1, 2, 3, 4, 5])
         if self.form:
             self.kind = chance.choice(FORMS[self.form])
         self.algorithm = chance.choice(["auto", chance.choice(rows[KINDS[self.kind]])])
@@ -83,8 +86,8 @@ class Round:
     def __str__(self):
         return (
             f"{NAMES[self.form]}{'' if self.blocking else 'I'}{KINDS[self.kind]} {self.bytes} B "
-            f"{self.shape} {self.transport} {self.algorithm}, rank {self.victim} dies "
-            f"{self.delay} us into call {self.call}"
+            f"{self.shape} {self.transport} {self.algorithm}, ranks {self.victims} die "
+            f"{self.delays} us into call {self.call}"
         )
 
     def start(self, home):
@@ -102,8 +105,8 @@ class Round:
         )
         env[f"WAITIO_COLL_{KINDS[self.kind]}"] = self.algorithm
         command = [os.path.join(self.build, "tests", "system", "colldeath"), str(self.kind)]
-        command += [str(self.bytes), str(int(self.blocking)), str(self.victim)]
-        command += [str(self.call), str(self.delay), str(self.form)]
+        command += [str(self.bytes), str(int(self.blocking)), ",".join(map(str, self.victims))]
+        command += [str(self.call), ",".join(map(str, self.delays)), str(self.form)]
         started = []
         for pbid, count in enumerate(self.shape):
             for rank in range(count):
@@ -150,29 +153,34 @@ class Round:
             for out, _ in started:
                 out.seek(0)
                 texts.append(out.read().decode(errors="replace"))
-            done = sum("then " in t for i, t in enumerate(texts) if i != self.victim)
-            if done == self.size - 1 or limit.left() <= 0:
+            done = sum("then " in t or "died " in t for t in texts)
+            if done == self.size or limit.left() <= 0:
                 return texts
             if (
-                any(p.poll() is not None for i, (_, p) in enumerate(started) if i != self.victim)
+                any(
+                    p.poll() is not None
+                    for i, (_, p) in enumerate(started)
+                    if "died " not in texts[i]
+                )
                 and limit.left() > 2
             ):
                 limit.base = 0.5 + time.monotonic() - limit.began
             time.sleep(0.005)
 
     def judge(self, texts):
-        died = re.search(r"^died ([\d.]+)$", texts[self.victim], re.M)
-        if not died:
-            return f"the victim did not die: {texts[self.victim]!r}", 0.0
+        died = [re.search(r"^died ([\d.]+)$", text, re.M) for text in texts]
+        if not any(died):
+            return f"no victim has died: {texts[self.victims[0]]!r}", 0.0
+        when = max(float(found[1]) for found in died if found)
         last = 0.0
         for i, text in enumerate(texts):
-            if i == self.victim:
+            if died[i]:  # another may have learnt of the first death before its own
                 continue
             failed = re.search(r"^failed ([\d.]+) (-?\d+) (.*)$", text, re.M)
             then = re.search(r"^then (-?\d+) (.*)$", text, re.M)
             if not failed:
                 return f"rank {i} hangs: {text!r}", last
-            late = float(failed[1]) - float(died[1])
+            late = float(failed[1]) - when
             last = max(last, late)
             if late > patience.scaled(TOLD_S):
                 return f"rank {i} was told after {late:.2f} s: {failed[3]}", last

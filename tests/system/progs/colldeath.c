@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process of tests/faults/collective_deaths.py: it repeats one collective. The victim kills
+ * A process of tests/faults/collective_deaths.py: it repeats one collective. Each victim kills
  * itself in its call number CALL, after some time in it or right before it. Survivors go on until a
  * call fails, then ask for one more, which has to be refused, and stay alive, outside the library.
  *
- *   colldeath KIND BYTES BLOCKING VICTIM CALL MICROSECONDS [FORM]
+ *   colldeath KIND BYTES BLOCKING VICTIM,... CALL MICROSECONDS,... [FORM]
  *
  * FORM: 0 of the universe; 1 a persistent allreduce; 2 between two halves of the universe; 3 a
- * neighbour alltoall on a ring.
+ * neighbour alltoall on a ring; 4 making communicators of parts and copies; 5 of two halves.
  *
  * Prints lines "joined", "died T" (CLOCK_MONOTONIC, seconds), "failed T code text", "then code
  * text", and ends when its input ends.
@@ -109,7 +109,7 @@ static int start(int kind, int count, int each, int root, WAITIO_MPI_Comm c, WAI
     }
 }
 
-enum form { PLAIN, PERSISTENT, BETWEEN, RING };
+enum form { PLAIN, PERSISTENT, BETWEEN, RING, PARTS, HALVES };
 static int form;
 
 /* What the collective is called on. */
@@ -153,6 +153,39 @@ static int ring(int each, int blocking, WAITIO_MPI_Comm c)
     return rc != 0 ? rc : WAITIO_MPI_Wait(&r, WAITIO_MPI_STATUS_IGNORE);
 }
 
+/* Frees what was made. @return rc */
+static int made(int rc, WAITIO_MPI_Comm *c)
+{
+    if (rc == 0 && *c != WAITIO_MPI_COMM_NULL)
+        WAITIO_MPI_Comm_free(c);
+    return rc;
+}
+
+static int parts(WAITIO_MPI_Comm c)
+{
+    WAITIO_MPI_Comm new;
+    int rc = made(WAITIO_MPI_Comm_split(c, rank % 2, -rank, &new), &new);
+
+    return rc != 0 ? rc : made(WAITIO_MPI_Comm_dup(c, &new), &new);
+}
+
+static int halves(WAITIO_MPI_Comm c)
+{
+    WAITIO_MPI_Comm half, both, all;
+    int low = rank < size / 2;
+    int rc = WAITIO_MPI_Comm_split(c, low, rank, &half);
+
+    if (rc != 0)
+        return rc;
+    rc = WAITIO_MPI_Intercomm_create(half, 0, c, low ? size / 2 : 0, 1, &both);
+    if (rc == 0) {
+        rc = made(WAITIO_MPI_Intercomm_merge(both, low, &all), &all);
+        WAITIO_MPI_Comm_free(&both);
+    }
+    WAITIO_MPI_Comm_free(&half);
+    return rc;
+}
+
 /* @return the code of the call, or of the wait for it */
 static int call(int kind, int count, int root, int blocking, WAITIO_MPI_Comm c)
 {
@@ -162,10 +195,26 @@ static int call(int kind, int count, int root, int blocking, WAITIO_MPI_Comm c)
         return start_kept(count, c);
     if (form == RING)
         return ring(each, blocking, c);
+    if (form == PARTS)
+        return parts(c);
+    if (form == HALVES)
+        return halves(c);
     if (blocking)
         return blocking_call(kind, count, each, root, c);
     rc = start(kind, count, each, root, c, &r);
     return rc != 0 ? rc : WAITIO_MPI_Wait(&r, WAITIO_MPI_STATUS_IGNORE);
+}
+
+/* The number beside mine in a list of ranks. @return -1: I am not in it */
+static long mine_of(char *ranks, char *numbers)
+{
+    for (;;) {
+        long who = strtol(ranks, &ranks, 10), number = strtol(numbers, &numbers, 10);
+        if (who == rank)
+            return number;
+        if (*ranks++ != ',' || *numbers++ != ',')
+            return -1;
+    }
 }
 
 int main(int argc, char **argv)
@@ -173,7 +222,8 @@ int main(int argc, char **argv)
     if (argc != 7 && argc != 8)
         return 2;
     int kind = atoi(argv[1]), count = atoi(argv[2]) / 8, blocking = atoi(argv[3]);
-    int victim = atoi(argv[4]), at = atoi(argv[5]), rc = 0;
+    int at = atoi(argv[5]), rc = 0;
+    long dies;
     WAITIO_MPI_Comm all;
     char rest[16];
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -189,9 +239,10 @@ int main(int argc, char **argv)
     all = prepare(all);
     WAITIO_MPI_Barrier(all); /* nobody dies before all have it */
     puts("joined");
+    dies = mine_of(argv[4], argv[6]);
     for (int i = 0; rc == 0; i++) {
-        if (rank == victim && i == at)
-            die_in(atol(argv[6]));
+        if (dies >= 0 && i == at)
+            die_in(dies);
         rc = call(kind, count, i % size, blocking, all);
     }
     printf("failed %.6f %d %s\n", now(), rc, waitio_last_error());
