@@ -151,8 +151,9 @@ class Round:
         while True:
             texts = []
             for out, _ in started:
-                out.seek(0)
-                texts.append(out.read().decode(errors="replace"))
+                # The process writes through the same open file: a seek here would move its place.
+                text = os.pread(out.fileno(), os.fstat(out.fileno()).st_size, 0)
+                texts.append(text.decode(errors="replace"))
             done = sum("then " in t or "died " in t for t in texts)
             if done == self.size or limit.left() <= 0:
                 return texts
