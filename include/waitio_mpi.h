@@ -508,7 +508,8 @@ int WAITIO_MPI_Comm_get_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info *out);
 int WAITIO_MPI_Comm_test_inter(WAITIO_MPI_Comm comm, int *flag);
 /** Intercommunicators: two groups without common members, ranks in messages and roots being those
  * of the other group. All members of both groups call, the leaders with a communicator @p peer that
- * holds both of them. */
+ * holds both of them. When a leader's call fails, or a collective of @p peer has failed before, all
+ * members of both groups get an error. */
 int WAITIO_MPI_Intercomm_create(WAITIO_MPI_Comm local, int local_leader, WAITIO_MPI_Comm peer,
                                 int remote_leader, int tag, WAITIO_MPI_Comm *out);
 /** One communicator of both; the group that says @p high = 0 comes first. */

@@ -25,6 +25,8 @@ struct waitio_group {
     uint32_t *sorted;     /* group ranks in order of universe rank, NULL when consecutive */
     uint64_t together;    /* space in which the members wait for each other (a layer above: its
                              collectives); 0: none. Set once, atomically */
+    uint64_t tied;        /* when this space ends, `together` ends, too; 0: none. Changed under the
+                             engine lock */
     bool fixed;           /* its memory is not allocated: it is an object of the library */
     bool fragile;         /* an operation that fails ends the whole space: it is such a space */
     struct wio_list node; /* of the universe's list of groups */

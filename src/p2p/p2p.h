@@ -167,6 +167,8 @@ int wio_exchange(struct wio_universe *u, struct waitio_group *g, struct wio_leg 
  * @param code of the failure
  */
 void wio_revoke(struct wio_universe *u, const struct waitio_group *g, int code);
+/** Revoke g->together as soon as @p space is revoked, too. @return as wio_revoked_check(space) */
+int wio_revoke_with(struct wio_universe *u, struct waitio_group *g, uint64_t space);
 /** @return 0; REVOKED with the reason when that has happened to @p space */
 int wio_revoked_check(struct wio_universe *u, uint64_t space);
 /** A send that is complete when a receive has matched the message (MPI's synchronous mode). */

@@ -106,6 +106,8 @@ static void tell_others(struct wio_universe *u, const struct waitio_group *g,
 
 /* ---- the end ---- */
 
+static void revoke_tied(struct wio_universe *u, const struct wio_revoked *v);
+
 static void revoke(struct wio_universe *u, const struct waitio_group *g, struct wio_revoked v)
 {
     char name[64], by[64];
@@ -122,12 +124,34 @@ static void revoke(struct wio_universe *u, const struct waitio_group *g, struct 
         tell_others(u, g, &v);
     u->completed = true;
     wio_announce(u);
+    revoke_tied(u, &v);
 }
 
-/* A member that has died, or else one that has finalized. WIO_NOBODY: all live. */
+/* What has been waited for in other spaces would not come, either. */
+static void revoke_tied(struct wio_universe *u, const struct wio_revoked *v)
+{
+    WIO_LIST_FOR(it, &u->groups)
+    {
+        const struct waitio_group *g = WIO_CONTAINER(it, struct waitio_group, node);
+        if (g->tied == v->space)
+            revoke(u, g, (struct wio_revoked){g->together, v->culprit, v->teller, v->code});
+    }
+}
+
+int wio_revoke_with(struct wio_universe *u, struct waitio_group *g, uint64_t space)
+{
+    wio_enter(u);
+    g->tied = space;
+    wio_leave(u);
+    return wio_revoked_check(u, space);
+}
+
+/* A member that has died, or else one that has finalized, or else this process: a member that has
+ * revoked the space itself may refuse a message and die before its REVOKE is sent. WIO_NOBODY: this
+ * process finalizes. */
 static uint32_t who_is_missing(const struct wio_universe *u, const struct waitio_group *g)
 {
-    uint32_t left = WIO_NOBODY;
+    uint32_t left = u->table->me;
     for (uint32_t i = 0; i < g->size; i++) {
         const struct wio_peer *p = u->peer[wio_group_member(g, i)];
         if (p != NULL && p->dead && !p->left)

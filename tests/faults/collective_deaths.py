@@ -42,8 +42,8 @@ KINDS = [
 ]
 SHAPES = [[1, 2], [2, 2], [3, 2], [1, 4], [2, 2, 1], [3, 3], [5, 1]]
 # Forms of colldeath.c beside the plain one, and the kinds in which every process hears from others.
-FORMS = {1: [2], 2: [2, 5, 6, 9], 3: [6], 4: [9], 5: [9]}
-NAMES = ["", "persistent ", "between groups: ", "ring: ", "parts: ", "halves: "]
+FORMS = {1: [2], 2: [2, 5, 6, 9], 3: [6], 4: [9], 5: [9], 6: [9]}
+NAMES = ["", "persistent ", "between groups: ", "ring: ", "parts: ", "halves: ", "merged: "]
 PEER, REVOKED = -8, -23
 TOLD_S = 2.0
 
@@ -54,8 +54,10 @@ def algorithms():
     return {name: re.findall(r'"(\w+)"', text) for name, text in rows}
 
 
-def refused(then):
+def refused(then, form):
     """Was the next collective refused, or ended when the word of the death came meanwhile?"""
+    if form == 5 and int(then[1]) == PEER:  # of three communicators another one may fail now
+        return True
     return int(then[1]) == REVOKED or (
         int(then[1]) == PEER and "failed in a collective of this communicator" in then[2]
     )
@@ -78,7 +80,7 @@ class Round:
         per_call = 5 + self.bytes // 1000
         self.delays = [chance.choice([0, chance.randrange(1, 4 * per_call)]) for _ in self.victims]
         self.transport = chance.choice(transports)
-        self.form = chance.choice([0, 0, 0, 0, 1, 2, 3, 4, 5])
+        self.form = chance.choice([0, 0, 0, 0, 1, 2, 3, 4, 5, 6])
         if self.form:
             self.kind = chance.choice(FORMS[self.form])
         self.algorithm = chance.choice(["auto", chance.choice(rows[KINDS[self.kind]])])
@@ -185,7 +187,7 @@ class Round:
             last = max(last, late)
             if late > patience.scaled(TOLD_S):
                 return f"rank {i} was told after {late:.2f} s: {failed[3]}", last
-            if int(failed[2]) not in (PEER, REVOKED) or not then or not refused(then):
+            if int(failed[2]) not in (PEER, REVOKED) or not then or not refused(then, self.form):
                 return f"rank {i}: {text!r}", last
         return None, last
 

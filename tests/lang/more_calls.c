@@ -422,6 +422,13 @@ static void small(void)
     MPI_Comm_test_inter(comm, &flag);
     expect(!flag, "no intercommunicator");
     MPI_Comm_free(&comm);
+#ifdef FOR_WAITIO /* MPI 4 */
+    MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &comm, &req);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    MPI_Comm_compare(comm, MPI_COMM_WORLD, &flag);
+    expect(flag == MPI_CONGRUENT, "a duplicate with hints");
+    MPI_Comm_free(&comm);
+#endif
     MPI_Get_library_version(version, &length);
     expect(length > 0 && (size_t)length <= strlen(version) + 1, "version of the library");
     MPI_Is_thread_main(&flag);

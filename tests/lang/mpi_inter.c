@@ -437,6 +437,47 @@ static void parts(void)
     MPI_Group_free(&first);
 }
 
+#ifdef FOR_WAITIO
+/* Made once, started twice (MPI 4). */
+static void persistent(void)
+{
+    enum { LEN = 300 };
+    int in[LEN], out[LEN] = {0}, data[LEN];
+    MPI_Request req[2];
+
+    MPI_Allreduce_init(out, in, LEN, MPI_INT, MPI_SUM, inter, MPI_INFO_NULL, &req[0]);
+    MPI_Bcast_init(data, LEN, MPI_INT, root_of(1, 0), inter, MPI_INFO_NULL, &req[1]);
+    for (int turn = 0; turn < 2; turn++) {
+        int good = 1;
+        for (int i = 0; i < LEN; i++) {
+            out[i] = operand(i) + turn;
+            data[i] = side == 1 && mine == 0 ? i + turn : -1;
+        }
+        MPI_Startall(2, req);
+        MPI_Waitall(2, req, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < LEN; i++)
+            good &= in[i] == sum_of(1, i) + far_size * turn && (side == 1 || data[i] == i + turn);
+        expect(good, "persistent collectives");
+    }
+    MPI_Request_free(&req[0]);
+    MPI_Request_free(&req[1]);
+}
+
+/* One leader's call fails: all members of both groups learn it. */
+static void failing(int low)
+{
+    int leads = side == 1 && mine == 0, class = 0, rc;
+    MPI_Comm made;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    rc = MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, side == 0 ? low : 0, 18,
+                              leads ? NULL : &made);
+    MPI_Error_class(rc, &class);
+    expect(class == MPI_ERR_ARG, "a leader that gives no place for the result");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+#endif
+
 /* Two groups of the world: the first `low` processes and the others. */
 static void go(int low)
 {
@@ -451,6 +492,10 @@ static void go(int low)
     questions();
     messages(inter);
     collectives();
+#ifdef FOR_WAITIO
+    persistent();
+    failing(low);
+#endif
     merged();
     parts();
     MPI_Comm_dup(inter, &again);

@@ -113,16 +113,6 @@ static void members_of(WAITIO_MPI_Comm both, int first, int size, uint32_t *to)
         to[i] = wio_group_member(both, (uint32_t)(first + i));
 }
 
-/* The space of the next communicator made from the one behind. */
-static int next_space(struct wio_comm *c, WAITIO_MPI_Comm both, uint64_t kind, uint64_t *space)
-{
-    uint32_t number = 0;
-    int rc = wio_comm_next(c, both, WIO_COUNT_MADE, &number);
-
-    *space = wio_hash64(wio_hash64(both->space, kind), number);
-    return rc;
-}
-
 /* ---- making one from two groups ---- */
 
 /* What the leaders send each other, and then their groups. */
@@ -173,39 +163,65 @@ static int pair_up(WAITIO_MPI_Comm peer, int rank, int tag, WAITIO_MPI_Comm *pai
     return wio_comm_make(both, 2, wio_hash64(wio_hash64(space, both[0]), both[1]), pair);
 }
 
-/* The leaders' part. head[0] is the own header, head[1] afterwards the other's; *far the other's
- * members. */
+/* The leaders wait for each other in a space of their own. A leader whose collective in the peer
+ * communicator has failed does not come: then the other one must not wait for it. */
+static int tie(WAITIO_MPI_Comm pair, WAITIO_MPI_Comm peer)
+{
+    struct wio_comm *two, *c;
+    int rc = wio_comm_get(pair, &two);
+
+    if (rc == 0)
+        rc = wio_comm_get(peer, &c);
+    if (rc == 0 && c->inter != NULL)
+        rc = wio_comm_get(c->inter->both, &c);
+    return rc != 0 ? rc : wio_revoke_with(wio_api_universe(), pair, c->twin.space);
+}
+
+/* Both leaders' members. *far: those of the other one, to be freed */
+static int swap_members(WAITIO_MPI_Comm local, WAITIO_MPI_Comm pair, int me,
+                        const struct head both[2], uint32_t **far)
+{
+    int counts[2] = {(int)both[0].size, (int)both[1].size}, displs[2] = {0, counts[0]}, rc;
+    uint32_t *members = wio_comm_members(local);
+    struct wio_call call = {
+        .kind = WIO_ALLGATHER,
+        .v = true,
+        .send = {.buf = members, .count = counts[me], .type = WAITIO_MPI_UINT32_T},
+        .recv = {.type = WAITIO_MPI_UINT32_T, .counts = counts, .displs = displs}};
+
+    *far = wio_os_alloc(((size_t)both[0].size + both[1].size) * sizeof **far);
+    call.recv.buf = *far;
+    rc = members == NULL || *far == NULL
+             ? wio_fail(WAITIO_ERR_NOMEM, "no memory for the members of two groups")
+             : wio_coll_call(&call, pair, NULL);
+    if (rc == 0)
+        memmove(*far, *far + displs[!me], both[!me].size * sizeof **far);
+    wio_os_free(members);
+    return rc;
+}
+
+/* The leaders' part. head[0] is the own header, also when this leader's call has failed; head[1]
+ * afterwards the other's; *far the other's members, to be freed whatever is returned. */
 static int lead(WAITIO_MPI_Comm local, WAITIO_MPI_Comm peer, int rank, int tag, struct head head[2],
                 uint32_t **far)
 {
     WAITIO_MPI_Comm pair = NULL;
     struct head both[2];
-    uint32_t *members = wio_comm_members(local), *lists = NULL;
-    int me = 0, rc = members == NULL ? WAITIO_ERR_NOMEM : pair_up(peer, rank, tag, &pair, &me);
+    int me = 0, rc = pair_up(peer, rank, tag, &pair, &me);
 
+    if (rc == 0)
+        rc = tie(pair, peer);
     if (rc == 0)
         rc = gather_bytes(pair, &head[0], sizeof head[0], both);
     if (rc == 0) {
-        int counts[2] = {(int)both[0].size, (int)both[1].size}, displs[2] = {0, counts[0]};
-        struct wio_call call = {
-            .kind = WIO_ALLGATHER,
-            .v = true,
-            .send = {.buf = members, .count = counts[me], .type = WAITIO_MPI_UINT32_T},
-            .recv = {.type = WAITIO_MPI_UINT32_T, .counts = counts, .displs = displs}};
         head[1] = both[!me];
-        lists = wio_os_alloc(((size_t)both[0].size + both[1].size) * sizeof *lists);
-        call.recv.buf = lists;
-        rc = lists == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory for the members of two groups")
-                           : wio_coll_call(&call, pair, NULL);
-        if (rc == 0) {
-            *far = lists;
-            memmove(lists, lists + displs[!me], head[1].size * sizeof *lists);
-            head[0].space = wio_hash64(both[0].space, both[1].space);
-        }
+        head[0].space = wio_hash64(both[0].space, both[1].space);
+        if (head[0].code == 0 && head[1].code != 0)
+            rc = wio_fail(head[1].code, "the leader of the remote group has failed; its own "
+                                        "message says why");
+        else if (head[0].code == 0)
+            rc = swap_members(local, pair, me, both, far);
     }
-    if (rc != 0)
-        wio_os_free(lists);
-    wio_os_free(members);
     if (pair != NULL)
         (void)wio_mpi_comm_free(&pair);
     return rc;
@@ -225,8 +241,8 @@ static int learn(WAITIO_MPI_Comm local, int leader, struct head head[2], const u
     if (head[0].code != 0)
         return c->rank == leader ? head[0].code
                                  : wio_fail(head[0].code,
-                                            "the local leader (rank %d) could not reach the "
-                                            "other one",
+                                            "the leader of the local group (rank %d) has failed; "
+                                            "its own message says why",
                                             leader);
     rc = sides_new(s, local->size, head[1].size);
     if (rc != 0)
@@ -249,22 +265,26 @@ static int create(WAITIO_MPI_Comm local, int leader, WAITIO_MPI_Comm peer, int r
     struct head head[2] = {{0}};
     struct wio_comm *c;
     uint32_t *list = NULL;
-    int rc = wio_mpi_need("new communicator's", out);
+    int mine, rc = wio_comm_get_intra(local, &c);
 
-    if (rc == 0)
-        rc = wio_comm_get_intra(local, &c);
     if (rc == 0 && (leader < 0 || leader >= c->size))
         rc = wio_fail(WAITIO_ERR_RANK, "local leader %d in a communicator of %d", leader, c->size);
-    if (rc == 0)
-        rc = next_space(c, local, INTER, &head[0].space);
     if (rc != 0)
         return rc;
+    /* A process that fails from here on takes part all the same: others wait for it. */
+    mine = wio_mpi_need("new communicator's", out);
+    if (mine == 0)
+        mine = wio_split_space(c, local, INTER, &head[0].space);
     head[0].size = local->size;
-    if (c->rank == leader)
-        head[0].code = lead(local, peer, rank, tag, head, &list);
+    if (c->rank == leader) {
+        head[0].code = mine;
+        rc = lead(local, peer, rank, tag, head, &list);
+        if (rc != 0)
+            head[0].code = rc;
+    }
     rc = learn(local, leader, head, list, &s);
     if (rc == 0)
-        rc = make(&s, head[0].space, out);
+        rc = mine != 0 ? mine : make(&s, head[0].space, out);
     wio_os_free(list);
     wio_os_free(s.near);
     return rc;
@@ -288,7 +308,7 @@ int wio_inter_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
     int rc = inter_get(comm, &i, &both);
 
     if (rc == 0)
-        rc = next_space(both, i->both, INTER, &space);
+        rc = wio_split_space(both, i->both, INTER, &space);
     if (rc == 0)
         rc = sides_new(&s, (uint32_t)i->size, (uint32_t)i->far_size);
     if (rc == 0) {
@@ -310,7 +330,7 @@ int wio_inter_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *o
     int rc = inter_get(comm, &i, &both);
 
     if (rc == 0)
-        rc = next_space(both, i->both, INTER, &space);
+        rc = wio_split_space(both, i->both, INTER, &space);
     if (rc != 0)
         return rc;
     *out = WAITIO_MPI_COMM_NULL;
@@ -355,7 +375,7 @@ static int merge(WAITIO_MPI_Comm comm, int high, WAITIO_MPI_Comm *out)
     int rc = out == NULL ? wio_mpi_need("new communicator's", out) : inter_get(comm, &i, &both);
 
     if (rc == 0)
-        rc = next_space(both, i->both, MERGE, &space);
+        rc = wio_split_space(both, i->both, MERGE, &space);
     if (rc != 0)
         return rc;
     all = wio_os_alloc((size_t)both->size * sizeof *all);

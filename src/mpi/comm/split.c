@@ -22,15 +22,13 @@
 /* Kinds of spaces. */
 enum { DUP = 0x64757000, SPLIT = 0x73706c00, CREATE = 0x63726500, BY_GROUP = 0x67727000 };
 
-/* The space of the next communicator made from @p comm. */
-static int next_space(struct wio_comm *c, WAITIO_MPI_Comm comm, uint64_t kind, uint64_t *space)
+int wio_split_space(struct wio_comm *c, WAITIO_MPI_Comm comm, uint64_t kind, uint64_t *space)
 {
     uint32_t number = 0;
     int rc = wio_revoked_check(wio_api_universe(), c->twin.space);
 
     if (rc == 0)
         rc = wio_comm_next(c, comm, WIO_COUNT_MADE, &number);
-
     *space = wio_hash64(wio_hash64(comm->space, kind), number);
     return rc;
 }
@@ -40,7 +38,7 @@ static int copy_of(WAITIO_MPI_Comm comm, struct wio_comm *c, WAITIO_MPI_Comm *ou
 {
     uint64_t space = 0;
     uint32_t *members;
-    int rc = next_space(c, comm, DUP, &space);
+    int rc = wio_split_space(c, comm, DUP, &space);
 
     if (rc != 0)
         return rc;
@@ -169,7 +167,7 @@ int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *ou
     if (rc == 0 && c->inter != NULL)
         return wio_inter_split(comm, color, key, out);
     if (rc == 0)
-        rc = next_space(c, comm, SPLIT, &space);
+        rc = wio_split_space(c, comm, SPLIT, &space);
     if (rc != 0)
         return rc;
     *out = WAITIO_MPI_COMM_NULL;
@@ -276,7 +274,7 @@ int WAITIO_MPI_Comm_create(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, WAITIO_
     if (rc == 0 && c->inter != NULL) {
         rc = wio_inter_create(comm, group, out);
     } else if (rc == 0) {
-        rc = next_space(c, comm, CREATE, &space);
+        rc = wio_split_space(c, comm, CREATE, &space);
         if (rc == 0)
             rc = from_group(comm, group, space, out);
     }

@@ -10,6 +10,11 @@
 /** WAITIO_MPI_Comm_split. @return 0; ARG, NOMEM, or the error of the allgather */
 int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *out);
 
+struct wio_comm;
+/** The space of the next communicator made from @p comm, whose state is @p c. @return 0; REVOKED,
+ *  NOMEM. @param kind tells the calls apart */
+int wio_split_space(struct wio_comm *c, WAITIO_MPI_Comm comm, uint64_t kind, uint64_t *space);
+
 /** Dimensions of a grid. */
 enum { WIO_MOST_DIMS = 32 };
 

@@ -7,7 +7,8 @@
  *   colldeath KIND BYTES BLOCKING VICTIM,... CALL MICROSECONDS,... [FORM]
  *
  * FORM: 0 of the universe; 1 a persistent allreduce; 2 between two halves of the universe; 3 a
- * neighbour alltoall on a ring; 4 making communicators of parts and copies; 5 of two halves.
+ * neighbour alltoall on a ring; 4 making communicators of parts and copies; 5 an intercommunicator
+ * of two halves; 6 merging it.
  *
  * Prints lines "joined", "died T" (CLOCK_MONOTONIC, seconds), "failed T code text", "then code
  * text", and ends when its input ends.
@@ -109,21 +110,22 @@ static int start(int kind, int count, int each, int root, WAITIO_MPI_Comm c, WAI
     }
 }
 
-enum form { PLAIN, PERSISTENT, BETWEEN, RING, PARTS, HALVES };
+enum form { PLAIN, PERSISTENT, BETWEEN, RING, PARTS, HALVES, MERGED };
 static int form;
+static WAITIO_MPI_Comm half; /* of the universe */
 
 /* What the collective is called on. */
 static WAITIO_MPI_Comm prepare(WAITIO_MPI_Comm all)
 {
-    WAITIO_MPI_Comm made = all, half;
+    WAITIO_MPI_Comm made = all;
     int low = rank < size / 2, one = 1;
 
     if (form == RING)
         WAITIO_MPI_Cart_create(all, 1, &size, &one, 0, &made);
-    if (form == BETWEEN) {
+    if (form == BETWEEN || form == HALVES || form == MERGED)
         WAITIO_MPI_Comm_split(all, low, rank, &half);
+    if (form == BETWEEN || form == MERGED)
         WAITIO_MPI_Intercomm_create(half, 0, all, low ? size / 2 : 0, 1, &made);
-    }
     return made;
 }
 
@@ -171,19 +173,17 @@ static int parts(WAITIO_MPI_Comm c)
 
 static int halves(WAITIO_MPI_Comm c)
 {
-    WAITIO_MPI_Comm half, both, all;
+    WAITIO_MPI_Comm both;
     int low = rank < size / 2;
-    int rc = WAITIO_MPI_Comm_split(c, low, rank, &half);
 
-    if (rc != 0)
-        return rc;
-    rc = WAITIO_MPI_Intercomm_create(half, 0, c, low ? size / 2 : 0, 1, &both);
-    if (rc == 0) {
-        rc = made(WAITIO_MPI_Intercomm_merge(both, low, &all), &all);
-        WAITIO_MPI_Comm_free(&both);
-    }
-    WAITIO_MPI_Comm_free(&half);
-    return rc;
+    return made(WAITIO_MPI_Intercomm_create(half, 0, c, low ? size / 2 : 0, 1, &both), &both);
+}
+
+static int merged(WAITIO_MPI_Comm c)
+{
+    WAITIO_MPI_Comm both;
+
+    return made(WAITIO_MPI_Intercomm_merge(c, rank < size / 2, &both), &both);
 }
 
 /* @return the code of the call, or of the wait for it */
@@ -199,6 +199,8 @@ static int call(int kind, int count, int root, int blocking, WAITIO_MPI_Comm c)
         return parts(c);
     if (form == HALVES)
         return halves(c);
+    if (form == MERGED)
+        return merged(c);
     if (blocking)
         return blocking_call(kind, count, each, root, c);
     rc = start(kind, count, each, root, c, &r);
