@@ -16,7 +16,9 @@ add_library(waitio::waitio ALIAS waitio)
 target_include_directories(waitio PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(waitio PRIVATE OpenSSL::Crypto Threads::Threads m)
-target_link_options(waitio PRIVATE -Wl,--version-script=${WAITIO_MAP})
+# A program may define calls of its own in front of the library's (waitio_mpi_profile.h). The
+# library's calls of itself must not end there.
+target_link_options(waitio PRIVATE -Wl,--version-script=${WAITIO_MAP} -Wl,-Bsymbolic-functions)
 if(NOT WAITIO_SANITIZE AND NOT WAITIO_FUZZ)
   target_link_options(waitio PRIVATE -Wl,--no-undefined)
 endif()

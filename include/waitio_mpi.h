@@ -1091,4 +1091,6 @@ int WAITIO_MPI_Neighbor_alltoallw_init(const void *sbuf, const int scounts[],
 } /* extern "C" */
 #endif
 
+#include "waitio_mpi_profile.h" /* the same calls as WAITIO_PMPI_... */
+
 #endif /* WAITIO_MPI_H */

@@ -202,8 +202,187 @@ int waitio_rename_neighbor_alltoallw_init(const void *sbuf, const int scounts[],
     const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
     const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
     WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_comm_idup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Comm *out, waitio_rename_request *req);
+int waitio_rename_pmpi_issend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_bsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_isend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_irsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_recv_init(void *buf, int count, WAITIO_MPI_Datatype type, int source,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_start(waitio_rename_request *req);
+int waitio_rename_pmpi_startall(int count, waitio_rename_request reqs[]);
+int waitio_rename_pmpi_wait(waitio_rename_request *req, WAITIO_MPI_Status *status);
+int waitio_rename_pmpi_waitall(int count, waitio_rename_request reqs[],
+    WAITIO_MPI_Status statuses[]);
+int waitio_rename_pmpi_waitany(int count, waitio_rename_request reqs[], int *index,
+    WAITIO_MPI_Status *status);
+int waitio_rename_pmpi_test(waitio_rename_request *req, int *flag, WAITIO_MPI_Status *status);
+int waitio_rename_pmpi_testall(int count, waitio_rename_request reqs[], int *flag,
+    WAITIO_MPI_Status statuses[]);
+int waitio_rename_pmpi_testany(int count, waitio_rename_request reqs[], int *index, int *flag,
+    WAITIO_MPI_Status *status);
+int waitio_rename_pmpi_waitsome(int count, waitio_rename_request reqs[], int *done, int indices[],
+    WAITIO_MPI_Status statuses[]);
+int waitio_rename_pmpi_testsome(int count, waitio_rename_request reqs[], int *done, int indices[],
+    WAITIO_MPI_Status statuses[]);
+int waitio_rename_pmpi_imrecv(void *buf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Message *message, waitio_rename_request *req);
+int waitio_rename_pmpi_request_get_status(waitio_rename_request req, int *flag,
+    WAITIO_MPI_Status *status);
+int waitio_rename_pmpi_cancel(waitio_rename_request *req);
+int waitio_rename_pmpi_request_free(waitio_rename_request *req);
+int waitio_rename_pmpi_grequest_start(WAITIO_MPI_Grequest_query_function *query_fn,
+    WAITIO_MPI_Grequest_free_function *free_fn, WAITIO_MPI_Grequest_cancel_function *cancel_fn,
+    void *extra_state, waitio_rename_request *req);
+int waitio_rename_pmpi_grequest_complete(waitio_rename_request req);
+int waitio_rename_pmpi_ibarrier(WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ibcast(void *buf, int count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ireduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iallreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ireduce_scatter(const void *sbuf, void *rbuf, const int rcounts[],
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iexscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_igather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+    int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_igatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+    const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iscatter(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+    int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_iscatterv(const void *sbuf, const int scounts[], const int displs[],
+    WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iallgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_iallgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ialltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_ialltoallv(const void *sbuf, const int scounts[], const int sdispls[],
+    WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[], const int rdispls[],
+    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ialltoallw(const void *sbuf, const int scounts[], const int sdispls[],
+    const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[], const int rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_allgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_allgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_alltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_alltoallv(const void *sbuf, const int scounts[],
+    const int sdispls[], WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+    const int rdispls[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_alltoallw(const void *sbuf, const int scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_barrier_init(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_bcast_init(void *buf, int count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_reduce_init(const void *sbuf, void *rbuf, int count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_allreduce_init(const void *sbuf, void *rbuf, int count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_reduce_scatter_init(const void *sbuf, void *rbuf, const int rcounts[],
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_reduce_scatter_block_init(const void *sbuf, void *rbuf, int rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_scan_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_exscan_init(const void *sbuf, void *rbuf, int count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_gather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_gatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_scatter_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_scatterv_init(const void *sbuf, const int scounts[], const int displs[],
+    WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_allgather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_allgatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_alltoall_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_alltoallv_init(const void *sbuf, const int scounts[], const int sdispls[],
+    WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[], const int rdispls[],
+    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_alltoallw_init(const void *sbuf, const int scounts[], const int sdispls[],
+    const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[], const int rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_allgather_init(const void *sbuf, int scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_allgatherv_init(const void *sbuf, int scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[], const int displs[],
+    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_alltoall_init(const void *sbuf, int scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_alltoallv_init(const void *sbuf, const int scounts[],
+    const int sdispls[], WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+    const int rdispls[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_alltoallw_init(const void *sbuf, const int scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
 int waitio_rename_request_c2f(waitio_rename_request req);
 waitio_rename_request waitio_rename_request_f2c(int handle);
+int waitio_rename_pmpi_request_c2f(waitio_rename_request req);
+waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop
@@ -763,5 +942,292 @@ waitio_rename_request waitio_rename_request_f2c(int handle);
 #define MPI_Waitsome waitio_rename_waitsome
 #define MPI_Wtick WAITIO_MPI_Wtick
 #define MPI_Wtime WAITIO_MPI_Wtime
+
+/* calls of the profiling interface */
+#define PMPI_Abort WAITIO_PMPI_Abort
+#define PMPI_Add_error_class WAITIO_PMPI_Add_error_class
+#define PMPI_Add_error_code WAITIO_PMPI_Add_error_code
+#define PMPI_Add_error_string WAITIO_PMPI_Add_error_string
+#define PMPI_Address WAITIO_PMPI_Address
+#define PMPI_Aint_add WAITIO_PMPI_Aint_add
+#define PMPI_Aint_diff WAITIO_PMPI_Aint_diff
+#define PMPI_Allgather WAITIO_PMPI_Allgather
+#define PMPI_Allgather_init waitio_rename_pmpi_allgather_init
+#define PMPI_Allgatherv WAITIO_PMPI_Allgatherv
+#define PMPI_Allgatherv_init waitio_rename_pmpi_allgatherv_init
+#define PMPI_Alloc_mem WAITIO_PMPI_Alloc_mem
+#define PMPI_Allreduce WAITIO_PMPI_Allreduce
+#define PMPI_Allreduce_init waitio_rename_pmpi_allreduce_init
+#define PMPI_Alltoall WAITIO_PMPI_Alltoall
+#define PMPI_Alltoall_init waitio_rename_pmpi_alltoall_init
+#define PMPI_Alltoallv WAITIO_PMPI_Alltoallv
+#define PMPI_Alltoallv_init waitio_rename_pmpi_alltoallv_init
+#define PMPI_Alltoallw WAITIO_PMPI_Alltoallw
+#define PMPI_Alltoallw_init waitio_rename_pmpi_alltoallw_init
+#define PMPI_Attr_delete WAITIO_PMPI_Attr_delete
+#define PMPI_Attr_get WAITIO_PMPI_Attr_get
+#define PMPI_Attr_put WAITIO_PMPI_Attr_put
+#define PMPI_Barrier WAITIO_PMPI_Barrier
+#define PMPI_Barrier_init waitio_rename_pmpi_barrier_init
+#define PMPI_Bcast WAITIO_PMPI_Bcast
+#define PMPI_Bcast_init waitio_rename_pmpi_bcast_init
+#define PMPI_Bsend WAITIO_PMPI_Bsend
+#define PMPI_Bsend_init waitio_rename_pmpi_bsend_init
+#define PMPI_Buffer_attach WAITIO_PMPI_Buffer_attach
+#define PMPI_Buffer_detach WAITIO_PMPI_Buffer_detach
+#define PMPI_Cancel waitio_rename_pmpi_cancel
+#define PMPI_Cart_coords WAITIO_PMPI_Cart_coords
+#define PMPI_Cart_create WAITIO_PMPI_Cart_create
+#define PMPI_Cart_get WAITIO_PMPI_Cart_get
+#define PMPI_Cart_map WAITIO_PMPI_Cart_map
+#define PMPI_Cart_rank WAITIO_PMPI_Cart_rank
+#define PMPI_Cart_shift WAITIO_PMPI_Cart_shift
+#define PMPI_Cart_sub WAITIO_PMPI_Cart_sub
+#define PMPI_Cartdim_get WAITIO_PMPI_Cartdim_get
+#define PMPI_Comm_c2f WAITIO_PMPI_Comm_c2f
+#define PMPI_Comm_call_errhandler WAITIO_PMPI_Comm_call_errhandler
+#define PMPI_Comm_compare WAITIO_PMPI_Comm_compare
+#define PMPI_Comm_create WAITIO_PMPI_Comm_create
+#define PMPI_Comm_create_errhandler WAITIO_PMPI_Comm_create_errhandler
+#define PMPI_Comm_create_group WAITIO_PMPI_Comm_create_group
+#define PMPI_Comm_create_keyval WAITIO_PMPI_Comm_create_keyval
+#define PMPI_Comm_delete_attr WAITIO_PMPI_Comm_delete_attr
+#define PMPI_Comm_dup WAITIO_PMPI_Comm_dup
+#define PMPI_Comm_dup_with_info WAITIO_PMPI_Comm_dup_with_info
+#define PMPI_Comm_f2c WAITIO_PMPI_Comm_f2c
+#define PMPI_Comm_free WAITIO_PMPI_Comm_free
+#define PMPI_Comm_free_keyval WAITIO_PMPI_Comm_free_keyval
+#define PMPI_Comm_get_attr WAITIO_PMPI_Comm_get_attr
+#define PMPI_Comm_get_errhandler WAITIO_PMPI_Comm_get_errhandler
+#define PMPI_Comm_get_info WAITIO_PMPI_Comm_get_info
+#define PMPI_Comm_get_name WAITIO_PMPI_Comm_get_name
+#define PMPI_Comm_group WAITIO_PMPI_Comm_group
+#define PMPI_Comm_idup waitio_rename_pmpi_comm_idup
+#define PMPI_Comm_idup_with_info waitio_rename_pmpi_comm_idup_with_info
+#define PMPI_Comm_rank WAITIO_PMPI_Comm_rank
+#define PMPI_Comm_remote_group WAITIO_PMPI_Comm_remote_group
+#define PMPI_Comm_remote_size WAITIO_PMPI_Comm_remote_size
+#define PMPI_Comm_set_attr WAITIO_PMPI_Comm_set_attr
+#define PMPI_Comm_set_errhandler WAITIO_PMPI_Comm_set_errhandler
+#define PMPI_Comm_set_info WAITIO_PMPI_Comm_set_info
+#define PMPI_Comm_set_name WAITIO_PMPI_Comm_set_name
+#define PMPI_Comm_size WAITIO_PMPI_Comm_size
+#define PMPI_Comm_split WAITIO_PMPI_Comm_split
+#define PMPI_Comm_split_type WAITIO_PMPI_Comm_split_type
+#define PMPI_Comm_test_inter WAITIO_PMPI_Comm_test_inter
+#define PMPI_Dims_create WAITIO_PMPI_Dims_create
+#define PMPI_Dist_graph_create WAITIO_PMPI_Dist_graph_create
+#define PMPI_Dist_graph_create_adjacent WAITIO_PMPI_Dist_graph_create_adjacent
+#define PMPI_Dist_graph_neighbors WAITIO_PMPI_Dist_graph_neighbors
+#define PMPI_Dist_graph_neighbors_count WAITIO_PMPI_Dist_graph_neighbors_count
+#define PMPI_Errhandler_c2f WAITIO_PMPI_Errhandler_c2f
+#define PMPI_Errhandler_create WAITIO_PMPI_Errhandler_create
+#define PMPI_Errhandler_f2c WAITIO_PMPI_Errhandler_f2c
+#define PMPI_Errhandler_free WAITIO_PMPI_Errhandler_free
+#define PMPI_Errhandler_get WAITIO_PMPI_Errhandler_get
+#define PMPI_Errhandler_set WAITIO_PMPI_Errhandler_set
+#define PMPI_Error_class WAITIO_PMPI_Error_class
+#define PMPI_Error_string WAITIO_PMPI_Error_string
+#define PMPI_Exscan WAITIO_PMPI_Exscan
+#define PMPI_Exscan_init waitio_rename_pmpi_exscan_init
+#define PMPI_Finalize WAITIO_PMPI_Finalize
+#define PMPI_Finalized WAITIO_PMPI_Finalized
+#define PMPI_Free_mem WAITIO_PMPI_Free_mem
+#define PMPI_Gather WAITIO_PMPI_Gather
+#define PMPI_Gather_init waitio_rename_pmpi_gather_init
+#define PMPI_Gatherv WAITIO_PMPI_Gatherv
+#define PMPI_Gatherv_init waitio_rename_pmpi_gatherv_init
+#define PMPI_Get_address WAITIO_PMPI_Get_address
+#define PMPI_Get_count WAITIO_PMPI_Get_count
+#define PMPI_Get_elements WAITIO_PMPI_Get_elements
+#define PMPI_Get_elements_x WAITIO_PMPI_Get_elements_x
+#define PMPI_Get_library_version WAITIO_PMPI_Get_library_version
+#define PMPI_Get_processor_name WAITIO_PMPI_Get_processor_name
+#define PMPI_Get_version WAITIO_PMPI_Get_version
+#define PMPI_Graph_create WAITIO_PMPI_Graph_create
+#define PMPI_Graph_get WAITIO_PMPI_Graph_get
+#define PMPI_Graph_map WAITIO_PMPI_Graph_map
+#define PMPI_Graph_neighbors WAITIO_PMPI_Graph_neighbors
+#define PMPI_Graph_neighbors_count WAITIO_PMPI_Graph_neighbors_count
+#define PMPI_Graphdims_get WAITIO_PMPI_Graphdims_get
+#define PMPI_Grequest_complete waitio_rename_pmpi_grequest_complete
+#define PMPI_Grequest_start waitio_rename_pmpi_grequest_start
+#define PMPI_Group_c2f WAITIO_PMPI_Group_c2f
+#define PMPI_Group_compare WAITIO_PMPI_Group_compare
+#define PMPI_Group_difference WAITIO_PMPI_Group_difference
+#define PMPI_Group_excl WAITIO_PMPI_Group_excl
+#define PMPI_Group_f2c WAITIO_PMPI_Group_f2c
+#define PMPI_Group_free WAITIO_PMPI_Group_free
+#define PMPI_Group_incl WAITIO_PMPI_Group_incl
+#define PMPI_Group_intersection WAITIO_PMPI_Group_intersection
+#define PMPI_Group_range_excl WAITIO_PMPI_Group_range_excl
+#define PMPI_Group_range_incl WAITIO_PMPI_Group_range_incl
+#define PMPI_Group_rank WAITIO_PMPI_Group_rank
+#define PMPI_Group_size WAITIO_PMPI_Group_size
+#define PMPI_Group_translate_ranks WAITIO_PMPI_Group_translate_ranks
+#define PMPI_Group_union WAITIO_PMPI_Group_union
+#define PMPI_Iallgather waitio_rename_pmpi_iallgather
+#define PMPI_Iallgatherv waitio_rename_pmpi_iallgatherv
+#define PMPI_Iallreduce waitio_rename_pmpi_iallreduce
+#define PMPI_Ialltoall waitio_rename_pmpi_ialltoall
+#define PMPI_Ialltoallv waitio_rename_pmpi_ialltoallv
+#define PMPI_Ialltoallw waitio_rename_pmpi_ialltoallw
+#define PMPI_Ibarrier waitio_rename_pmpi_ibarrier
+#define PMPI_Ibcast waitio_rename_pmpi_ibcast
+#define PMPI_Ibsend waitio_rename_pmpi_ibsend
+#define PMPI_Iexscan waitio_rename_pmpi_iexscan
+#define PMPI_Igather waitio_rename_pmpi_igather
+#define PMPI_Igatherv waitio_rename_pmpi_igatherv
+#define PMPI_Improbe WAITIO_PMPI_Improbe
+#define PMPI_Imrecv waitio_rename_pmpi_imrecv
+#define PMPI_Ineighbor_allgather waitio_rename_pmpi_ineighbor_allgather
+#define PMPI_Ineighbor_allgatherv waitio_rename_pmpi_ineighbor_allgatherv
+#define PMPI_Ineighbor_alltoall waitio_rename_pmpi_ineighbor_alltoall
+#define PMPI_Ineighbor_alltoallv waitio_rename_pmpi_ineighbor_alltoallv
+#define PMPI_Ineighbor_alltoallw waitio_rename_pmpi_ineighbor_alltoallw
+#define PMPI_Info_c2f WAITIO_PMPI_Info_c2f
+#define PMPI_Info_create WAITIO_PMPI_Info_create
+#define PMPI_Info_create_env WAITIO_PMPI_Info_create_env
+#define PMPI_Info_delete WAITIO_PMPI_Info_delete
+#define PMPI_Info_dup WAITIO_PMPI_Info_dup
+#define PMPI_Info_f2c WAITIO_PMPI_Info_f2c
+#define PMPI_Info_free WAITIO_PMPI_Info_free
+#define PMPI_Info_get WAITIO_PMPI_Info_get
+#define PMPI_Info_get_nkeys WAITIO_PMPI_Info_get_nkeys
+#define PMPI_Info_get_nthkey WAITIO_PMPI_Info_get_nthkey
+#define PMPI_Info_get_string WAITIO_PMPI_Info_get_string
+#define PMPI_Info_get_valuelen WAITIO_PMPI_Info_get_valuelen
+#define PMPI_Info_set WAITIO_PMPI_Info_set
+#define PMPI_Init WAITIO_PMPI_Init
+#define PMPI_Init_thread WAITIO_PMPI_Init_thread
+#define PMPI_Initialized WAITIO_PMPI_Initialized
+#define PMPI_Intercomm_create WAITIO_PMPI_Intercomm_create
+#define PMPI_Intercomm_merge WAITIO_PMPI_Intercomm_merge
+#define PMPI_Iprobe WAITIO_PMPI_Iprobe
+#define PMPI_Irecv waitio_rename_pmpi_irecv
+#define PMPI_Ireduce waitio_rename_pmpi_ireduce
+#define PMPI_Ireduce_scatter waitio_rename_pmpi_ireduce_scatter
+#define PMPI_Ireduce_scatter_block waitio_rename_pmpi_ireduce_scatter_block
+#define PMPI_Irsend waitio_rename_pmpi_irsend
+#define PMPI_Is_thread_main WAITIO_PMPI_Is_thread_main
+#define PMPI_Iscan waitio_rename_pmpi_iscan
+#define PMPI_Iscatter waitio_rename_pmpi_iscatter
+#define PMPI_Iscatterv waitio_rename_pmpi_iscatterv
+#define PMPI_Isend waitio_rename_pmpi_isend
+#define PMPI_Issend waitio_rename_pmpi_issend
+#define PMPI_Keyval_create WAITIO_PMPI_Keyval_create
+#define PMPI_Keyval_free WAITIO_PMPI_Keyval_free
+#define PMPI_Message_c2f WAITIO_PMPI_Message_c2f
+#define PMPI_Message_f2c WAITIO_PMPI_Message_f2c
+#define PMPI_Mprobe WAITIO_PMPI_Mprobe
+#define PMPI_Mrecv WAITIO_PMPI_Mrecv
+#define PMPI_Neighbor_allgather WAITIO_PMPI_Neighbor_allgather
+#define PMPI_Neighbor_allgather_init waitio_rename_pmpi_neighbor_allgather_init
+#define PMPI_Neighbor_allgatherv WAITIO_PMPI_Neighbor_allgatherv
+#define PMPI_Neighbor_allgatherv_init waitio_rename_pmpi_neighbor_allgatherv_init
+#define PMPI_Neighbor_alltoall WAITIO_PMPI_Neighbor_alltoall
+#define PMPI_Neighbor_alltoall_init waitio_rename_pmpi_neighbor_alltoall_init
+#define PMPI_Neighbor_alltoallv WAITIO_PMPI_Neighbor_alltoallv
+#define PMPI_Neighbor_alltoallv_init waitio_rename_pmpi_neighbor_alltoallv_init
+#define PMPI_Neighbor_alltoallw WAITIO_PMPI_Neighbor_alltoallw
+#define PMPI_Neighbor_alltoallw_init waitio_rename_pmpi_neighbor_alltoallw_init
+#define PMPI_Op_c2f WAITIO_PMPI_Op_c2f
+#define PMPI_Op_commutative WAITIO_PMPI_Op_commutative
+#define PMPI_Op_create WAITIO_PMPI_Op_create
+#define PMPI_Op_f2c WAITIO_PMPI_Op_f2c
+#define PMPI_Op_free WAITIO_PMPI_Op_free
+#define PMPI_Pack WAITIO_PMPI_Pack
+#define PMPI_Pack_size WAITIO_PMPI_Pack_size
+#define PMPI_Pcontrol WAITIO_PMPI_Pcontrol
+#define PMPI_Probe WAITIO_PMPI_Probe
+#define PMPI_Query_thread WAITIO_PMPI_Query_thread
+#define PMPI_Recv WAITIO_PMPI_Recv
+#define PMPI_Recv_init waitio_rename_pmpi_recv_init
+#define PMPI_Reduce WAITIO_PMPI_Reduce
+#define PMPI_Reduce_init waitio_rename_pmpi_reduce_init
+#define PMPI_Reduce_local WAITIO_PMPI_Reduce_local
+#define PMPI_Reduce_scatter WAITIO_PMPI_Reduce_scatter
+#define PMPI_Reduce_scatter_block WAITIO_PMPI_Reduce_scatter_block
+#define PMPI_Reduce_scatter_block_init waitio_rename_pmpi_reduce_scatter_block_init
+#define PMPI_Reduce_scatter_init waitio_rename_pmpi_reduce_scatter_init
+#define PMPI_Request_c2f waitio_rename_pmpi_request_c2f
+#define PMPI_Request_f2c waitio_rename_pmpi_request_f2c
+#define PMPI_Request_free waitio_rename_pmpi_request_free
+#define PMPI_Request_get_status waitio_rename_pmpi_request_get_status
+#define PMPI_Rsend WAITIO_PMPI_Rsend
+#define PMPI_Rsend_init waitio_rename_pmpi_rsend_init
+#define PMPI_Scan WAITIO_PMPI_Scan
+#define PMPI_Scan_init waitio_rename_pmpi_scan_init
+#define PMPI_Scatter WAITIO_PMPI_Scatter
+#define PMPI_Scatter_init waitio_rename_pmpi_scatter_init
+#define PMPI_Scatterv WAITIO_PMPI_Scatterv
+#define PMPI_Scatterv_init waitio_rename_pmpi_scatterv_init
+#define PMPI_Send WAITIO_PMPI_Send
+#define PMPI_Send_init waitio_rename_pmpi_send_init
+#define PMPI_Sendrecv WAITIO_PMPI_Sendrecv
+#define PMPI_Sendrecv_replace WAITIO_PMPI_Sendrecv_replace
+#define PMPI_Ssend WAITIO_PMPI_Ssend
+#define PMPI_Ssend_init waitio_rename_pmpi_ssend_init
+#define PMPI_Start waitio_rename_pmpi_start
+#define PMPI_Startall waitio_rename_pmpi_startall
+#define PMPI_Status_c2f WAITIO_PMPI_Status_c2f
+#define PMPI_Status_f2c WAITIO_PMPI_Status_f2c
+#define PMPI_Status_set_cancelled WAITIO_PMPI_Status_set_cancelled
+#define PMPI_Status_set_elements WAITIO_PMPI_Status_set_elements
+#define PMPI_Status_set_elements_x WAITIO_PMPI_Status_set_elements_x
+#define PMPI_Test waitio_rename_pmpi_test
+#define PMPI_Test_cancelled WAITIO_PMPI_Test_cancelled
+#define PMPI_Testall waitio_rename_pmpi_testall
+#define PMPI_Testany waitio_rename_pmpi_testany
+#define PMPI_Testsome waitio_rename_pmpi_testsome
+#define PMPI_Topo_test WAITIO_PMPI_Topo_test
+#define PMPI_Type_c2f WAITIO_PMPI_Type_c2f
+#define PMPI_Type_commit WAITIO_PMPI_Type_commit
+#define PMPI_Type_contiguous WAITIO_PMPI_Type_contiguous
+#define PMPI_Type_create_darray WAITIO_PMPI_Type_create_darray
+#define PMPI_Type_create_f90_complex WAITIO_PMPI_Type_create_f90_complex
+#define PMPI_Type_create_f90_integer WAITIO_PMPI_Type_create_f90_integer
+#define PMPI_Type_create_f90_real WAITIO_PMPI_Type_create_f90_real
+#define PMPI_Type_create_hindexed WAITIO_PMPI_Type_create_hindexed
+#define PMPI_Type_create_hindexed_block WAITIO_PMPI_Type_create_hindexed_block
+#define PMPI_Type_create_hvector WAITIO_PMPI_Type_create_hvector
+#define PMPI_Type_create_indexed_block WAITIO_PMPI_Type_create_indexed_block
+#define PMPI_Type_create_keyval WAITIO_PMPI_Type_create_keyval
+#define PMPI_Type_create_resized WAITIO_PMPI_Type_create_resized
+#define PMPI_Type_create_struct WAITIO_PMPI_Type_create_struct
+#define PMPI_Type_create_subarray WAITIO_PMPI_Type_create_subarray
+#define PMPI_Type_delete_attr WAITIO_PMPI_Type_delete_attr
+#define PMPI_Type_dup WAITIO_PMPI_Type_dup
+#define PMPI_Type_extent WAITIO_PMPI_Type_extent
+#define PMPI_Type_f2c WAITIO_PMPI_Type_f2c
+#define PMPI_Type_free WAITIO_PMPI_Type_free
+#define PMPI_Type_free_keyval WAITIO_PMPI_Type_free_keyval
+#define PMPI_Type_get_attr WAITIO_PMPI_Type_get_attr
+#define PMPI_Type_get_contents WAITIO_PMPI_Type_get_contents
+#define PMPI_Type_get_envelope WAITIO_PMPI_Type_get_envelope
+#define PMPI_Type_get_extent WAITIO_PMPI_Type_get_extent
+#define PMPI_Type_get_extent_x WAITIO_PMPI_Type_get_extent_x
+#define PMPI_Type_get_name WAITIO_PMPI_Type_get_name
+#define PMPI_Type_get_true_extent WAITIO_PMPI_Type_get_true_extent
+#define PMPI_Type_get_true_extent_x WAITIO_PMPI_Type_get_true_extent_x
+#define PMPI_Type_hindexed WAITIO_PMPI_Type_hindexed
+#define PMPI_Type_hvector WAITIO_PMPI_Type_hvector
+#define PMPI_Type_indexed WAITIO_PMPI_Type_indexed
+#define PMPI_Type_lb WAITIO_PMPI_Type_lb
+#define PMPI_Type_match_size WAITIO_PMPI_Type_match_size
+#define PMPI_Type_set_attr WAITIO_PMPI_Type_set_attr
+#define PMPI_Type_set_name WAITIO_PMPI_Type_set_name
+#define PMPI_Type_size WAITIO_PMPI_Type_size
+#define PMPI_Type_size_x WAITIO_PMPI_Type_size_x
+#define PMPI_Type_struct WAITIO_PMPI_Type_struct
+#define PMPI_Type_ub WAITIO_PMPI_Type_ub
+#define PMPI_Type_vector WAITIO_PMPI_Type_vector
+#define PMPI_Unpack WAITIO_PMPI_Unpack
+#define PMPI_Wait waitio_rename_pmpi_wait
+#define PMPI_Waitall waitio_rename_pmpi_waitall
+#define PMPI_Waitany waitio_rename_pmpi_waitany
+#define PMPI_Waitsome waitio_rename_pmpi_waitsome
+#define PMPI_Wtick WAITIO_PMPI_Wtick
+#define PMPI_Wtime WAITIO_PMPI_Wtime
 
 #endif /* WAITIO_MPI_RENAME_H */

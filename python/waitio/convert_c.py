@@ -245,8 +245,8 @@ class CSource:
         self, match: re.Match[str], before: re.Match[str] | None, after: re.Match[str] | None
     ) -> str | None:
         name = match[0]
-        bare = name[4:] if name.startswith("MPI_") else ""
-        if bare not in C_NAMES:
+        bare = name.split("_", 1)[1]
+        if bare not in C_NAMES or (name[0] == "P" and bare.isupper()):  # only calls have two names
             self.findings.append(missing(self.path, self._line(match.start()), name))
             return None
         beside = {piece[0] for piece in (before, after) if piece is not None}

@@ -101,7 +101,11 @@ def missing(path: str, line: int, name: str) -> Finding:
     bare = re.sub(r"(?i)^p?mpi_", "", name)
     if name[:1] in "Pp":
         return Finding(
-            path, line, name, "there is no profiling interface", "call the function without its P"
+            path,
+            line,
+            name,
+            "the profiling interface has no such name (it is for C)",
+            "call the function without its P",
         )
     for pattern, what, remedy in ADVICE:
         if re.match(f"(?i)(?:{pattern})", bare):

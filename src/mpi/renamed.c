@@ -342,6 +342,16 @@ void wio_renamed_give(int n, int32_t numbers[], struct wio_renamed_many *m)
 }
 
 /* The same number in both languages. */
+int waitio_rename_pmpi_request_c2f(waitio_rename_request req)
+{
+    return waitio_rename_request_c2f(req);
+}
+
+waitio_rename_request waitio_rename_pmpi_request_f2c(int handle)
+{
+    return waitio_rename_request_f2c(handle);
+}
+
 int waitio_rename_request_c2f(waitio_rename_request req)
 {
     return req;

@@ -41,10 +41,22 @@ int waitio_rename_comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, waitio_r
     STARTS(Comm_idup, (comm, out, r));
 }
 
+int waitio_rename_pmpi_comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out,
+    waitio_rename_request *req)
+{
+    return waitio_rename_comm_idup(comm, out, req);
+}
+
 int waitio_rename_comm_idup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
     WAITIO_MPI_Comm *out, waitio_rename_request *req)
 {
     STARTS(Comm_idup_with_info, (comm, info, out, r));
+}
+
+int waitio_rename_pmpi_comm_idup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Comm *out, waitio_rename_request *req)
+{
+    return waitio_rename_comm_idup_with_info(comm, info, out, req);
 }
 
 int waitio_rename_issend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
@@ -53,10 +65,22 @@ int waitio_rename_issend(const void *buf, int count, WAITIO_MPI_Datatype type, i
     STARTS(Issend, (buf, count, type, dest, tag, comm, r));
 }
 
+int waitio_rename_pmpi_issend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_issend(buf, count, type, dest, tag, comm, req);
+}
+
 int waitio_rename_ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
     int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Ssend_init, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ssend_init(buf, count, type, dest, tag, comm, req);
 }
 
 int waitio_rename_ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
@@ -65,10 +89,22 @@ int waitio_rename_ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, i
     STARTS(Ibsend, (buf, count, type, dest, tag, comm, r));
 }
 
+int waitio_rename_pmpi_ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ibsend(buf, count, type, dest, tag, comm, req);
+}
+
 int waitio_rename_bsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
     int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Bsend_init, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_bsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_bsend_init(buf, count, type, dest, tag, comm, req);
 }
 
 int waitio_rename_isend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
@@ -77,10 +113,22 @@ int waitio_rename_isend(const void *buf, int count, WAITIO_MPI_Datatype type, in
     STARTS(Isend, (buf, count, type, dest, tag, comm, r));
 }
 
+int waitio_rename_pmpi_isend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_isend(buf, count, type, dest, tag, comm, req);
+}
+
 int waitio_rename_irsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Irsend, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_irsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_irsend(buf, count, type, dest, tag, comm, req);
 }
 
 int waitio_rename_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
@@ -89,10 +137,22 @@ int waitio_rename_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int sour
     STARTS(Irecv, (buf, count, type, source, tag, comm, r));
 }
 
+int waitio_rename_pmpi_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_irecv(buf, count, type, source, tag, comm, req);
+}
+
 int waitio_rename_send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Send_init, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_send_init(buf, count, type, dest, tag, comm, req);
 }
 
 int waitio_rename_rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
@@ -101,10 +161,22 @@ int waitio_rename_rsend_init(const void *buf, int count, WAITIO_MPI_Datatype typ
     STARTS(Rsend_init, (buf, count, type, dest, tag, comm, r));
 }
 
+int waitio_rename_pmpi_rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_rsend_init(buf, count, type, dest, tag, comm, req);
+}
+
 int waitio_rename_recv_init(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Recv_init, (buf, count, type, source, tag, comm, r));
+}
+
+int waitio_rename_pmpi_recv_init(void *buf, int count, WAITIO_MPI_Datatype type, int source,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_recv_init(buf, count, type, source, tag, comm, req);
 }
 
 int waitio_rename_start(waitio_rename_request *req)
@@ -112,9 +184,19 @@ int waitio_rename_start(waitio_rename_request *req)
     USES(Start, (r));
 }
 
+int waitio_rename_pmpi_start(waitio_rename_request *req)
+{
+    return waitio_rename_start(req);
+}
+
 int waitio_rename_startall(int count, waitio_rename_request reqs[])
 {
     MANY(Startall, (count, m.r));
+}
+
+int waitio_rename_pmpi_startall(int count, waitio_rename_request reqs[])
+{
+    return waitio_rename_startall(count, reqs);
 }
 
 int waitio_rename_wait(waitio_rename_request *req, WAITIO_MPI_Status *status)
@@ -122,9 +204,20 @@ int waitio_rename_wait(waitio_rename_request *req, WAITIO_MPI_Status *status)
     USES(Wait, (r, status));
 }
 
+int waitio_rename_pmpi_wait(waitio_rename_request *req, WAITIO_MPI_Status *status)
+{
+    return waitio_rename_wait(req, status);
+}
+
 int waitio_rename_waitall(int count, waitio_rename_request reqs[], WAITIO_MPI_Status statuses[])
 {
     MANY(Waitall, (count, m.r, statuses));
+}
+
+int waitio_rename_pmpi_waitall(int count, waitio_rename_request reqs[],
+    WAITIO_MPI_Status statuses[])
+{
+    return waitio_rename_waitall(count, reqs, statuses);
 }
 
 int waitio_rename_waitany(int count, waitio_rename_request reqs[], int *index,
@@ -133,9 +226,20 @@ int waitio_rename_waitany(int count, waitio_rename_request reqs[], int *index,
     MANY(Waitany, (count, m.r, index, status));
 }
 
+int waitio_rename_pmpi_waitany(int count, waitio_rename_request reqs[], int *index,
+    WAITIO_MPI_Status *status)
+{
+    return waitio_rename_waitany(count, reqs, index, status);
+}
+
 int waitio_rename_test(waitio_rename_request *req, int *flag, WAITIO_MPI_Status *status)
 {
     USES(Test, (r, flag, status));
+}
+
+int waitio_rename_pmpi_test(waitio_rename_request *req, int *flag, WAITIO_MPI_Status *status)
+{
+    return waitio_rename_test(req, flag, status);
 }
 
 int waitio_rename_testall(int count, waitio_rename_request reqs[], int *flag,
@@ -144,10 +248,22 @@ int waitio_rename_testall(int count, waitio_rename_request reqs[], int *flag,
     MANY(Testall, (count, m.r, flag, statuses));
 }
 
+int waitio_rename_pmpi_testall(int count, waitio_rename_request reqs[], int *flag,
+    WAITIO_MPI_Status statuses[])
+{
+    return waitio_rename_testall(count, reqs, flag, statuses);
+}
+
 int waitio_rename_testany(int count, waitio_rename_request reqs[], int *index, int *flag,
     WAITIO_MPI_Status *status)
 {
     MANY(Testany, (count, m.r, index, flag, status));
+}
+
+int waitio_rename_pmpi_testany(int count, waitio_rename_request reqs[], int *index, int *flag,
+    WAITIO_MPI_Status *status)
+{
+    return waitio_rename_testany(count, reqs, index, flag, status);
 }
 
 int waitio_rename_waitsome(int count, waitio_rename_request reqs[], int *done, int indices[],
@@ -156,10 +272,22 @@ int waitio_rename_waitsome(int count, waitio_rename_request reqs[], int *done, i
     MANY(Waitsome, (count, m.r, done, indices, statuses));
 }
 
+int waitio_rename_pmpi_waitsome(int count, waitio_rename_request reqs[], int *done, int indices[],
+    WAITIO_MPI_Status statuses[])
+{
+    return waitio_rename_waitsome(count, reqs, done, indices, statuses);
+}
+
 int waitio_rename_testsome(int count, waitio_rename_request reqs[], int *done, int indices[],
     WAITIO_MPI_Status statuses[])
 {
     MANY(Testsome, (count, m.r, done, indices, statuses));
+}
+
+int waitio_rename_pmpi_testsome(int count, waitio_rename_request reqs[], int *done, int indices[],
+    WAITIO_MPI_Status statuses[])
+{
+    return waitio_rename_testsome(count, reqs, done, indices, statuses);
 }
 
 int waitio_rename_imrecv(void *buf, int count, WAITIO_MPI_Datatype type,
@@ -168,10 +296,22 @@ int waitio_rename_imrecv(void *buf, int count, WAITIO_MPI_Datatype type,
     STARTS(Imrecv, (buf, count, type, message, r));
 }
 
+int waitio_rename_pmpi_imrecv(void *buf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Message *message, waitio_rename_request *req)
+{
+    return waitio_rename_imrecv(buf, count, type, message, req);
+}
+
 int waitio_rename_request_get_status(waitio_rename_request req, int *flag,
     WAITIO_MPI_Status *status)
 {
     READS(Request_get_status, (r, flag, status));
+}
+
+int waitio_rename_pmpi_request_get_status(waitio_rename_request req, int *flag,
+    WAITIO_MPI_Status *status)
+{
+    return waitio_rename_request_get_status(req, flag, status);
 }
 
 int waitio_rename_cancel(waitio_rename_request *req)
@@ -179,9 +319,19 @@ int waitio_rename_cancel(waitio_rename_request *req)
     USES(Cancel, (r));
 }
 
+int waitio_rename_pmpi_cancel(waitio_rename_request *req)
+{
+    return waitio_rename_cancel(req);
+}
+
 int waitio_rename_request_free(waitio_rename_request *req)
 {
     USES(Request_free, (r));
+}
+
+int waitio_rename_pmpi_request_free(waitio_rename_request *req)
+{
+    return waitio_rename_request_free(req);
 }
 
 int waitio_rename_grequest_start(WAITIO_MPI_Grequest_query_function *query_fn,
@@ -191,14 +341,31 @@ int waitio_rename_grequest_start(WAITIO_MPI_Grequest_query_function *query_fn,
     STARTS(Grequest_start, (query_fn, free_fn, cancel_fn, extra_state, r));
 }
 
+int waitio_rename_pmpi_grequest_start(WAITIO_MPI_Grequest_query_function *query_fn,
+    WAITIO_MPI_Grequest_free_function *free_fn, WAITIO_MPI_Grequest_cancel_function *cancel_fn,
+    void *extra_state, waitio_rename_request *req)
+{
+    return waitio_rename_grequest_start(query_fn, free_fn, cancel_fn, extra_state, req);
+}
+
 int waitio_rename_grequest_complete(waitio_rename_request req)
 {
     READS(Grequest_complete, (r));
 }
 
+int waitio_rename_pmpi_grequest_complete(waitio_rename_request req)
+{
+    return waitio_rename_grequest_complete(req);
+}
+
 int waitio_rename_ibarrier(WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Ibarrier, (comm, r));
+}
+
+int waitio_rename_pmpi_ibarrier(WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ibarrier(comm, req);
 }
 
 int waitio_rename_ibcast(void *buf, int count, WAITIO_MPI_Datatype type, int root,
@@ -207,10 +374,22 @@ int waitio_rename_ibcast(void *buf, int count, WAITIO_MPI_Datatype type, int roo
     STARTS(Ibcast, (buf, count, type, root, comm, r));
 }
 
+int waitio_rename_pmpi_ibcast(void *buf, int count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ibcast(buf, count, type, root, comm, req);
+}
+
 int waitio_rename_ireduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
     WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Ireduce, (sbuf, rbuf, count, type, op, root, comm, r));
+}
+
+int waitio_rename_pmpi_ireduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ireduce(sbuf, rbuf, count, type, op, root, comm, req);
 }
 
 int waitio_rename_iallreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
@@ -219,10 +398,22 @@ int waitio_rename_iallreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI
     STARTS(Iallreduce, (sbuf, rbuf, count, type, op, comm, r));
 }
 
+int waitio_rename_pmpi_iallreduce(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iallreduce(sbuf, rbuf, count, type, op, comm, req);
+}
+
 int waitio_rename_ireduce_scatter(const void *sbuf, void *rbuf, const int rcounts[],
     WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Ireduce_scatter, (sbuf, rbuf, rcounts, type, op, comm, r));
+}
+
+int waitio_rename_pmpi_ireduce_scatter(const void *sbuf, void *rbuf, const int rcounts[],
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ireduce_scatter(sbuf, rbuf, rcounts, type, op, comm, req);
 }
 
 int waitio_rename_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
@@ -231,16 +422,34 @@ int waitio_rename_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount
     STARTS(Ireduce_scatter_block, (sbuf, rbuf, rcount, type, op, comm, r));
 }
 
+int waitio_rename_pmpi_ireduce_scatter_block(const void *sbuf, void *rbuf, int rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ireduce_scatter_block(sbuf, rbuf, rcount, type, op, comm, req);
+}
+
 int waitio_rename_iscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
     WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Iscan, (sbuf, rbuf, count, type, op, comm, r));
 }
 
+int waitio_rename_pmpi_iscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iscan(sbuf, rbuf, count, type, op, comm, req);
+}
+
 int waitio_rename_iexscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
     WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Iexscan, (sbuf, rbuf, count, type, op, comm, r));
+}
+
+int waitio_rename_pmpi_iexscan(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iexscan(sbuf, rbuf, count, type, op, comm, req);
 }
 
 int waitio_rename_igather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
@@ -250,11 +459,26 @@ int waitio_rename_igather(const void *sbuf, int scount, WAITIO_MPI_Datatype styp
     STARTS(Igather, (sbuf, scount, stype, rbuf, rcount, rtype, root, comm, r));
 }
 
+int waitio_rename_pmpi_igather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+    int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_igather(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, req);
+}
+
 int waitio_rename_igatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
     const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
     WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Igatherv, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm, r));
+}
+
+int waitio_rename_pmpi_igatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+    const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_igatherv(sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm,
+    req);
 }
 
 int waitio_rename_iscatter(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
@@ -264,6 +488,13 @@ int waitio_rename_iscatter(const void *sbuf, int scount, WAITIO_MPI_Datatype sty
     STARTS(Iscatter, (sbuf, scount, stype, rbuf, rcount, rtype, root, comm, r));
 }
 
+int waitio_rename_pmpi_iscatter(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
+    int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_iscatter(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, req);
+}
+
 int waitio_rename_iscatterv(const void *sbuf, const int scounts[], const int displs[],
     WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root,
     WAITIO_MPI_Comm comm, waitio_rename_request *req)
@@ -271,10 +502,25 @@ int waitio_rename_iscatterv(const void *sbuf, const int scounts[], const int dis
     STARTS(Iscatterv, (sbuf, scounts, displs, stype, rbuf, rcount, rtype, root, comm, r));
 }
 
+int waitio_rename_pmpi_iscatterv(const void *sbuf, const int scounts[], const int displs[],
+    WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iscatterv(sbuf, scounts, displs, stype, rbuf, rcount, rtype, root, comm,
+    req);
+}
+
 int waitio_rename_iallgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
     int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Iallgather, (sbuf, scount, stype, rbuf, rcount, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_iallgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_iallgather(sbuf, scount, stype, rbuf, rcount, rtype, comm, req);
 }
 
 int waitio_rename_iallgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
@@ -284,10 +530,24 @@ int waitio_rename_iallgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype 
     STARTS(Iallgatherv, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm, r));
 }
 
+int waitio_rename_pmpi_iallgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iallgatherv(sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm, req);
+}
+
 int waitio_rename_ialltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
     int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Ialltoall, (sbuf, scount, stype, rbuf, rcount, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_ialltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_ialltoall(sbuf, scount, stype, rbuf, rcount, rtype, comm, req);
 }
 
 int waitio_rename_ialltoallv(const void *sbuf, const int scounts[], const int sdispls[],
@@ -297,11 +557,27 @@ int waitio_rename_ialltoallv(const void *sbuf, const int scounts[], const int sd
     STARTS(Ialltoallv, (sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, r));
 }
 
+int waitio_rename_pmpi_ialltoallv(const void *sbuf, const int scounts[], const int sdispls[],
+    WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[], const int rdispls[],
+    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ialltoallv(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype,
+    comm, req);
+}
+
 int waitio_rename_ialltoallw(const void *sbuf, const int scounts[], const int sdispls[],
     const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[], const int rdispls[],
     const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Ialltoallw, (sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, r));
+}
+
+int waitio_rename_pmpi_ialltoallw(const void *sbuf, const int scounts[], const int sdispls[],
+    const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[], const int rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ialltoallw(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes,
+    comm, req);
 }
 
 int waitio_rename_ineighbor_allgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
@@ -311,11 +587,26 @@ int waitio_rename_ineighbor_allgather(const void *sbuf, int scount, WAITIO_MPI_D
     STARTS(Ineighbor_allgather, (sbuf, scount, stype, rbuf, rcount, rtype, comm, r));
 }
 
+int waitio_rename_pmpi_ineighbor_allgather(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_allgather(sbuf, scount, stype, rbuf, rcount, rtype, comm, req);
+}
+
 int waitio_rename_ineighbor_allgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
     void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
     WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Ineighbor_allgatherv, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_ineighbor_allgatherv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_allgatherv(sbuf, scount, stype, rbuf, rcounts, displs, rtype,
+    comm, req);
 }
 
 int waitio_rename_ineighbor_alltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
@@ -325,12 +616,28 @@ int waitio_rename_ineighbor_alltoall(const void *sbuf, int scount, WAITIO_MPI_Da
     STARTS(Ineighbor_alltoall, (sbuf, scount, stype, rbuf, rcount, rtype, comm, r));
 }
 
+int waitio_rename_pmpi_ineighbor_alltoall(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_alltoall(sbuf, scount, stype, rbuf, rcount, rtype, comm, req);
+}
+
 int waitio_rename_ineighbor_alltoallv(const void *sbuf, const int scounts[], const int sdispls[],
     WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[], const int rdispls[],
     WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {
     STARTS(Ineighbor_alltoallv, (sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm,
     r));
+}
+
+int waitio_rename_pmpi_ineighbor_alltoallv(const void *sbuf, const int scounts[],
+    const int sdispls[], WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+    const int rdispls[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_alltoallv(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls,
+    rtype, comm, req);
 }
 
 int waitio_rename_ineighbor_alltoallw(const void *sbuf, const int scounts[],
@@ -342,16 +649,37 @@ int waitio_rename_ineighbor_alltoallw(const void *sbuf, const int scounts[],
     comm, r));
 }
 
+int waitio_rename_pmpi_ineighbor_alltoallw(const void *sbuf, const int scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_alltoallw(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls,
+    rtypes, comm, req);
+}
+
 int waitio_rename_barrier_init(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
     waitio_rename_request *req)
 {
     STARTS(Barrier_init, (comm, info, r));
 }
 
+int waitio_rename_pmpi_barrier_init(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_barrier_init(comm, info, req);
+}
+
 int waitio_rename_bcast_init(void *buf, int count, WAITIO_MPI_Datatype type, int root,
     WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
 {
     STARTS(Bcast_init, (buf, count, type, root, comm, info, r));
+}
+
+int waitio_rename_pmpi_bcast_init(void *buf, int count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_bcast_init(buf, count, type, root, comm, info, req);
 }
 
 int waitio_rename_reduce_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
@@ -361,10 +689,24 @@ int waitio_rename_reduce_init(const void *sbuf, void *rbuf, int count, WAITIO_MP
     STARTS(Reduce_init, (sbuf, rbuf, count, type, op, root, comm, info, r));
 }
 
+int waitio_rename_pmpi_reduce_init(const void *sbuf, void *rbuf, int count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_reduce_init(sbuf, rbuf, count, type, op, root, comm, info, req);
+}
+
 int waitio_rename_allreduce_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
     WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
 {
     STARTS(Allreduce_init, (sbuf, rbuf, count, type, op, comm, info, r));
+}
+
+int waitio_rename_pmpi_allreduce_init(const void *sbuf, void *rbuf, int count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_allreduce_init(sbuf, rbuf, count, type, op, comm, info, req);
 }
 
 int waitio_rename_reduce_scatter_init(const void *sbuf, void *rbuf, const int rcounts[],
@@ -374,11 +716,25 @@ int waitio_rename_reduce_scatter_init(const void *sbuf, void *rbuf, const int rc
     STARTS(Reduce_scatter_init, (sbuf, rbuf, rcounts, type, op, comm, info, r));
 }
 
+int waitio_rename_pmpi_reduce_scatter_init(const void *sbuf, void *rbuf, const int rcounts[],
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_reduce_scatter_init(sbuf, rbuf, rcounts, type, op, comm, info, req);
+}
+
 int waitio_rename_reduce_scatter_block_init(const void *sbuf, void *rbuf, int rcount,
     WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
     waitio_rename_request *req)
 {
     STARTS(Reduce_scatter_block_init, (sbuf, rbuf, rcount, type, op, comm, info, r));
+}
+
+int waitio_rename_pmpi_reduce_scatter_block_init(const void *sbuf, void *rbuf, int rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_reduce_scatter_block_init(sbuf, rbuf, rcount, type, op, comm, info, req);
 }
 
 int waitio_rename_scan_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
@@ -387,10 +743,23 @@ int waitio_rename_scan_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_
     STARTS(Scan_init, (sbuf, rbuf, count, type, op, comm, info, r));
 }
 
+int waitio_rename_pmpi_scan_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_scan_init(sbuf, rbuf, count, type, op, comm, info, req);
+}
+
 int waitio_rename_exscan_init(const void *sbuf, void *rbuf, int count, WAITIO_MPI_Datatype type,
     WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
 {
     STARTS(Exscan_init, (sbuf, rbuf, count, type, op, comm, info, r));
+}
+
+int waitio_rename_pmpi_exscan_init(const void *sbuf, void *rbuf, int count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_exscan_init(sbuf, rbuf, count, type, op, comm, info, req);
 }
 
 int waitio_rename_gather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
@@ -400,11 +769,27 @@ int waitio_rename_gather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype 
     STARTS(Gather_init, (sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, r));
 }
 
+int waitio_rename_pmpi_gather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_gather_init(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info,
+    req);
+}
+
 int waitio_rename_gatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
     const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
     WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
 {
     STARTS(Gatherv_init, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm, info, r));
+}
+
+int waitio_rename_pmpi_gatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype, int root,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_gatherv_init(sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm,
+    info, req);
 }
 
 int waitio_rename_scatter_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
@@ -414,11 +799,27 @@ int waitio_rename_scatter_init(const void *sbuf, int scount, WAITIO_MPI_Datatype
     STARTS(Scatter_init, (sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, r));
 }
 
+int waitio_rename_pmpi_scatter_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_scatter_init(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info,
+    req);
+}
+
 int waitio_rename_scatterv_init(const void *sbuf, const int scounts[], const int displs[],
     WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root,
     WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
 {
     STARTS(Scatterv_init, (sbuf, scounts, displs, stype, rbuf, rcount, rtype, root, comm, info, r));
+}
+
+int waitio_rename_pmpi_scatterv_init(const void *sbuf, const int scounts[], const int displs[],
+    WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int root,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_scatterv_init(sbuf, scounts, displs, stype, rbuf, rcount, rtype, root,
+    comm, info, req);
 }
 
 int waitio_rename_allgather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
@@ -428,6 +829,13 @@ int waitio_rename_allgather_init(const void *sbuf, int scount, WAITIO_MPI_Dataty
     STARTS(Allgather_init, (sbuf, scount, stype, rbuf, rcount, rtype, comm, info, r));
 }
 
+int waitio_rename_pmpi_allgather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_allgather_init(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, req);
+}
+
 int waitio_rename_allgatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
     void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
     WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
@@ -435,11 +843,26 @@ int waitio_rename_allgatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datat
     STARTS(Allgatherv_init, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm, info, r));
 }
 
+int waitio_rename_pmpi_allgatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const int rcounts[], const int displs[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_allgatherv_init(sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm,
+    info, req);
+}
+
 int waitio_rename_alltoall_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, void *rbuf,
     int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
     waitio_rename_request *req)
 {
     STARTS(Alltoall_init, (sbuf, scount, stype, rbuf, rcount, rtype, comm, info, r));
+}
+
+int waitio_rename_pmpi_alltoall_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_alltoall_init(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, req);
 }
 
 int waitio_rename_alltoallv_init(const void *sbuf, const int scounts[], const int sdispls[],
@@ -451,6 +874,15 @@ int waitio_rename_alltoallv_init(const void *sbuf, const int scounts[], const in
     info, r));
 }
 
+int waitio_rename_pmpi_alltoallv_init(const void *sbuf, const int scounts[], const int sdispls[],
+    WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[], const int rdispls[],
+    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_alltoallv_init(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls,
+    rtype, comm, info, req);
+}
+
 int waitio_rename_alltoallw_init(const void *sbuf, const int scounts[], const int sdispls[],
     const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[], const int rdispls[],
     const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
@@ -460,11 +892,28 @@ int waitio_rename_alltoallw_init(const void *sbuf, const int scounts[], const in
     info, r));
 }
 
+int waitio_rename_pmpi_alltoallw_init(const void *sbuf, const int scounts[], const int sdispls[],
+    const WAITIO_MPI_Datatype stypes[], void *rbuf, const int rcounts[], const int rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_alltoallw_init(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls,
+    rtypes, comm, info, req);
+}
+
 int waitio_rename_neighbor_allgather_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
     void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
     waitio_rename_request *req)
 {
     STARTS(Neighbor_allgather_init, (sbuf, scount, stype, rbuf, rcount, rtype, comm, info, r));
+}
+
+int waitio_rename_pmpi_neighbor_allgather_init(const void *sbuf, int scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_allgather_init(sbuf, scount, stype, rbuf, rcount, rtype, comm,
+    info, req);
 }
 
 int waitio_rename_neighbor_allgatherv_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
@@ -475,11 +924,28 @@ int waitio_rename_neighbor_allgatherv_init(const void *sbuf, int scount, WAITIO_
     r));
 }
 
+int waitio_rename_pmpi_neighbor_allgatherv_init(const void *sbuf, int scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[], const int displs[],
+    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_allgatherv_init(sbuf, scount, stype, rbuf, rcounts, displs, rtype,
+    comm, info, req);
+}
+
 int waitio_rename_neighbor_alltoall_init(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
     void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
     waitio_rename_request *req)
 {
     STARTS(Neighbor_alltoall_init, (sbuf, scount, stype, rbuf, rcount, rtype, comm, info, r));
+}
+
+int waitio_rename_pmpi_neighbor_alltoall_init(const void *sbuf, int scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_alltoall_init(sbuf, scount, stype, rbuf, rcount, rtype, comm,
+    info, req);
 }
 
 int waitio_rename_neighbor_alltoallv_init(const void *sbuf, const int scounts[],
@@ -491,6 +957,15 @@ int waitio_rename_neighbor_alltoallv_init(const void *sbuf, const int scounts[],
     comm, info, r));
 }
 
+int waitio_rename_pmpi_neighbor_alltoallv_init(const void *sbuf, const int scounts[],
+    const int sdispls[], WAITIO_MPI_Datatype stype, void *rbuf, const int rcounts[],
+    const int rdispls[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_alltoallv_init(sbuf, scounts, sdispls, stype, rbuf, rcounts,
+    rdispls, rtype, comm, info, req);
+}
+
 int waitio_rename_neighbor_alltoallw_init(const void *sbuf, const int scounts[],
     const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
     const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
@@ -498,4 +973,13 @@ int waitio_rename_neighbor_alltoallw_init(const void *sbuf, const int scounts[],
 {
     STARTS(Neighbor_alltoallw_init, (sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes,
     comm, info, r));
+}
+
+int waitio_rename_pmpi_neighbor_alltoallw_init(const void *sbuf, const int scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_alltoallw_init(sbuf, scounts, sdispls, stypes, rbuf, rcounts,
+    rdispls, rtypes, comm, info, req);
 }

@@ -60,15 +60,24 @@ def test_every_byte_and_line_end_survives(convert):
 
 
 def test_unknown_names_are_reported_with_reason_and_remedy(convert):
-    text = "MPI_Win w;\n\nint r = MPI_Win_create(0) + MPI_File_open(0);\nPMPI_Send();\nMPI_Foo();\n"
+    text = "MPI_Win w;\n\nint r = MPI_Win_create(0) + MPI_File_open(0);\nPMPI_Put();\nMPI_Foo();\n"
     new = convert("a.c", text)
     assert "MPI_Win_create" in new and "WAITIO_MPI_Win" not in new
     assert convert.status == 1
-    found = [(1, "MPI_Win"), (3, "MPI_File_open"), (3, "MPI_Win_create"), (4, "PMPI_Send")]
+    found = [(1, "MPI_Win"), (3, "MPI_File_open"), (3, "MPI_Win_create"), (4, "PMPI_Put")]
     assert convert.told() == [*found, (5, "MPI_Foo")]
     for words in ("one-sided communication; send and receive", "file interface", "profiling"):
         assert words in convert.report
     assert "no such name" in convert.report
+
+
+def test_the_profiling_interface_has_second_names(convert):
+    text = "int MPI_Barrier(MPI_Comm c)\n{\n  count++;\n  return PMPI_Barrier(c);\n}\n"
+    assert convert("a.c", text) == text.replace("MPI_Comm", "WAITIO_MPI_Comm").replace(
+        "int MPI_Barrier", "int WAITIO_MPI_Barrier"
+    ).replace("PMPI", "WAITIO_PMPI")
+    convert("b.c", "int x = PMPI_COMM_WORLD;\n")
+    assert convert.told() == [(1, "PMPI_COMM_WORLD")]
 
 
 def test_names_of_the_program_are_its_own(convert):

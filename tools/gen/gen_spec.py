@@ -15,7 +15,7 @@ import difflib
 import os
 import sys
 
-from emit import c_files, crc, docs, faces, fortran, header, python, rename, renamed
+from emit import c_files, crc, docs, faces, fortran, header, profile, python, rename, renamed
 from tables import SpecError, load_spec
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -39,6 +39,7 @@ def generate(spec):
         **fortran_faces(),
         **renamed_fortran(),
         **renamed.files(read("include/waitio_mpi.h")),
+        **profile.files(read("include/waitio_mpi.h")),
     }
 
 
