@@ -403,14 +403,17 @@ module waitio_mpi_rename
         MPI_Pack => WAITIO_MPI_Pack, &
         MPI_Unpack => WAITIO_MPI_Unpack, &
         MPI_Pack_size => WAITIO_MPI_Pack_size, &
+        MPI_Pack_external => WAITIO_MPI_Pack_external, &
+        MPI_Unpack_external => WAITIO_MPI_Unpack_external, &
+        MPI_Pack_external_size => WAITIO_MPI_Pack_external_size, &
         MPI_Op_create => WAITIO_MPI_Op_create, &
         MPI_Op_free => WAITIO_MPI_Op_free, &
         MPI_Op_commutative => WAITIO_MPI_Op_commutative, &
-        MPI_Reduce_local => WAITIO_MPI_Reduce_local, &
+        MPI_Reduce_local => WAITIO_MPI_Reduce_local
+    use waitio_mpi, only: &
         MPI_Send => WAITIO_MPI_Send, &
         MPI_Ssend => WAITIO_MPI_Ssend, &
-        MPI_Bsend => WAITIO_MPI_Bsend
-    use waitio_mpi, only: &
+        MPI_Bsend => WAITIO_MPI_Bsend, &
         MPI_Buffer_attach => WAITIO_MPI_Buffer_attach, &
         MPI_Buffer_detach => WAITIO_MPI_Buffer_detach, &
         MPI_Rsend => WAITIO_MPI_Rsend, &

@@ -763,6 +763,18 @@ int WAITIO_MPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *o
 int WAITIO_MPI_Unpack(const void *in, int room, int *position, void *out, int count,
                       WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm);
 int WAITIO_MPI_Pack_size(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm, int *size);
+/** The same in a form that does not depend on the machine or the library (MPI 4.0, 14.6.2), for
+ * files and for programs without WaitIO. @param datarep "external32" @param room bytes of the
+ * packed buffer @return 0; WAITIO_MPI_ERR_UNSUPPORTED_DATAREP; WAITIO_MPI_ERR_CONVERSION: a LONG or
+ * an UNSIGNED_LONG does not fit into 4 bytes, or a WCHAR into 2 (*position stays); TRUNCATE, ARG */
+int WAITIO_MPI_Pack_external(const char *datarep, const void *in, int count,
+                             WAITIO_MPI_Datatype type, void *out, WAITIO_MPI_Aint room,
+                             WAITIO_MPI_Aint *position);
+int WAITIO_MPI_Unpack_external(const char *datarep, const void *in, WAITIO_MPI_Aint room,
+                               WAITIO_MPI_Aint *position, void *out, int count,
+                               WAITIO_MPI_Datatype type);
+int WAITIO_MPI_Pack_external_size(const char *datarep, int count, WAITIO_MPI_Datatype type,
+                                  WAITIO_MPI_Aint *size);
 
 /** @param commute non-zero: operands may change places; else they are folded in rank order */
 int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO_MPI_Op *op);

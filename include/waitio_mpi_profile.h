@@ -236,6 +236,12 @@ int WAITIO_PMPI_Pack(const void *in, int count, WAITIO_MPI_Datatype type, void *
 int WAITIO_PMPI_Unpack(const void *in, int room, int *position, void *out, int count,
     WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm);
 int WAITIO_PMPI_Pack_size(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm, int *size);
+int WAITIO_PMPI_Pack_external(const char *datarep, const void *in, int count,
+    WAITIO_MPI_Datatype type, void *out, WAITIO_MPI_Aint room, WAITIO_MPI_Aint *position);
+int WAITIO_PMPI_Unpack_external(const char *datarep, const void *in, WAITIO_MPI_Aint room,
+    WAITIO_MPI_Aint *position, void *out, int count, WAITIO_MPI_Datatype type);
+int WAITIO_PMPI_Pack_external_size(const char *datarep, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Aint *size);
 int WAITIO_PMPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO_MPI_Op *op);
 int WAITIO_PMPI_Op_free(WAITIO_MPI_Op *op);
 int WAITIO_PMPI_Op_commutative(WAITIO_MPI_Op op, int *commute);

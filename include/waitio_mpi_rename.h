@@ -850,6 +850,8 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Op_f2c WAITIO_MPI_Op_f2c
 #define MPI_Op_free WAITIO_MPI_Op_free
 #define MPI_Pack WAITIO_MPI_Pack
+#define MPI_Pack_external WAITIO_MPI_Pack_external
+#define MPI_Pack_external_size WAITIO_MPI_Pack_external_size
 #define MPI_Pack_size WAITIO_MPI_Pack_size
 #define MPI_Pcontrol WAITIO_MPI_Pcontrol
 #define MPI_Probe WAITIO_MPI_Probe
@@ -936,6 +938,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Type_ub WAITIO_MPI_Type_ub
 #define MPI_Type_vector WAITIO_MPI_Type_vector
 #define MPI_Unpack WAITIO_MPI_Unpack
+#define MPI_Unpack_external WAITIO_MPI_Unpack_external
 #define MPI_Wait waitio_rename_wait
 #define MPI_Waitall waitio_rename_waitall
 #define MPI_Waitany waitio_rename_waitany
@@ -1137,6 +1140,8 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Op_f2c WAITIO_PMPI_Op_f2c
 #define PMPI_Op_free WAITIO_PMPI_Op_free
 #define PMPI_Pack WAITIO_PMPI_Pack
+#define PMPI_Pack_external WAITIO_PMPI_Pack_external
+#define PMPI_Pack_external_size WAITIO_PMPI_Pack_external_size
 #define PMPI_Pack_size WAITIO_PMPI_Pack_size
 #define PMPI_Pcontrol WAITIO_PMPI_Pcontrol
 #define PMPI_Probe WAITIO_PMPI_Probe
@@ -1223,6 +1228,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Type_ub WAITIO_PMPI_Type_ub
 #define PMPI_Type_vector WAITIO_PMPI_Type_vector
 #define PMPI_Unpack WAITIO_PMPI_Unpack
+#define PMPI_Unpack_external WAITIO_PMPI_Unpack_external
 #define PMPI_Wait waitio_rename_pmpi_wait
 #define PMPI_Waitall waitio_rename_pmpi_waitall
 #define PMPI_Waitany waitio_rename_pmpi_waitany

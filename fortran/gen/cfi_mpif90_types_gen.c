@@ -73,6 +73,50 @@ FACE(waitio_cfi_f_unpack, (const CFI_cdesc_t *inbuf, const void *room, void *pos
         waitio_cfi_finish("WAITIO_MPI_UNPACK", rc, ierr);
 }
 
+void waitio_mpi_pack_external_(const void *datarep, const void *inbuf, const void *count, const
+    void *datatype, void *outbuf, const void *room, void *position, int *ierr, size_t
+    datarep_length);
+FACE(waitio_cfi_f_pack_external_, (const void *datarep, const CFI_cdesc_t *inbuf, const void
+    *count, const void *datatype, const CFI_cdesc_t *outbuf, const void *room, void *position, int
+    *ierr, size_t datarep_length))
+{
+    void *inbuf_at = NULL;
+    void *outbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_PACK_EXTERNAL", inbuf, &inbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_PACK_EXTERNAL", outbuf, &outbuf_at);
+    if (rc == 0)
+        waitio_mpi_pack_external_(datarep, inbuf_at, count, datatype, outbuf_at, room, position,
+            ierr, datarep_length);
+    else
+        waitio_cfi_finish("WAITIO_MPI_PACK_EXTERNAL", rc, ierr);
+}
+
+void waitio_mpi_unpack_external_(const void *datarep, const void *inbuf, const void *room, void
+    *position, void *outbuf, const void *count, const void *datatype, int *ierr, size_t
+    datarep_length);
+FACE(waitio_cfi_f_unpack_external_, (const void *datarep, const CFI_cdesc_t *inbuf, const void
+    *room, void *position, const CFI_cdesc_t *outbuf, const void *count, const void *datatype, int
+    *ierr, size_t datarep_length))
+{
+    void *inbuf_at = NULL;
+    void *outbuf_at = NULL;
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_UNPACK_EXTERNAL", inbuf, &inbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("WAITIO_MPI_UNPACK_EXTERNAL", outbuf, &outbuf_at);
+    if (rc == 0)
+        waitio_mpi_unpack_external_(datarep, inbuf_at, room, position, outbuf_at, count,
+            datatype, ierr, datarep_length);
+    else
+        waitio_cfi_finish("WAITIO_MPI_UNPACK_EXTERNAL", rc, ierr);
+}
+
 void waitio_mpi_reduce_local_(const void *inbuf, void *inoutbuf, const void *count, const void
     *datatype, const void *op, int *ierr);
 FACE(waitio_cfi_f_reduce_local, (const CFI_cdesc_t *inbuf, const CFI_cdesc_t *inoutbuf, const

@@ -363,6 +363,64 @@ FACE(waitio_cfi_mpi_pack_size, (const int *count, const int *datatype, const wai
         size), ierr);
 }
 
+FACE(waitio_cfi_mpi_pack_external_, (const char *datarep, const CFI_cdesc_t *inbuf, const int
+    *count, const int *datatype, const CFI_cdesc_t *outbuf, const WAITIO_MPI_Aint *room,
+    WAITIO_MPI_Aint *position, int *ierr, size_t datarep_length))
+{
+    void *inbuf_at = NULL;
+    void *outbuf_at = NULL;
+    char datarep_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_pack_external", inbuf, &inbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_pack_external", outbuf, &outbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_pack_external", datarep, datarep_length,
+            datarep_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Pack_external(datarep_text, inbuf_at, *count, *datatype, outbuf_at,
+            *room, position);
+    waitio_cfi_finish("waitio_mpi_pack_external", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_unpack_external_, (const char *datarep, const CFI_cdesc_t *inbuf, const
+    WAITIO_MPI_Aint *room, WAITIO_MPI_Aint *position, const CFI_cdesc_t *outbuf, const int *count,
+    const int *datatype, int *ierr, size_t datarep_length))
+{
+    void *inbuf_at = NULL;
+    void *outbuf_at = NULL;
+    char datarep_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_unpack_external", inbuf, &inbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_place("waitio_mpi_unpack_external", outbuf, &outbuf_at);
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_unpack_external", datarep, datarep_length,
+            datarep_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Unpack_external(datarep_text, inbuf_at, *room, position, outbuf_at,
+            *count, *datatype);
+    waitio_cfi_finish("waitio_mpi_unpack_external", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_pack_external_size_, (const char *datarep, const int *count, const int
+    *datatype, WAITIO_MPI_Aint *size, int *ierr, size_t datarep_length))
+{
+    char datarep_text[WAITIO_CFI_TEXT] = "";
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_text_in("waitio_mpi_pack_external_size", datarep, datarep_length,
+            datarep_text);
+    if (rc == 0)
+        rc = WAITIO_MPI_Pack_external_size(datarep_text, *count, *datatype, size);
+    waitio_cfi_finish("waitio_mpi_pack_external_size", rc, ierr);
+}
+
 FACE(waitio_cfi_mpi_op_create_, (WAITIO_MPI_User_function *user_function, const int *commute,
     int *op, int *ierr))
 {

@@ -412,6 +412,50 @@ module waitio_mpi_types
     end interface waitio_mpi_type_get_attr
     private :: waitio_cfi_mpi_type_get_attr
 
+    interface waitio_mpi_pack_external
+        subroutine waitio_cfi_mpi_pack_external(datarep, inbuf, count, datatype, outbuf, &
+            room, position, ierr)
+            import
+            character(len=*), intent(in) :: datarep
+            type(*), dimension(..), intent(in) :: inbuf
+            integer(c_int), intent(in) :: count
+            type(waitio_datatype), intent(in) :: datatype
+            type(*), dimension(..) :: outbuf
+            integer(c_intptr_t), intent(in) :: room
+            integer(c_intptr_t), intent(inout) :: position
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_pack_external
+    end interface waitio_mpi_pack_external
+    private :: waitio_cfi_mpi_pack_external
+
+    interface waitio_mpi_unpack_external
+        subroutine waitio_cfi_mpi_unpack_external(datarep, inbuf, room, position, outbuf, &
+            count, datatype, ierr)
+            import
+            character(len=*), intent(in) :: datarep
+            type(*), dimension(..), intent(in) :: inbuf
+            integer(c_intptr_t), intent(in) :: room
+            integer(c_intptr_t), intent(inout) :: position
+            type(*), dimension(..) :: outbuf
+            integer(c_int), intent(in) :: count
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_unpack_external
+    end interface waitio_mpi_unpack_external
+    private :: waitio_cfi_mpi_unpack_external
+
+    interface waitio_mpi_pack_external_size
+        subroutine waitio_cfi_mpi_pack_external_size(datarep, count, datatype, size, ierr)
+            import
+            character(len=*), intent(in) :: datarep
+            integer(c_int), intent(in) :: count
+            type(waitio_datatype), intent(in) :: datatype
+            integer(c_intptr_t), intent(out) :: size
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_cfi_mpi_pack_external_size
+    end interface waitio_mpi_pack_external_size
+    private :: waitio_cfi_mpi_pack_external_size
+
     interface waitio_mpi_op_create
         subroutine waitio_cfi_mpi_op_create(user_function, commute, op, ierr)
             import

@@ -215,6 +215,27 @@ void mpi_pack_size_(void *count_, void *datatype_, void *comm_, void *size_, int
     waitio_mpi_pack_size_(count_, datatype_, comm_, size_, ierr);
 }
 
+void waitio_mpi_pack_external_(void *, void *, void *, void *, void *, void *, void *, int32_t *, size_t);
+void mpi_pack_external_(void *datarep_, void *in_, void *count_, void *datatype_, void *out_, void *room_, void *position_, int32_t *ierr, size_t datarep_length);
+void mpi_pack_external_(void *datarep_, void *in_, void *count_, void *datatype_, void *out_, void *room_, void *position_, int32_t *ierr, size_t datarep_length)
+{
+    waitio_mpi_pack_external_(datarep_, in_, count_, datatype_, out_, room_, position_, ierr, datarep_length);
+}
+
+void waitio_mpi_unpack_external_(void *, void *, void *, void *, void *, void *, void *, int32_t *, size_t);
+void mpi_unpack_external_(void *datarep_, void *in_, void *room_, void *position_, void *out_, void *count_, void *datatype_, int32_t *ierr, size_t datarep_length);
+void mpi_unpack_external_(void *datarep_, void *in_, void *room_, void *position_, void *out_, void *count_, void *datatype_, int32_t *ierr, size_t datarep_length)
+{
+    waitio_mpi_unpack_external_(datarep_, in_, room_, position_, out_, count_, datatype_, ierr, datarep_length);
+}
+
+void waitio_mpi_pack_external_size_(void *, void *, void *, void *, int32_t *, size_t);
+void mpi_pack_external_size_(void *datarep_, void *count_, void *datatype_, void *size_, int32_t *ierr, size_t datarep_length);
+void mpi_pack_external_size_(void *datarep_, void *count_, void *datatype_, void *size_, int32_t *ierr, size_t datarep_length)
+{
+    waitio_mpi_pack_external_size_(datarep_, count_, datatype_, size_, ierr, datarep_length);
+}
+
 void waitio_mpi_reduce_local_(void *, void *, void *, void *, void *, int32_t *);
 void mpi_reduce_local_(void *in_, void *inout_, void *count_, void *datatype_, void *op_, int32_t *ierr);
 void mpi_reduce_local_(void *in_, void *inout_, void *count_, void *datatype_, void *op_, int32_t *ierr)

@@ -64,28 +64,28 @@ C_NAMES = frozenset(
     Neighbor_allgather_init Neighbor_allgatherv Neighbor_allgatherv_init Neighbor_alltoall
     Neighbor_alltoall_init Neighbor_alltoallv Neighbor_alltoallv_init Neighbor_alltoallw
     Neighbor_alltoallw_init OFFSET OP_NULL ORDER_C ORDER_FORTRAN Offset Op Op_c2f Op_commutative
-    Op_create Op_f2c Op_free PACKED PROC_NULL PROD Pack Pack_size Pcontrol Probe Query_thread
-    REAL REAL16 REAL4 REAL8 REQUEST_NULL ROOT Recv Recv_init Reduce Reduce_init Reduce_local
-    Reduce_scatter Reduce_scatter_block Reduce_scatter_block_init Reduce_scatter_init Request
-    Request_free Request_get_status Rsend Rsend_init SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE
-    STATUSES_IGNORE STATUS_IGNORE SUBVERSION SUCCESS SUM Scan Scan_init Scatter Scatter_init
-    Scatterv Scatterv_init Send Send_init Sendrecv Sendrecv_replace Ssend Ssend_init Start
-    Startall Status Status_c2f Status_f2c Status_set_cancelled Status_set_elements
-    Status_set_elements_x TAG TAG_UB THREAD_FUNNELED THREAD_MULTIPLE THREAD_SERIALIZED
-    THREAD_SINGLE TYPECLASS_COMPLEX TYPECLASS_INTEGER TYPECLASS_REAL TYPE_DUP_FN
-    TYPE_NULL_COPY_FN TYPE_NULL_DELETE_FN Test Test_cancelled Testall Testany Testsome Topo_test
-    Type_c2f Type_commit Type_contiguous Type_copy_attr_function Type_create_darray
-    Type_create_f90_complex Type_create_f90_integer Type_create_f90_real Type_create_hindexed
-    Type_create_hindexed_block Type_create_hvector Type_create_indexed_block Type_create_keyval
-    Type_create_resized Type_create_struct Type_create_subarray Type_delete_attr
-    Type_delete_attr_function Type_dup Type_extent Type_f2c Type_free Type_free_keyval
-    Type_get_attr Type_get_contents Type_get_envelope Type_get_extent Type_get_extent_x
-    Type_get_name Type_get_true_extent Type_get_true_extent_x Type_hindexed Type_hvector
-    Type_indexed Type_lb Type_match_size Type_set_attr Type_set_name Type_size Type_size_x
-    Type_struct Type_ub Type_vector UB UINT16_T UINT32_T UINT64_T UINT8_T UNDEFINED UNEQUAL
-    UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR UNSIGNED_LONG UNSIGNED_LONG_LONG UNSIGNED_SHORT
-    UNWEIGHTED Unpack User_function VERSION WCHAR WEIGHTS_EMPTY WTIME_IS_GLOBAL Wait Waitall
-    Waitany Waitsome Wtick Wtime
+    Op_create Op_f2c Op_free PACKED PROC_NULL PROD Pack Pack_external Pack_external_size
+    Pack_size Pcontrol Probe Query_thread REAL REAL16 REAL4 REAL8 REQUEST_NULL ROOT Recv
+    Recv_init Reduce Reduce_init Reduce_local Reduce_scatter Reduce_scatter_block
+    Reduce_scatter_block_init Reduce_scatter_init Request Request_free Request_get_status Rsend
+    Rsend_init SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE STATUSES_IGNORE STATUS_IGNORE
+    SUBVERSION SUCCESS SUM Scan Scan_init Scatter Scatter_init Scatterv Scatterv_init Send
+    Send_init Sendrecv Sendrecv_replace Ssend Ssend_init Start Startall Status Status_c2f
+    Status_f2c Status_set_cancelled Status_set_elements Status_set_elements_x TAG TAG_UB
+    THREAD_FUNNELED THREAD_MULTIPLE THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX
+    TYPECLASS_INTEGER TYPECLASS_REAL TYPE_DUP_FN TYPE_NULL_COPY_FN TYPE_NULL_DELETE_FN Test
+    Test_cancelled Testall Testany Testsome Topo_test Type_c2f Type_commit Type_contiguous
+    Type_copy_attr_function Type_create_darray Type_create_f90_complex Type_create_f90_integer
+    Type_create_f90_real Type_create_hindexed Type_create_hindexed_block Type_create_hvector
+    Type_create_indexed_block Type_create_keyval Type_create_resized Type_create_struct
+    Type_create_subarray Type_delete_attr Type_delete_attr_function Type_dup Type_extent
+    Type_f2c Type_free Type_free_keyval Type_get_attr Type_get_contents Type_get_envelope
+    Type_get_extent Type_get_extent_x Type_get_name Type_get_true_extent Type_get_true_extent_x
+    Type_hindexed Type_hvector Type_indexed Type_lb Type_match_size Type_set_attr Type_set_name
+    Type_size Type_size_x Type_struct Type_ub Type_vector UB UINT16_T UINT32_T UINT64_T UINT8_T
+    UNDEFINED UNEQUAL UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR UNSIGNED_LONG UNSIGNED_LONG_LONG
+    UNSIGNED_SHORT UNWEIGHTED Unpack Unpack_external User_function VERSION WCHAR WEIGHTS_EMPTY
+    WTIME_IS_GLOBAL Wait Waitall Waitany Waitsome Wtick Wtime
 """.split()
 )
 FORTRAN_NAMES = frozenset(
@@ -144,25 +144,25 @@ FORTRAN_NAMES = frozenset(
     neighbor_allgather_init neighbor_allgatherv neighbor_allgatherv_init neighbor_alltoall
     neighbor_alltoall_init neighbor_alltoallv neighbor_alltoallv_init neighbor_alltoallw
     neighbor_alltoallw_init null_copy_fn null_delete_fn offset offset_kind op_commutative
-    op_create op_free op_null order_c order_fortran pack pack_size packed pcontrol probe
-    proc_null prod query_thread real real16 real4 real8 recv recv_init reduce reduce_init
-    reduce_local reduce_scatter reduce_scatter_block reduce_scatter_block_init
-    reduce_scatter_init request_free request_get_status request_null root rsend rsend_init scan
-    scan_init scatter scatter_init scatterv scatterv_init send send_init sendrecv
-    sendrecv_replace short short_int signed_char similar source ssend ssend_init start startall
-    status_ignore status_set_cancelled status_set_elements status_set_elements_x statuses_ignore
-    subversion success sum tag tag_ub test test_cancelled testall testany testsome
-    thread_funneled thread_multiple thread_serialized thread_single topo_test type_commit
-    type_contiguous type_create_darray type_create_f90_complex type_create_f90_integer
-    type_create_f90_real type_create_hindexed type_create_hindexed_block type_create_hvector
-    type_create_indexed_block type_create_keyval type_create_resized type_create_struct
-    type_create_subarray type_delete_attr type_dup type_dup_fn type_extent type_free
-    type_free_keyval type_get_attr type_get_contents type_get_envelope type_get_extent
+    op_create op_free op_null order_c order_fortran pack pack_external pack_external_size
+    pack_size packed pcontrol probe proc_null prod query_thread real real16 real4 real8 recv
+    recv_init reduce reduce_init reduce_local reduce_scatter reduce_scatter_block
+    reduce_scatter_block_init reduce_scatter_init request_free request_get_status request_null
+    root rsend rsend_init scan scan_init scatter scatter_init scatterv scatterv_init send
+    send_init sendrecv sendrecv_replace short short_int signed_char similar source ssend
+    ssend_init start startall status_ignore status_set_cancelled status_set_elements
+    status_set_elements_x statuses_ignore subversion success sum tag tag_ub test test_cancelled
+    testall testany testsome thread_funneled thread_multiple thread_serialized thread_single
+    topo_test type_commit type_contiguous type_create_darray type_create_f90_complex
+    type_create_f90_integer type_create_f90_real type_create_hindexed type_create_hindexed_block
+    type_create_hvector type_create_indexed_block type_create_keyval type_create_resized
+    type_create_struct type_create_subarray type_delete_attr type_dup type_dup_fn type_extent
+    type_free type_free_keyval type_get_attr type_get_contents type_get_envelope type_get_extent
     type_get_extent_x type_get_name type_get_true_extent type_get_true_extent_x type_hindexed
     type_hvector type_indexed type_lb type_match_size type_null_copy_fn type_null_delete_fn
     type_set_attr type_set_name type_size type_size_x type_struct type_ub type_vector
     typeclass_complex typeclass_integer typeclass_real ub uint16_t uint32_t uint64_t uint8_t
-    undefined unequal universe_size unpack unsigned unsigned_char unsigned_long
+    undefined unequal universe_size unpack unpack_external unsigned unsigned_char unsigned_long
     unsigned_long_long unsigned_short unweighted version wait waitall waitany waitsome wchar
     weights_empty wtick wtime wtime_is_global
 """.split()

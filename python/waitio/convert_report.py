@@ -36,11 +36,6 @@ ADVICE = (
         "MPI-4's partitioned messages",
         "use persistent messages",
     ),
-    (
-        r"(un)?pack_external",
-        "the external32 format",
-        "WAITIO_MPI_Pack is portable between machines",
-    ),
     (r".*_c$", "MPI-4's calls with large counts", "describe large buffers by derived types"),
     (
         r"isendrecv",

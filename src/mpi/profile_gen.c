@@ -902,6 +902,24 @@ int WAITIO_PMPI_Pack_size(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Comm c
     return WAITIO_MPI_Pack_size(count, type, comm, size);
 }
 
+int WAITIO_PMPI_Pack_external(const char *datarep, const void *in, int count,
+    WAITIO_MPI_Datatype type, void *out, WAITIO_MPI_Aint room, WAITIO_MPI_Aint *position)
+{
+    return WAITIO_MPI_Pack_external(datarep, in, count, type, out, room, position);
+}
+
+int WAITIO_PMPI_Unpack_external(const char *datarep, const void *in, WAITIO_MPI_Aint room,
+    WAITIO_MPI_Aint *position, void *out, int count, WAITIO_MPI_Datatype type)
+{
+    return WAITIO_MPI_Unpack_external(datarep, in, room, position, out, count, type);
+}
+
+int WAITIO_PMPI_Pack_external_size(const char *datarep, int count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Aint *size)
+{
+    return WAITIO_MPI_Pack_external_size(datarep, count, type, size);
+}
+
 int WAITIO_PMPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO_MPI_Op *op)
 {
     return WAITIO_MPI_Op_create(function, commute, op);

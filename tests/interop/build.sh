@@ -14,7 +14,7 @@ export LC_ALL=C
 mkdir -p "$1"
 build=$(cd "$1" && pwd)
 shift
-all="sys_ring sys_sizes sys_traffic sys_actor lang_coll_all lang_plain_mpi lang_more_calls lang_unlike"
+all="sys_ring sys_sizes sys_traffic sys_actor lang_coll_all lang_plain_mpi lang_more_calls lang_unlike lang_mpi_external"
 
 fetch() ( # fetch FOLDER DEBIAN_ARCHITECTURE: unpack OpenSSL into FOLDER/tree
     if [ -e "$1/tree/usr/include/openssl/evp.h" ]; then return 0; fi

@@ -146,6 +146,13 @@ def test_collectives(mixed, names, program):
         assert p.lines == ["ok"], p.story()
 
 
+def test_external32_has_one_form(mixed):
+    """Bytes that do not depend on the machine, from three that differ."""
+    u = mixed(("native", "s390x", "aarch64"), WAITIO_ERRORS=None, **TCP)
+    for p in u.go([1, 1, 1], "mpi_external", timeout=150):
+        assert p.lines == ["ok"], p.story()
+
+
 @pytest.mark.skipif(shutil.which("s390x-linux-gnu-gfortran") is None, reason="no s390x gfortran")
 @pytest.mark.parametrize("names", [("native", "s390x"), ("s390x", "native")], ids="-".join)
 @pytest.mark.parametrize("program", ["coll_types", "faces_loose"])

@@ -109,7 +109,7 @@ contains
     subroutine derived()
         type(WAITIO_MPI_Datatype) :: row
         integer :: number, m(4, 4), position, size
-        integer(WAITIO_MPI_ADDRESS_KIND) :: lb, extent
+        integer(WAITIO_MPI_ADDRESS_KIND) :: lb, extent, bytes
         character :: room(64)
         call WAITIO_MPI_Type_vector(4, 1, 4, WAITIO_MPI_INTEGER, row)
         call WAITIO_MPI_Type_commit(row)
@@ -130,6 +130,16 @@ contains
         m = 0
         call WAITIO_MPI_Unpack(room, 64, position, m, 1, row, world)
         call expect(all(m(1, :) == me) .and. all(m(2:, :) == 0), 'unpacked')
+        call WAITIO_MPI_Pack_external_size('external32', 2, row, bytes)
+        call expect(bytes == 32, 'size in external32')
+        bytes = 0
+        call WAITIO_MPI_Pack_external('external32', [1, 2], 2, WAITIO_MPI_INTEGER, room, &
+            64_WAITIO_MPI_ADDRESS_KIND, bytes)
+        call expect(bytes == 8, 'packed in external32')
+        bytes = 0
+        call WAITIO_MPI_Unpack_external('external32', room, 64_WAITIO_MPI_ADDRESS_KIND, bytes, &
+            m, 2, WAITIO_MPI_INTEGER)
+        call expect(m(1, 1) == 1 .and. m(2, 1) == 2, 'unpacked from external32')
         call WAITIO_MPI_Type_free(row)
         call expect(row == WAITIO_MPI_DATATYPE_NULL, 'freed type with a type')
     end subroutine derived

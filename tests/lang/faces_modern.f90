@@ -143,7 +143,7 @@ contains
 
     subroutine derived()
         type(waitio_datatype) :: column, part, both
-        integer(c_intptr_t) :: places(2), lb, extent
+        integer(c_intptr_t) :: places(2), lb, extent, bytes
         integer :: size, position
         integer :: m(4, 4)
         real :: x
@@ -182,6 +182,16 @@ contains
         position = 0
         call waitio_mpi_unpack(room, 64, position, m(:, 1), 3, WAITIO_MPI_INTEGER, world)
         call expect(all(m(1:3, 1) == [1, 2, 3]), 'unpacked')
+        call waitio_mpi_pack_external_size('external32', 2, WAITIO_MPI_REAL, bytes)
+        call expect(bytes == 8, 'size in external32')
+        bytes = 0
+        call waitio_mpi_pack_external('external32', [4, 5], 2, WAITIO_MPI_INTEGER, room, &
+            64_c_intptr_t, bytes)
+        call expect(bytes == 8, 'packed in external32')
+        bytes = 0
+        call waitio_mpi_unpack_external('external32', room, 64_c_intptr_t, bytes, m(:, 1), 2, &
+            WAITIO_MPI_INTEGER)
+        call expect(all(m(1:2, 1) == [4, 5]), 'unpacked from external32')
         call waitio_mpi_type_free(column)
         call waitio_mpi_type_free(part)
         call waitio_mpi_type_free(both)

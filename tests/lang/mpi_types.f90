@@ -36,6 +36,7 @@ program mpi_types
     call MPI_Init(ierr)
     call attributes()
     call contents()
+    call external()
     call sizes()
     call MPI_Finalize(ierr)
     if (failures > 0) error stop 1
@@ -105,4 +106,22 @@ contains
         call MPI_Type_get_envelope(MPI_LOGICAL, ni, na, nt, combiner, ierr)
         call expect(combiner == MPI_COMBINER_NAMED, 'a basic type')
     end subroutine contents
+
+    !> The representation that every machine has: a number with its first byte first.
+    subroutine external()
+        integer :: numbers(2) = [258, -1], back(2) = 0
+        integer(MPI_ADDRESS_KIND) :: bytes, place
+        character(16) :: room
+
+        call MPI_Pack_external_size('external32', 2, MPI_INTEGER, bytes, ierr)
+        call expect(bytes == 8, 'size in external32')
+        place = 1
+        call MPI_Pack_external('external32', numbers, 2, MPI_INTEGER, room, &
+            16_MPI_ADDRESS_KIND, place, ierr)
+        call expect(place == 9 .and. ichar(room(4:4)) == 1 .and. ichar(room(5:5)) == 2, 'external32')
+        place = 1
+        call MPI_Unpack_external('external32', room, 16_MPI_ADDRESS_KIND, place, back, 2, &
+            MPI_INTEGER, ierr)
+        call expect(place == 9 .and. all(back == numbers), 'back from external32')
+    end subroutine external
 end program mpi_types

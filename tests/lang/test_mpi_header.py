@@ -70,6 +70,7 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
         "mpi_grequest.c",
         "mpi_handles.c",
         "mpi_profile.c",
+        "mpi_external.c",
     ],
 )
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
@@ -109,6 +110,7 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
         ("mpi_grequest.c", "openmpi"),
         ("mpi_handles.c", "mpich"),
         ("mpi_profile.c", "openmpi"),
+        ("mpi_external.c", "openmpi"),
     ],
 )
 def test_the_program_says_the_same_under_an_mpi(program, mpi, tmp_path):

@@ -11,16 +11,21 @@
 #define IS_LONG(KIND)                                                                              \
     ((KIND) == WIO_KIND_FLONG || (KIND) == WIO_KIND_CLONG || (KIND) == WIO_KIND_FLONG_I32)
 
+#define FORM_OF(KIND) (IS_LONG(KIND) ? WIO_FORM_FLONG : WIO_FORM_SAME)
+
 /* One element of SIZE bytes whose parts of UNIT bytes have a byte order of their own. */
-#define NUMBERED(ID, NAME, SIZE, UNIT, KIND)                                                       \
+#define FORMED(ID, NAME, SIZE, UNIT, KIND, FORM)                                                   \
     {                                                                                              \
         .id = (ID), .name = (NAME), .kind = (KIND), .long_double = IS_LONG(KIND), .align = (UNIT), \
         .committed = true, .solid = true, .size = (SIZE), .nbasic = 1, .ub = (SIZE),               \
         .true_ub = (SIZE), .nruns = 1, .run = &(const struct wio_run)                              \
         {                                                                                          \
-            .count = 1, .repeat = 1, .width = (SIZE), .unit = (UNIT)                               \
+            .count = 1, .repeat = 1, .width = (SIZE), .unit = (UNIT), .form = (FORM)               \
         }                                                                                          \
     }
+#define NUMBERED(ID, NAME, SIZE, UNIT, KIND) FORMED(ID, NAME, SIZE, UNIT, KIND, FORM_OF(KIND))
+/* One that is narrower in external32. */
+#define NARROW(NAME, SIZE, KIND, FORM) FORMED(WAITIO_MPI_##NAME, #NAME, SIZE, SIZE, KIND, FORM)
 #define PLAIN(NAME, SIZE, UNIT, KIND) NUMBERED(WAITIO_MPI_##NAME, #NAME, SIZE, UNIT, KIND)
 #define ROW(NAME, SIZE, KIND) PLAIN(NAME, SIZE, SIZE, KIND)
 #define COMPLEX(NAME, SIZE, KIND) PLAIN(NAME, 2 * (SIZE), SIZE, KIND)
@@ -41,7 +46,11 @@
         }),                                                                                        \
         .true_ub = AT(FIRST, SECOND) + sizeof(SECOND), .nruns = 2, .run = (const struct wio_run[]) \
         {                                                                                          \
-            {.count = 1, .repeat = 1, .width = sizeof(FIRST), .unit = sizeof(FIRST)},              \
+            {.count = 1,                                                                           \
+             .repeat = 1,                                                                          \
+             .width = sizeof(FIRST),                                                               \
+             .unit = sizeof(FIRST),                                                                \
+             .form = (KIND) == WIO_KIND_I64_I32 ? WIO_FORM_LONG : FORM_OF(KIND)},                  \
             {                                                                                      \
                 .at = AT(FIRST, SECOND), .count = 1, .repeat = 1, .from = sizeof(FIRST),           \
                 .width = sizeof(SECOND), .unit = sizeof(SECOND)                                    \
@@ -61,7 +70,7 @@
 
 static const struct wio_mpi_type types[] = {
     ROW(INT, sizeof(int), WIO_KIND_I32),
-    ROW(LONG, sizeof(long), LONG_KIND),
+    NARROW(LONG, sizeof(long), LONG_KIND, WIO_FORM_LONG),
     /* MPI defines no arithmetic on CHAR; ours treats it as a small signed integer everywhere. */
     ROW(CHAR, 1, WIO_KIND_I8),
     ROW(FLOAT, sizeof(float), WIO_KIND_F32),
@@ -72,7 +81,7 @@ static const struct wio_mpi_type types[] = {
     ROW(SHORT, sizeof(short), WIO_KIND_I16),
     ROW(UNSIGNED_SHORT, sizeof(short), WIO_KIND_U16),
     ROW(UNSIGNED, sizeof(int), WIO_KIND_U32),
-    ROW(UNSIGNED_LONG, sizeof(long), ULONG_KIND),
+    NARROW(UNSIGNED_LONG, sizeof(long), ULONG_KIND, WIO_FORM_ULONG),
     ROW(LONG_LONG, sizeof(long long), WIO_KIND_I64),
     ROW(UNSIGNED_LONG_LONG, sizeof(long long), WIO_KIND_U64),
     ROW(INT8_T, 1, WIO_KIND_I8),
@@ -98,7 +107,7 @@ static const struct wio_mpi_type types[] = {
     ROW(REAL4, 4, WIO_KIND_F32),
     ROW(REAL8, 8, WIO_KIND_F64),
     ROW(LONG_DOUBLE, sizeof(long double), WIO_KIND_FLONG),
-    ROW(WCHAR, sizeof(wchar_t), WIO_KIND_TEXT),
+    NARROW(WCHAR, sizeof(wchar_t), WIO_KIND_TEXT, WIO_FORM_WCHAR),
     ROW(AINT, 8, WIO_KIND_I64),
     ROW(OFFSET, 8, WIO_KIND_I64),
     ROW(COUNT, 8, WIO_KIND_I64),
@@ -135,7 +144,8 @@ static const struct wio_mpi_type types[] = {
     COMPLEX(CXX_LONG_DOUBLE_COMPLEX, sizeof(long double), WIO_KIND_CLONG),
 };
 
-_Static_assert(sizeof(long) == 8, "LONG_INT is a pair of 8 and 4 bytes");
+_Static_assert(sizeof(long) == 8, "LONG_INT is a pair of 8 and 4 bytes; so does external.c count");
+_Static_assert(sizeof(wchar_t) == 4, "external.c has it so");
 
 const struct wio_mpi_type *wio_mpi_type_row(int i)
 {

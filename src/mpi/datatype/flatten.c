@@ -17,7 +17,7 @@ void wio_maker_init(struct wio_type_maker *m)
 
 static bool same_element(const struct wio_run *a, const struct wio_run *b)
 {
-    return a->of == b->of && a->width == b->width && a->unit == b->unit;
+    return a->of == b->of && a->width == b->width && a->unit == b->unit && a->form == b->form;
 }
 
 /* The span is not checked yet: if this overflows, wio_maker_finish refuses the type. */

@@ -56,6 +56,15 @@ enum wio_mpi_kind {
     WIO_KIND_COUNT
 };
 
+/** How a number looks in the representation external32 (external.c). */
+enum wio_form {
+    WIO_FORM_SAME,  /**< as wide as ours, in big-endian order */
+    WIO_FORM_LONG,  /**< 4 bytes instead of 8 */
+    WIO_FORM_ULONG, /**< the same without a sign */
+    WIO_FORM_WCHAR, /**< 2 bytes instead of 4 */
+    WIO_FORM_FLONG, /**< 128 bits of IEEE 754 */
+};
+
 struct wio_mpi_type;
 struct wio_attribute; /* mpi/attributes.h */
 struct wio_recipe;    /* mpi/datatype/recipe.h */
@@ -71,6 +80,7 @@ struct wio_run {
     size_t from;                   /**< its place in the packed form of one element */
     uint16_t width;                /**< bytes of one element; 1 when there is a type */
     uint16_t unit; /**< bytes that change places together between byte orders; divides width */
+    uint8_t form;  /**< enum wio_form of each unit */
 };
 
 struct wio_mpi_type {

@@ -4,7 +4,6 @@
 #include "mpi/attributes.h"
 #include "mpi/fortran/fortran.h"
 
-typedef WAITIO_MPI_Aint faint;
 typedef void any_procedure(void);
 
 #define RESULT(CALL, EXPRESSION) wio_fortran_result(CALL, wio_mpi_result(CALL, (EXPRESSION)), ierr)

@@ -13,7 +13,8 @@
 
 #include "mpi/mpi.h"
 
-typedef int32_t fint; /* default integer, default logical */
+typedef int32_t fint;          /* default integer, default logical */
+typedef WAITIO_MPI_Aint faint; /* integer(MPI_ADDRESS_KIND) */
 
 /** Begin the definition of an exported procedure. */
 #define WIO_FORTRAN(name, arguments)                                                               \

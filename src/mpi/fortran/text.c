@@ -118,6 +118,32 @@ WIO_FORTRAN(waitio_mpi_info_set_, (const fint *info, const char *key, const char
         DO("INFO_SET", rc);
 }
 
+WIO_FORTRAN(waitio_mpi_pack_external_,
+            (const char *datarep, const void *in, const fint *count, const fint *type, void *out,
+             const faint *room, faint *position, fint *ierr, size_t length))
+{
+    DO_WITH(
+        "PACK_EXTERNAL", datarep, length,
+        WAITIO_MPI_Pack_external(a, wio_fortran_buffer(in), *count, *type, out, *room, position));
+}
+
+WIO_FORTRAN(waitio_mpi_unpack_external_,
+            (const char *datarep, const void *in, const faint *room, faint *position, void *out,
+             const fint *count, const fint *type, fint *ierr, size_t length))
+{
+    DO_WITH(
+        "UNPACK_EXTERNAL", datarep, length,
+        WAITIO_MPI_Unpack_external(a, in, *room, position, wio_fortran_buffer(out), *count, *type));
+}
+
+WIO_FORTRAN(waitio_mpi_pack_external_size_,
+            (const char *datarep, const fint *count, const fint *type, faint *size, fint *ierr,
+             size_t length))
+{
+    DO_WITH("PACK_EXTERNAL_SIZE", datarep, length,
+            WAITIO_MPI_Pack_external_size(a, *count, *type, size));
+}
+
 WIO_FORTRAN(waitio_mpi_info_delete_,
             (const fint *info, const char *key, fint *ierr, size_t key_length))
 {

@@ -6,8 +6,6 @@
 
 #define BUF(p) wio_fortran_buffer(p)
 
-typedef WAITIO_MPI_Aint faint;
-
 #define DO(UPPER, EXPRESSION) wio_fortran_result("WAITIO_MPI_" UPPER, (EXPRESSION), ierr)
 
 WIO_FORTRAN(waitio_mpi_type_contiguous_,

@@ -311,8 +311,8 @@ def after(call):
     return out
 
 
-def checks(name, call, sections):
-    """(declarations, statements) that turn descriptors and text into C arguments."""
+def checks(name, call, sections, texts=()):
+    """(declarations, statements) that turn descriptors and texts into C arguments."""
     declare, steps = [], []
     if sections:
         declare.append(f"struct waitio_cfi_section section[{len(sections)}] = {{{{0}}}};")
@@ -325,7 +325,7 @@ def checks(name, call, sections):
         if id(p) not in in_sections:
             declare.append(f"void *{p.name}_at = NULL;")
             steps.append(f'waitio_cfi_place("{name}", {p.name}, &{p.name}_at)')
-    for p in call.of_kind("text"):
+    for p in texts:
         declare.append(f'char {p.name}_text[WAITIO_CFI_TEXT] = "";')
         if p.way == "in":
             steps.append(f'waitio_cfi_text_in("{name}", {p.name}, {p.name}_length, {p.name}_text)')
@@ -365,7 +365,7 @@ def strict_function(call):
     sections = section_parts(call)
     parameters = [c_parameter(p) for p in call.parameters] + ["int *ierr"]
     parameters += [f"size_t {p.name}_length" for p in call.of_kind("text")]
-    declare, steps = checks(name, call, sections)
+    declare, steps = checks(name, call, sections, call.of_kind("text"))
     arguments = [call.lead] if call.lead else []
     arguments = ", ".join(arguments + [c_argument(p, sections) for p in call.parameters])
     run = f"{COUNTED.get(call.name, call.name)}({arguments})"
@@ -423,20 +423,33 @@ def loose_name(call):
     return TWO_FORMS.get(call.fortran, call.name)
 
 
+def loose_link(call):
+    """The C function of a call with buffers; with texts, too, it is an external procedure."""
+    return "waitio_cfi_f_" + external_name(call)[len("waitio_mpi_") : -1]
+
+
 def loose_include(calls):
     out = [HEAD.format("!", "").rstrip("\n"), "    interface"]
+    apart = []
     for call in calls:
         if call.fortran in BY_HAND:
             continue
         name = loose_name(call)
+        if call.of_kind("buffer") and call.of_kind("text"):
+            apart += [
+                f"    interface {name}",
+                *body(call, loose_link(call), None, loose_type, True),
+            ]
+            apart += [f"    end interface {name}", f"    private :: {loose_link(call)}"]
+            continue
         if call.of_kind("buffer"):
-            link = "waitio_cfi_f_" + external_name(call)[len("waitio_mpi_") : -1]
+            link = loose_link(call)
         elif by_descriptor(call):
             link = external_name(call)
         else:
             link = None
         out += body(call, name, link, loose_type, True)
-    out.append("    end interface")
+    out += ["    end interface", *apart]
     return "\n".join(out) + "\n"
 
 
@@ -460,14 +473,17 @@ def loose_function(call):
         )
         argument = c_argument(p, sections)
         arguments.append(f"&{argument}" if integer else argument if in_c else p.name)
-    out = [wrap_c(f"void {external}({', '.join(theirs + ['int *ierr'])});")]
-    link = "waitio_cfi_f_" + external[len("waitio_mpi_") : -1]
-    out += [wrap_c(f"FACE({link}, ({', '.join(ours + ['int *ierr'])}))"), "{"]
+    texts = call.of_kind("text")
+    link = loose_link(call) + ("_" if texts else "")
+    ends = ["int *ierr"] + [f"size_t {p.name}_length" for p in texts]
+    out = [wrap_c(f"void {external}({', '.join(theirs + ends)});")]
+    out += [wrap_c(f"FACE({link}, ({', '.join(ours + ends)}))"), "{"]
     out += ["    " + line for line in declare] + ["    int rc = 0;", ""]
     for step in steps:
         out += ["    if (rc == 0)", wrap_c(f"rc = {step};", "        ")]
     out += ["    if (rc == 0)"]
-    out.append(wrap_c(f"{external}({', '.join(arguments + ['ierr'])});", "        "))
+    arguments += ["ierr"] + [f"{p.name}_length" for p in texts]
+    out.append(wrap_c(f"{external}({', '.join(arguments)});", "        "))
     out += ["    else", f'        waitio_cfi_finish("{name}", rc, ierr);']
     out += [f"    waitio_cfi_section_end(&section[{n}]);" for n in range(len(sections))]
     return [*out, "}", ""]
