@@ -22,9 +22,11 @@ def test_a_wait_ends_when_another_thread_finalizes(universe):
         p.ended(0, timeout=20)
 
 
-def test_a_forked_child_does_not_hide_a_death(universe):
-    """The child lives for 20 s."""
-    victim, peer = blocks(universe, 2, "fork")
+@pytest.mark.parametrize("how", ["fork", "vfork", "spawn", "system", "popen"])
+def test_a_forked_child_does_not_hide_a_death(universe, how):
+    """The child lives for 20 s, whatever call has made it. One that runs another program has none
+    of the library's descriptors: only fork tells the library of a child."""
+    victim, peer = blocks(universe, 2, how)
     victim.ended(-signal.SIGKILL, timeout=20)
     died = time.monotonic()
     peer.ended(0, timeout=20)
