@@ -509,7 +509,8 @@ int WAITIO_MPI_Comm_test_inter(WAITIO_MPI_Comm comm, int *flag);
 /** Intercommunicators: two groups without common members, ranks in messages and roots being those
  * of the other group. All members of both groups call, the leaders with a communicator @p peer that
  * holds both of them. When a leader's call fails, or a collective of @p peer has failed before, all
- * members of both groups get an error. */
+ * members of both groups get an error (but nobody can tell the other leader of one that names a
+ * wrong @p peer or @p remote_leader). */
 int WAITIO_MPI_Intercomm_create(WAITIO_MPI_Comm local, int local_leader, WAITIO_MPI_Comm peer,
                                 int remote_leader, int tag, WAITIO_MPI_Comm *out);
 /** One communicator of both; the group that says @p high = 0 comes first. */
