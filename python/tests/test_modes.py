@@ -29,6 +29,7 @@ def test_persistent_operations(universe):
         requests[1].Start()
         requests[1].cancel()
         assert requests[1].wait().cancelled
+        world.Barrier()  # the other's next message may come now
         import weakref
         class Room(bytearray):
             pass
