@@ -767,7 +767,8 @@ int WAITIO_MPI_Pack_size(int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Comm co
 /** The same in a form that does not depend on the machine or the library (MPI 4.0, 14.6.2), for
  * files and for programs without WaitIO. @param datarep "external32" @param room bytes of the
  * packed buffer @return 0; WAITIO_MPI_ERR_UNSUPPORTED_DATAREP; WAITIO_MPI_ERR_CONVERSION: a LONG or
- * an UNSIGNED_LONG does not fit into 4 bytes, or a WCHAR into 2 (*position stays); TRUNCATE, ARG */
+ * an UNSIGNED_LONG does not fit into 4 bytes, or a WCHAR into 2 (*position stays); ARG, also when
+ * there is too little room */
 int WAITIO_MPI_Pack_external(const char *datarep, const void *in, int count,
                              WAITIO_MPI_Datatype type, void *out, WAITIO_MPI_Aint room,
                              WAITIO_MPI_Aint *position);

@@ -126,12 +126,19 @@ static void long_double_in(unsigned char *to, const unsigned char *from)
 #error "long double has a form that external.c does not know"
 #endif
 
-static int too_big(long long value, const char *type)
+/* @param wider the type to use instead */
+static int too_big(const char *sign, uint64_t size, const char *type, int bytes, const char *wider)
 {
     return wio_fail(WAITIO_MPI_ERR_CONVERSION,
-                    "%lld, a %s, does not fit into external32, which has %d bytes for it: use %s",
-                    value, type, type[0] == 'W' ? 2 : 4,
-                    type[0] == 'W' ? "MPI_INT32_T" : "MPI_INT64_T");
+                    "%s%llu of type %s does not fit into the %d bytes that external32 has for it: "
+                    "use %s",
+                    sign, (unsigned long long)size, type, bytes, wider);
+}
+
+static int too_big_signed(int64_t value, const char *type, int bytes, const char *wider)
+{
+    return too_big(value < 0 ? "-" : "", value < 0 ? -(uint64_t)value : (uint64_t)value, type,
+                   bytes, wider);
 }
 
 /* @return 0; CONVERSION */
@@ -144,15 +151,21 @@ static int number_out(uint8_t form, size_t unit, unsigned char *to, const unsign
     case WIO_FORM_LONG:
         memcpy(&value, from, 8);
         to_big_endian(to, (uint64_t)value, 4);
-        return value >= INT32_MIN && value <= INT32_MAX ? 0 : too_big(value, "LONG");
+        if (value < INT32_MIN || value > INT32_MAX)
+            return too_big_signed(value, "LONG", 4, "INT64_T");
+        return 0;
     case WIO_FORM_ULONG:
         memcpy(&value, from, 8);
         to_big_endian(to, (uint64_t)value, 4);
-        return value >= 0 && value <= UINT32_MAX ? 0 : too_big(value, "UNSIGNED_LONG");
+        if (value < 0 || value > UINT32_MAX)
+            return too_big("", (uint64_t)value, "UNSIGNED_LONG", 4, "UINT64_T");
+        return 0;
     case WIO_FORM_WCHAR:
         memcpy(&wide, from, 4);
         to_big_endian(to, (uint64_t)wide, 2);
-        return wide >= 0 && wide <= UINT16_MAX ? 0 : too_big(wide, "WCHAR");
+        if (wide < 0 || wide > UINT16_MAX)
+            return too_big_signed(wide, "WCHAR", 2, "INT32_T");
+        return 0;
     case WIO_FORM_FLONG:
         long_double_out(to, from);
         return 0;
@@ -289,10 +302,14 @@ static int part(const char *datarep, const void *data, int count, WAITIO_MPI_Dat
     *n = (size_t)count * size_of(*t);
     if (data == NULL && *n > 0 && !wio_type_absolute(*t))
         return wio_fail(WAITIO_ERR_ARG, "the data is at NULL, but has %zu bytes", *n);
-    if (at == NULL || *at < 0 || room < *at || *n > (size_t)(room - *at))
-        return wio_fail(WAITIO_ERR_TRUNCATE,
-                        "%zu bytes of external32 at position %lld of a buffer of %lld bytes", *n,
-                        at == NULL ? 0LL : (long long)*at, (long long)room);
+    rc = wio_mpi_need("position", at);
+    if (rc != 0)
+        return rc;
+    if (*at < 0 || room < *at || *n > (size_t)(room - *at))
+        return wio_fail(WAITIO_ERR_ARG,
+                        "%zu bytes of external32 at position %lld of a buffer of %lld bytes: "
+                        "Pack_external_size tells how many it needs",
+                        *n, (long long)*at, (long long)room);
     return *n > 0 ? wio_mpi_need("packed buffer's", outside) : 0;
 }
 
