@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file waitio_inside.h
+ * Providers: how the members of one parallel block (PB) exchange data among themselves in a hybrid
+ * communicator. By default they send messages of WaitIO. A provider is a library that does it with
+ * another communication library, such as the MPI that the block was started with; waitio_hybrid.h
+ * is the face of the providers for MPI. Programs include that header, not this one.
+ *
+ * The contract is versioned and frozen: a table of another version or size is refused by name.
+ */
+#ifndef WAITIO_INSIDE_H
+#define WAITIO_INSIDE_H
+
+#include "waitio_mpi.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of this contract. It changes when a slot or a structure changes its meaning. */
+#define WAITIO_INSIDE_VERSION 1
+
+/** What a part can do for its members. Data is bytes in the memory of the caller, without holes;
+ * only reductions know a type. */
+enum waitio_inside_kind {
+    WAITIO_INSIDE_BARRIER,
+    WAITIO_INSIDE_BCAST,          /**< `bytes` at `out`, from the root's */
+    WAITIO_INSIDE_REDUCE,         /**< `count` elements from `in`; result at the root's `out` */
+    WAITIO_INSIDE_ALLREDUCE,      /**< the same, result at every `out` */
+    WAITIO_INSIDE_SCAN,           /**< MPI_Scan */
+    WAITIO_INSIDE_EXSCAN,         /**< MPI_Exscan: rank 0's `out` is not written */
+    WAITIO_INSIDE_GATHER,         /**< `bytes` from `in`; block i of the root's `out` from rank i */
+    WAITIO_INSIDE_SCATTER,        /**< block i of the root's `in` to rank i, which gets `bytes` */
+    WAITIO_INSIDE_ALLGATHER,      /**< as GATHER, at every `out` */
+    WAITIO_INSIDE_ALLTOALL,       /**< block i of `in` to rank i; from rank i block i of `out` */
+    WAITIO_INSIDE_REDUCE_SCATTER, /**< `len` blocks of elements reduced; block i to rank i's `out`
+                                   */
+    WAITIO_INSIDE_KINDS
+};
+
+/** Blocks of a buffer, one for each rank of the part. */
+struct waitio_inside_blocks {
+    const size_t *len; /**< bytes of each; NULL: all have `unit` bytes, one after the other */
+    const int64_t *at; /**< where each begins, in bytes from the buffer; read when len != NULL */
+    size_t unit;
+};
+
+/**
+ * One operation. All members of the part make the same operations in the same order. The structure
+ * and what it points to stay as they are until the operation is complete.
+ */
+struct waitio_inside_call {
+    enum waitio_inside_kind kind;
+    int root;       /**< rank in the part */
+    const void *in; /**< in == out: the operand lies in the place of the result (in place) */
+    void *out;
+    size_t bytes;             /**< of one contribution */
+    size_t count;             /**< reductions: elements */
+    WAITIO_MPI_Datatype type; /**< reductions: a predefined type */
+    WAITIO_MPI_Op op;         /**< reductions: a predefined operator */
+    struct waitio_inside_blocks ins, outs;
+};
+
+/**
+ * The table of a provider. A *part* is the set of members of one PB in one communicator, numbered
+ * from 0, with a message space of its own. Slots return 0 or a WAITIO_ERR_* code with the text in
+ * `why` (`nwhy` bytes). No slot is NULL. The library calls them only from threads of the program
+ * that are inside a call of the library, never from threads of its own, and never with a lock held.
+ */
+struct waitio_inside_ops {
+    uint32_t version; /**< WAITIO_INSIDE_VERSION */
+    uint32_t size;    /**< sizeof(struct waitio_inside_ops) */
+    const char *name; /**< with version, for logs and errors: "Open MPI 4.1.4" */
+
+    /** Number of members, and the own rank among them. */
+    int (*members)(void *part, int *size, int *rank);
+    /** May this thread call the provider now? What MPI_Init_thread granted decides. @return 0;
+     * STATE with the remedy */
+    int (*may_call)(void *part, char *why, size_t nwhy);
+    /** Can it do reductions with this predefined type and operator? Pure; the same on all members.
+     */
+    int (*reduces)(void *part, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op);
+    /**
+     * A part of these ranks of @p part, in this order. Collective over these ranks only. @blocking
+     * @param[out] out freed with free()
+     */
+    int (*sub)(void *part, int n, const int *ranks, void **out, char *why, size_t nwhy);
+    /** Not collective: operations under way have been completed or abandoned. */
+    void (*free)(void *part);
+    /** Do it now. @blocking until the other members have taken part as far as needed */
+    int (*run)(void *part, const struct waitio_inside_call *call, char *why, size_t nwhy);
+    /** Start it. @param[out] op is completed by test(), or given up by abandon() */
+    int (*start)(void *part, const struct waitio_inside_call *call, void **op, char *why,
+                 size_t nwhy);
+    /** Make progress. @param[out] done 1: complete, @p op is gone; also when an error is returned
+     */
+    int (*test)(void *part, void *op, int *done, char *why, size_t nwhy);
+    /** A member has died: this operation will not be complete. Its buffers may stay in use. */
+    void (*abandon)(void *part, void *op);
+};
+
+/**
+ * A communicator of processes of all PBs, in which those of this process's PB exchange data by
+ * @p ops. Collective over the whole universe: every process calls it once, those that shall not be
+ * members with @p member 0.
+ *
+ * @param ops  of this process's PB, or NULL: its members exchange messages of WaitIO
+ * @param part of ops: exactly the members of this PB, in any order; belongs to the communicator
+ * when 0 is returned. NULL when ops is NULL or member is 0
+ * @param member 0: this process gets WAITIO_MPI_COMM_NULL
+ * @param key  ranks are ordered by key, then by PB and rank in the PB
+ * @param[out] comm to be freed with WAITIO_MPI_Comm_free
+ * @return 0; ARG (wrong table or part), the engine's errors; the same on all members if one fails
+ * @blocking
+ */
+int waitio_inside_attach(const struct waitio_inside_ops *ops, void *part, int member, int key,
+                         WAITIO_MPI_Comm *comm);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* WAITIO_INSIDE_H */
