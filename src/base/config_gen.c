@@ -9,17 +9,18 @@ static const char *const values_secret[] = {"file", "none", NULL};
 static const char *const values_shm_fetch[] = {"auto", "on", "off", NULL};
 static const char *const values_progress[] = {"service", "thread", "poll", NULL};
 static const char *const values_errors[] = {"default", "return", "abort", NULL};
-static const char *const values_coll_barrier[] = {"auto", "pb", "dissemination", "2l", "bt", NULL};
-static const char *const values_coll_bcast[] = {"auto", "direct", "trees", "pb", "chain", "scatter_allgather", "binomial", "linear", "2l", "bt", NULL};
-static const char *const values_coll_reduce[] = {"auto", "trees", "pb", "chain", "rabenseifner", "binomial", "ordered", "linear", "2l", "bt", NULL};
-static const char *const values_coll_allreduce[] = {"auto", "trees", "pb", "doubling", "ring", "rabenseifner", "reduce_bcast", "2l", "bt", NULL};
-static const char *const values_coll_reduce_scatter[] = {"auto", "halving", "pairwise", "by_root", NULL};
-static const char *const values_coll_scan[] = {"auto", "doubling", "chain", NULL};
-static const char *const values_coll_exscan[] = {"auto", "doubling", "chain", NULL};
-static const char *const values_coll_gather[] = {"auto", "pb", "binomial", "linear", NULL};
-static const char *const values_coll_scatter[] = {"auto", "pb", "binomial", "linear", NULL};
-static const char *const values_coll_allgather[] = {"auto", "pb", "bruck", "ring", NULL};
-static const char *const values_coll_alltoall[] = {"auto", "bruck", "linear", "pairwise", NULL};
+static const char *const values_hybrid_inside[] = {"auto", "mpi", "messages", NULL};
+static const char *const values_coll_barrier[] = {"auto", "alone", "hybrid", "pb", "dissemination", "2l", "bt", NULL};
+static const char *const values_coll_bcast[] = {"auto", "alone", "hybrid", "direct", "trees", "pb", "chain", "scatter_allgather", "binomial", "linear", "2l", "bt", NULL};
+static const char *const values_coll_reduce[] = {"auto", "alone", "hybrid", "trees", "pb", "chain", "rabenseifner", "binomial", "ordered", "linear", "2l", "bt", NULL};
+static const char *const values_coll_allreduce[] = {"auto", "alone", "hybrid", "trees", "pb", "doubling", "ring", "rabenseifner", "reduce_bcast", "2l", "bt", NULL};
+static const char *const values_coll_reduce_scatter[] = {"auto", "alone", "halving", "pairwise", "by_root", NULL};
+static const char *const values_coll_scan[] = {"auto", "alone", "doubling", "chain", NULL};
+static const char *const values_coll_exscan[] = {"auto", "alone", "doubling", "chain", NULL};
+static const char *const values_coll_gather[] = {"auto", "alone", "hybrid", "pb", "binomial", "linear", NULL};
+static const char *const values_coll_scatter[] = {"auto", "alone", "hybrid", "pb", "binomial", "linear", NULL};
+static const char *const values_coll_allgather[] = {"auto", "alone", "hybrid", "pb", "bruck", "ring", NULL};
+static const char *const values_coll_alltoall[] = {"auto", "alone", "bruck", "linear", "pairwise", NULL};
 
 const struct wio_config_def wio_config_defs[WIO_CFG_VARS] = {
     {.type = WIO_CFG_T_STRING,
@@ -170,6 +171,9 @@ const struct wio_config_def wio_config_defs[WIO_CFG_VARS] = {
      .offset = offsetof(struct wio_config, crc)},
     {.type = WIO_CFG_T_STRING,
      .offset = offsetof(struct wio_config, wrap)},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, hybrid_inside),
+     .values = values_hybrid_inside},
     {.type = WIO_CFG_T_ENUM,
      .offset = offsetof(struct wio_config, coll_barrier),
      .values = values_coll_barrier},
@@ -476,61 +480,66 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
      "",
      "debugging: transports around the transports, colon list of check, fault=SEED",
      "text of at most 511 bytes"},
+    {"WAITIO_HYBRID_INSIDE",
+     "enum",
+     "auto",
+     "collectives of hybrid communicators inside a block: mpi: by the block's own MPI; messages: by messages of WaitIO; auto: by MPI where the communicator's members are on several hosts",
+     "auto, mpi, messages"},
     {"WAITIO_COLL_BARRIER",
      "enum",
      "auto",
      "algorithm of barrier, the same on all processes; one that does not fit a call is not used for it",
-     "auto, pb, dissemination, 2l, bt"},
+     "auto, alone, hybrid, pb, dissemination, 2l, bt"},
     {"WAITIO_COLL_BCAST",
      "enum",
      "auto",
      "algorithm of bcast, the same on all processes; one that does not fit a call is not used for it",
-     "auto, direct, trees, pb, chain, scatter_allgather, binomial, linear, 2l, bt"},
+     "auto, alone, hybrid, direct, trees, pb, chain, scatter_allgather, binomial, linear, 2l, bt"},
     {"WAITIO_COLL_REDUCE",
      "enum",
      "auto",
      "algorithm of reduce, the same on all processes; one that does not fit a call is not used for it",
-     "auto, trees, pb, chain, rabenseifner, binomial, ordered, linear, 2l, bt"},
+     "auto, alone, hybrid, trees, pb, chain, rabenseifner, binomial, ordered, linear, 2l, bt"},
     {"WAITIO_COLL_ALLREDUCE",
      "enum",
      "auto",
      "algorithm of allreduce, the same on all processes; one that does not fit a call is not used for it",
-     "auto, trees, pb, doubling, ring, rabenseifner, reduce_bcast, 2l, bt"},
+     "auto, alone, hybrid, trees, pb, doubling, ring, rabenseifner, reduce_bcast, 2l, bt"},
     {"WAITIO_COLL_REDUCE_SCATTER",
      "enum",
      "auto",
      "algorithm of reduce_scatter, the same on all processes; one that does not fit a call is not used for it",
-     "auto, halving, pairwise, by_root"},
+     "auto, alone, halving, pairwise, by_root"},
     {"WAITIO_COLL_SCAN",
      "enum",
      "auto",
      "algorithm of scan, the same on all processes; one that does not fit a call is not used for it",
-     "auto, doubling, chain"},
+     "auto, alone, doubling, chain"},
     {"WAITIO_COLL_EXSCAN",
      "enum",
      "auto",
      "algorithm of exscan, the same on all processes; one that does not fit a call is not used for it",
-     "auto, doubling, chain"},
+     "auto, alone, doubling, chain"},
     {"WAITIO_COLL_GATHER",
      "enum",
      "auto",
      "algorithm of gather, the same on all processes; one that does not fit a call is not used for it",
-     "auto, pb, binomial, linear"},
+     "auto, alone, hybrid, pb, binomial, linear"},
     {"WAITIO_COLL_SCATTER",
      "enum",
      "auto",
      "algorithm of scatter, the same on all processes; one that does not fit a call is not used for it",
-     "auto, pb, binomial, linear"},
+     "auto, alone, hybrid, pb, binomial, linear"},
     {"WAITIO_COLL_ALLGATHER",
      "enum",
      "auto",
      "algorithm of allgather, the same on all processes; one that does not fit a call is not used for it",
-     "auto, pb, bruck, ring"},
+     "auto, alone, hybrid, pb, bruck, ring"},
     {"WAITIO_COLL_ALLTOALL",
      "enum",
      "auto",
      "algorithm of alltoall, the same on all processes; one that does not fit a call is not used for it",
-     "auto, bruck, linear, pairwise"},
+     "auto, alone, bruck, linear, pairwise"},
 };
 
 const struct wio_config_row *wio_config_row(int i)

@@ -79,6 +79,7 @@ enum wio_cfg_var {
     WIO_VAR_TRACE,
     WIO_VAR_CRC,
     WIO_VAR_WRAP,
+    WIO_VAR_HYBRID_INSIDE,
     WIO_VAR_COLL_BARRIER,
     WIO_VAR_COLL_BCAST,
     WIO_VAR_COLL_REDUCE,
@@ -130,9 +131,18 @@ enum wio_cfg_errors {
     WIO_CFG_ERRORS_ABORT,
 };
 
+/** Values of WAITIO_HYBRID_INSIDE. */
+enum wio_cfg_hybrid_inside {
+    WIO_CFG_HYBRID_INSIDE_AUTO,
+    WIO_CFG_HYBRID_INSIDE_MPI,
+    WIO_CFG_HYBRID_INSIDE_MESSAGES,
+};
+
 /** Values of WAITIO_COLL_BARRIER. */
 enum wio_cfg_coll_barrier {
     WIO_CFG_COLL_BARRIER_AUTO,
+    WIO_CFG_COLL_BARRIER_ALONE,
+    WIO_CFG_COLL_BARRIER_HYBRID,
     WIO_CFG_COLL_BARRIER_PB,
     WIO_CFG_COLL_BARRIER_DISSEMINATION,
     WIO_CFG_COLL_BARRIER_2L,
@@ -142,6 +152,8 @@ enum wio_cfg_coll_barrier {
 /** Values of WAITIO_COLL_BCAST. */
 enum wio_cfg_coll_bcast {
     WIO_CFG_COLL_BCAST_AUTO,
+    WIO_CFG_COLL_BCAST_ALONE,
+    WIO_CFG_COLL_BCAST_HYBRID,
     WIO_CFG_COLL_BCAST_DIRECT,
     WIO_CFG_COLL_BCAST_TREES,
     WIO_CFG_COLL_BCAST_PB,
@@ -156,6 +168,8 @@ enum wio_cfg_coll_bcast {
 /** Values of WAITIO_COLL_REDUCE. */
 enum wio_cfg_coll_reduce {
     WIO_CFG_COLL_REDUCE_AUTO,
+    WIO_CFG_COLL_REDUCE_ALONE,
+    WIO_CFG_COLL_REDUCE_HYBRID,
     WIO_CFG_COLL_REDUCE_TREES,
     WIO_CFG_COLL_REDUCE_PB,
     WIO_CFG_COLL_REDUCE_CHAIN,
@@ -170,6 +184,8 @@ enum wio_cfg_coll_reduce {
 /** Values of WAITIO_COLL_ALLREDUCE. */
 enum wio_cfg_coll_allreduce {
     WIO_CFG_COLL_ALLREDUCE_AUTO,
+    WIO_CFG_COLL_ALLREDUCE_ALONE,
+    WIO_CFG_COLL_ALLREDUCE_HYBRID,
     WIO_CFG_COLL_ALLREDUCE_TREES,
     WIO_CFG_COLL_ALLREDUCE_PB,
     WIO_CFG_COLL_ALLREDUCE_DOUBLING,
@@ -183,6 +199,7 @@ enum wio_cfg_coll_allreduce {
 /** Values of WAITIO_COLL_REDUCE_SCATTER. */
 enum wio_cfg_coll_reduce_scatter {
     WIO_CFG_COLL_REDUCE_SCATTER_AUTO,
+    WIO_CFG_COLL_REDUCE_SCATTER_ALONE,
     WIO_CFG_COLL_REDUCE_SCATTER_HALVING,
     WIO_CFG_COLL_REDUCE_SCATTER_PAIRWISE,
     WIO_CFG_COLL_REDUCE_SCATTER_BY_ROOT,
@@ -191,6 +208,7 @@ enum wio_cfg_coll_reduce_scatter {
 /** Values of WAITIO_COLL_SCAN. */
 enum wio_cfg_coll_scan {
     WIO_CFG_COLL_SCAN_AUTO,
+    WIO_CFG_COLL_SCAN_ALONE,
     WIO_CFG_COLL_SCAN_DOUBLING,
     WIO_CFG_COLL_SCAN_CHAIN,
 };
@@ -198,6 +216,7 @@ enum wio_cfg_coll_scan {
 /** Values of WAITIO_COLL_EXSCAN. */
 enum wio_cfg_coll_exscan {
     WIO_CFG_COLL_EXSCAN_AUTO,
+    WIO_CFG_COLL_EXSCAN_ALONE,
     WIO_CFG_COLL_EXSCAN_DOUBLING,
     WIO_CFG_COLL_EXSCAN_CHAIN,
 };
@@ -205,6 +224,8 @@ enum wio_cfg_coll_exscan {
 /** Values of WAITIO_COLL_GATHER. */
 enum wio_cfg_coll_gather {
     WIO_CFG_COLL_GATHER_AUTO,
+    WIO_CFG_COLL_GATHER_ALONE,
+    WIO_CFG_COLL_GATHER_HYBRID,
     WIO_CFG_COLL_GATHER_PB,
     WIO_CFG_COLL_GATHER_BINOMIAL,
     WIO_CFG_COLL_GATHER_LINEAR,
@@ -213,6 +234,8 @@ enum wio_cfg_coll_gather {
 /** Values of WAITIO_COLL_SCATTER. */
 enum wio_cfg_coll_scatter {
     WIO_CFG_COLL_SCATTER_AUTO,
+    WIO_CFG_COLL_SCATTER_ALONE,
+    WIO_CFG_COLL_SCATTER_HYBRID,
     WIO_CFG_COLL_SCATTER_PB,
     WIO_CFG_COLL_SCATTER_BINOMIAL,
     WIO_CFG_COLL_SCATTER_LINEAR,
@@ -221,6 +244,8 @@ enum wio_cfg_coll_scatter {
 /** Values of WAITIO_COLL_ALLGATHER. */
 enum wio_cfg_coll_allgather {
     WIO_CFG_COLL_ALLGATHER_AUTO,
+    WIO_CFG_COLL_ALLGATHER_ALONE,
+    WIO_CFG_COLL_ALLGATHER_HYBRID,
     WIO_CFG_COLL_ALLGATHER_PB,
     WIO_CFG_COLL_ALLGATHER_BRUCK,
     WIO_CFG_COLL_ALLGATHER_RING,
@@ -229,6 +254,7 @@ enum wio_cfg_coll_allgather {
 /** Values of WAITIO_COLL_ALLTOALL. */
 enum wio_cfg_coll_alltoall {
     WIO_CFG_COLL_ALLTOALL_AUTO,
+    WIO_CFG_COLL_ALLTOALL_ALONE,
     WIO_CFG_COLL_ALLTOALL_BRUCK,
     WIO_CFG_COLL_ALLTOALL_LINEAR,
     WIO_CFG_COLL_ALLTOALL_PAIRWISE,
@@ -437,6 +463,12 @@ struct wio_config {
     bool crc;
     /** WAITIO_WRAP: debugging: transports around the transports, colon list of check, fault=SEED */
     char wrap[WIO_CFG_TEXT];
+    /**
+     * WAITIO_HYBRID_INSIDE: collectives of hybrid communicators inside a block: mpi: by the
+     * block's own MPI; messages: by messages of WaitIO; auto: by MPI where the communicator's
+     * members are on several hosts
+     */
+    int hybrid_inside;
     /**
      * WAITIO_COLL_BARRIER: algorithm of barrier, the same on all processes; one that does not fit
      * a call is not used for it

@@ -6,6 +6,8 @@
  */
 #include "mpi/coll.h"
 
+#include "mpi/inside.h"
+
 /* What is being put together. */
 struct plan {
     struct wio_schedule *s;
@@ -94,6 +96,16 @@ static bool rooted(enum wio_collective_kind kind)
     return kind == WIO_BCAST || kind == WIO_REDUCE || kind == WIO_GATHER || kind == WIO_SCATTER;
 }
 
+/* Does the communicator lie in one PB whose provider can do the call? */
+static bool alone(const struct plan *p)
+{
+    const struct wio_inside *inside = p->s->inside;
+
+    return inside != NULL && p->who->topo->npb == 1 &&
+           (!reduces(p->call->kind) || p->s->fold.type->size == 0 ||
+            (!p->who->swap && wio_inside_reduces(inside, p->s->fold.type, p->call->op)));
+}
+
 /* @param bytes what wio_choice.bytes says */
 static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
 {
@@ -103,6 +115,7 @@ static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
                                 .commutes = !reduces(p->call->kind) || p->s->fold.commutative,
                                 .equal = !p->call->v,
                                 .topo = p->who->topo,
+                                .alone = alone(p),
                                 .asked = p->who->asked};
     const struct wio_algorithm *row = wio_algorithm_select(&choice);
 
@@ -607,6 +620,8 @@ static const struct wio_algorithm between = {.name = "between", .write = wio_int
 static void write_schedule(struct plan *p)
 {
     p->c.root = p->call->root;
+    p->c.op = p->call->op;
+    p->c.kind = p->call->kind;
     if (reduces(p->call->kind) && p->s->fold.type->size == 0)
         return; /* elements without data */
     if (p->c.inter != NULL)
@@ -657,6 +672,7 @@ int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
         fold = (struct wio_fold){0};
     wio_schedule_init(s, who->rank, who->size, who->topo, &fold);
     s->swap = who->swap;
+    s->inside = who->comm != NULL && who->topo->hybrid ? who->comm->inside : NULL;
     if (p.rc == 0 && !beside(&p))
         (who->inter != NULL ? plan_between : plan_kind)(&p);
     if (p.rc == 0 && s->error == 0 && !beside(&p))

@@ -4,6 +4,7 @@
  * engine. Short ones take less than a microsecond, so all that does not change is prepared once and
  * kept with the plan.
  */
+#include "mpi/inside.h"
 #include "mpi/run.h"
 #include "os/os.h"
 
@@ -52,8 +53,13 @@ static bool exchange(struct wio_universe *u, struct wio_running *run, size_t fir
 /* @return false: the run has failed */
 static bool local(struct wio_universe *u, struct wio_running *run, size_t first, size_t end)
 {
-    int rc = wio_schedule_local(&run->s, first, end);
+    int rc = 0;
 
+    for (size_t i = first; rc == 0 && run->s.inside != NULL && i < end; i++)
+        if (run->s.step[i].kind == WIO_STEP_INSIDE)
+            rc = wio_inside_now(u, run, &run->s.step[i]);
+    if (rc == 0)
+        rc = wio_schedule_local(&run->s, first, end);
     if (WIO_UNLIKELY(rc != 0))
         (void)wio_run_fail(u, run, rc);
     return rc == 0;

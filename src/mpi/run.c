@@ -2,6 +2,7 @@
 #include "mpi/run.h"
 
 #include "api/api.h"
+#include "mpi/inside.h"
 #include "os/os.h"
 
 void wio_run_init(struct wio_running *run, struct wio_comm *comm, int tag)
@@ -73,7 +74,7 @@ static int start_step(struct wio_universe *u, struct wio_running *run, int track
     struct wio_flight *f;
     int rc, tag = run->tag + step->lane;
 
-    if (step->kind != WIO_STEP_SEND && step->kind != WIO_STEP_RECV)
+    if (step->kind != WIO_STEP_SEND && step->kind != WIO_STEP_RECV && step->kind != WIO_STEP_INSIDE)
         return 0;
     rc = room(run);
     if (rc != 0)
@@ -84,6 +85,8 @@ static int start_step(struct wio_universe *u, struct wio_running *run, int track
     if (step->kind == WIO_STEP_SEND)
         rc = wio_post(u, &run->comm->twin, (uint32_t)step->peer, step->from, step->n, tag,
                       &f->handle);
+    else if (step->kind == WIO_STEP_INSIDE)
+        rc = wio_inside_start(u, run, step, &f->handle);
     else
         rc = wio_irecv(u, &run->comm->twin, step->peer, step->to, step->n, tag, false, &f->handle);
     if (rc != 0 || f->handle.generation == 0) /* it has left already */
@@ -125,6 +128,9 @@ bool wio_run_fail(struct wio_universe *u, struct wio_running *run, int code)
 {
     const char *why = wio_last_detail();
     size_t n = strlen(why) + 1;
+
+    for (int i = 0; i < WIO_PARTS; i++)
+        run->s.abandoned |= run->s.inside_steps[i] > run->inside_left[i];
 
     run->error = code;
     run->why = wio_os_alloc(n);
@@ -231,7 +237,9 @@ static int land(struct wio_universe *u, struct wio_running *run, int i)
     run->flight[i] = run->flight[--run->nflights];
     if (run->error != 0)
         return 0;
-    if (rc == 0)
+    if (rc == 0 && run->s.step[f.step].kind == WIO_STEP_INSIDE)
+        rc = wio_inside_error(run->comm, res.err);
+    else if (rc == 0)
         rc = wio_run_landed(&run->s.step[f.step], res.err, res.bytes);
     if (rc == 0 && --run->track[f.track].flights == 0)
         rc = end_round(u, run, f.track);
@@ -291,6 +299,7 @@ int wio_run_now(struct wio_running *run, struct wio_layout *layout)
         return run->error;
     if (u == NULL)
         return wio_last_code();
+    wio_inside_take_tickets(run);
     if (run->s.phase == 0) {
         wio_rounds_now(u, run, layout);
     } else {
@@ -334,6 +343,7 @@ int wio_run_start(struct wio_running *run, struct wio_handle *h)
         return rc;
     run->u = u;
     run->started = true;
+    wio_inside_take_tickets(run);
     failed = next_phase(u, run) && run->error != 0;
     wio_task_rest(u, &run->task,
                   next_of(run)); /* unless it is complete, another thread may run it from now on */

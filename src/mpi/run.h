@@ -51,10 +51,12 @@ struct wio_running {
     struct wio_flight *flight;
     struct wio_flight inside[WIO_FLIGHTS_INSIDE];
     int nflights, cap;
-    int error;     /**< first failure; then pending messages only have to complete */
-    char *why;     /**< its text, or NULL: it is still the thread's */
-    bool finished; /**< no buffer is in use any more */
-    bool started;  /**< it is a task, of universe u */
+    int error;                  /**< first failure; then pending messages only have to complete */
+    char *why;                  /**< its text, or NULL: it is still the thread's */
+    bool finished;              /**< no buffer is in use any more */
+    bool started;               /**< it is a task, of universe u */
+    uint32_t ticket[WIO_PARTS]; /**< for steps inside the PB (inside.h) */
+    int inside_left[WIO_PARTS]; /**< such steps that have not started */
     struct wio_universe *u;
     struct wio_task task;
 };

@@ -42,7 +42,7 @@ void wio_schedule_free(struct wio_schedule *s)
     wio_fold_release(&s->fold);
     for (struct held_type *h = s->types; h != NULL; h = h->next)
         wio_type_release(h->type);
-    for (struct scratch *b = s->scratch; b != NULL; b = next) {
+    for (struct scratch *b = s->abandoned ? NULL : s->scratch; b != NULL; b = next) {
         next = b->next;
         wio_spare_give(b);
     }
@@ -151,6 +151,19 @@ void wio_schedule_check(struct wio_schedule *s, int peer, const void *word, size
 {
     peer = s->map != NULL ? s->map[peer] : peer;
     add(s, (struct wio_step){.kind = WIO_STEP_CHECK, .peer = peer, .from = word, .n = bytes});
+}
+
+static int part_of(uint8_t lane)
+{
+    return lane == 0 ? 0 : (lane - 1) % WIO_PARTS;
+}
+
+void wio_schedule_inside(struct wio_schedule *s, const struct waitio_inside_call *call)
+{
+    int part = part_of(s->lane);
+
+    s->inside_steps[part]++;
+    add(s, (struct wio_step){.kind = WIO_STEP_INSIDE, .with = call, .peer = part});
 }
 
 void wio_schedule_round(struct wio_schedule *s)

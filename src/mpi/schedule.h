@@ -32,7 +32,8 @@ enum wio_step_kind {
     WIO_STEP_COPY,
     WIO_STEP_PACK,
     WIO_STEP_UNPACK,
-    WIO_STEP_CHECK
+    WIO_STEP_CHECK,
+    WIO_STEP_INSIDE
 };
 
 struct wio_step {
@@ -43,7 +44,7 @@ struct wio_step {
     int peer;         /**< send, recv, check: rank in the communicator */
     size_t at;        /**< pack, unpack: where the bytes begin in the packed form of all */
     const void *from; /**< send, copy, pack, unpack, check: data; fold: left operand */
-    const void *with; /**< fold: right operand; pack, unpack: the type */
+    const void *with; /**< fold: right operand; pack, unpack: the type; inside: what is done */
     void *to;         /**< recv, copy, fold, pack, unpack: destination */
     size_t n;         /**< bytes; fold: elements; check: what is expected */
 };
@@ -57,12 +58,17 @@ struct wio_team {
 /* Short collectives need no allocation. */
 enum { WIO_STEPS_INSIDE = 10, WIO_SCRATCH_INSIDE = 256 };
 enum { WIO_LANES_MAX = 63 };
+/** Message spaces of a provider in a communicator: lanes use them in turn. */
+enum { WIO_PARTS = 2 };
 
 /** Refers to itself: not to be copied. */
 struct wio_schedule {
     int rank, size; /**< of the team that is being written for: mine, and how many */
     const int *map;
     const struct wio_topology *topo; /**< of the communicator */
+    const struct wio_inside *inside; /**< the provider of my PB, or NULL (mpi/inside.h) */
+    int inside_steps[WIO_PARTS];     /**< steps for each of its parts */
+    bool abandoned;                  /**< the provider may still use the scratch memory */
     struct wio_fold fold;
     bool swap; /**< the packed form is in the other byte order */
     struct wio_step *step;
@@ -104,6 +110,11 @@ enum { WIO_SIZE_BYTES = 8 };
 void wio_schedule_put_size(void *word, size_t bytes);
 /** End with an error that names the member unless the size it sent is @p bytes. */
 void wio_schedule_check(struct wio_schedule *s, int peer, const void *word, size_t bytes);
+/** The members of my PB do this by their provider (s->inside), alone in its round but for local
+ * steps, which are done afterwards. @p call lives as long as the schedule; all members write their
+ * calls in the same order. */
+struct waitio_inside_call;
+void wio_schedule_inside(struct wio_schedule *s, const struct waitio_inside_call *call);
 /** What follows starts when everything before it (in a lane: of this lane) is complete. */
 void wio_schedule_round(struct wio_schedule *s);
 /** What follows is a lane: it starts when everything before the first lane is complete, and makes

@@ -217,6 +217,8 @@ int64_t wio_poke(struct wio_universe *u)
         if (now - u->stuck_ns >= WIO_TICK_NS) /* a program may wait with tests only */
             wio_stuck_check(u, now);
     }
+    if (WIO_UNLIKELY(u->noutside > 0))
+        (void)wio_outside_poll(u);
     while (wio_can_serve(u)) /* tasks that the poll has made ready */
         wio_task_serve(u);
     return now;

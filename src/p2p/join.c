@@ -165,6 +165,7 @@ struct wio_universe *wio_universe_new(void)
     pthread_condattr_destroy(&attr);
     wio_list_init(&u->active);
     wio_list_init(&u->tasks);
+    wio_list_init(&u->outside);
     wio_list_init(&u->lent);
     wio_list_init(&u->closed_eps);
     wio_list_init(&u->groups);

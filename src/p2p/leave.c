@@ -242,6 +242,8 @@ int wio_universe_leave(struct wio_universe *u, bool keep)
     keep = keep || u->inside > 0 || u->sleepers > 0; /* other threads still wait */
     if (u->watched)
         wio_watch_tell(u);
+    if (!keep)
+        wio_outside_end(u);
     wio_leave(u);
     wio_service_thread_stop(u);
     if (!keep)

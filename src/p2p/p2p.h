@@ -219,6 +219,33 @@ int wio_user_begin(struct wio_universe *u, struct wio_handle *h);
 /** Complete it, from any thread; who waits for it is woken. @return 0; REQUEST: it was completed,
  * or the universe has ended */
 int wio_user_end(struct wio_universe *u, const struct wio_handle *h);
+/**
+ * An operation of another library, such as the MPI inside a PB. It makes progress only when it is
+ * polled: by threads of the program that wait or test, never by the service thread, and never with
+ * the engine lock held. While there is one, waits sleep for at most a millisecond.
+ */
+struct wio_outside {
+    struct wio_list node; /**< the engine's, as is seen_ns */
+    int64_t seen_ns;
+    struct wio_handle handle;         /**< the engine's: of the request */
+    uint64_t space;                   /**< the request ends with PEER when this space is revoked */
+    const struct waitio_group *group; /**< its members are dialled when that takes long */
+    /**
+     * Look at it once. One thread at a time; must not wait, nor call the engine.
+     * @param ended the request has ended with an error (revoked, or finalize): give the operation
+     * up
+     * @param[out] err of the operation, with the thread's error text, when it is over
+     * @return true: it is over; the engine forgets @p o, whose memory poll() has freed or given
+     * away
+     */
+    bool (*poll)(struct wio_outside *o, bool ended, int *err);
+};
+/** Have it polled. The caller sets space, group and poll. @param[out] h the request, for waiting
+ * @return 0; NOMEM; the space's error */
+int wio_outside_begin(struct wio_universe *u, struct wio_outside *o, struct wio_handle *h);
+/** Is any operation of another library under way, or a task not over? Then this thread should not
+ * block in the other library. */
+bool wio_outside_busy(const struct wio_universe *u);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
 /** Sleep until at least one of the n handles is done (null and inactive ones are skipped).

@@ -50,6 +50,8 @@ static void end_request(struct wio_request *r)
     if (r->kind == WIO_REQ_RECV && r->state == WIO_RS_POSTED) {
         wio_match_unpost(&r->u->match, &r->post);
         wio_req_finish(r, WAITIO_ERR_PEER);
+    } else if (r->kind == WIO_REQ_USER && !r->user_done) {
+        wio_req_finish(r, WAITIO_ERR_PEER); /* of another library (outside.c) */
     } else if (r->kind == WIO_REQ_SEND && r->state == WIO_RS_QUEUED && !r->local) {
         r->bytes = 0; /* the envelope is sent, and dropped there: see above */
         r->sync = false;

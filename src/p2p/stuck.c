@@ -4,6 +4,7 @@
 #include "p2p/universe.h"
 
 #define SECOND_NS 1000000000LL
+enum { DIALS_A_TICK = 4 };
 
 struct scan {
     struct wio_universe *u;
@@ -40,6 +41,12 @@ static void dial_member(struct wio_universe *u, const struct waitio_group *g)
             return;
         }
     }
+}
+
+void wio_stuck_dial(struct wio_universe *u, const struct waitio_group *g)
+{
+    for (int i = 0; i < DIALS_A_TICK; i++)
+        dial_member(u, g);
 }
 
 static void look(void *arg, struct wio_post *post)
@@ -102,6 +109,7 @@ void wio_stuck_check(struct wio_universe *u, int64_t now)
         s.dial_after = 0;
     wio_expect_table_all(u);
     wio_match_each_post(&u->match, look, &s);
+    wio_outside_stuck(u, now, s.dial_after);
     wio_stuck_redial(u, now);
 }
 

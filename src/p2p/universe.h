@@ -216,6 +216,10 @@ struct wio_universe {
     struct wio_list lent;       /* sends that complete locally, but may be fetched still */
     int64_t lent_ns;            /* when the last of these began to wait */
     struct wio_list tasks;      /* that can continue: any waiting thread runs them */
+    int open_tasks;             /* that are not over; changed under the lock */
+    struct wio_list outside;    /* operations of other libraries; see outside.c */
+    int noutside;               /* ... that wait for a poll */
+    bool outside_polled;        /* a thread is polling them, without the lock */
     struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
     uint32_t deaths;             /* peers that failed or left */
@@ -503,6 +507,14 @@ void wio_watch_tell(struct wio_universe *u);
 void wio_task_landed(struct wio_request *r);
 /** Run the first task that can continue. Leaves and takes the lock. @return false: there is none */
 bool wio_task_serve(struct wio_universe *u);
+/* ---- operations of other libraries (outside.c) ---- */
+/** Poll them, unless another thread does. Leaves and takes the lock. @return how many are over */
+int wio_outside_poll(struct wio_universe *u);
+/** Dial members of their groups that have no link: only a dial can tell whether they live. */
+void wio_outside_stuck(struct wio_universe *u, int64_t now, int64_t dial_after);
+/** The universe ends: give up those that are not over. */
+void wio_outside_end(struct wio_universe *u);
+
 /** Another thread leaves the universe: requests that the upper layer has not completed fail. */
 void wio_user_end_all(struct wio_universe *u);
 
@@ -553,6 +565,8 @@ void wio_stuck_check(struct wio_universe *u, int64_t now);
  * WAITIO_DIAL_AFTER. */
 void wio_stuck_probe(struct wio_universe *u, const struct waitio_group *g, int64_t src,
                      int64_t now);
+/** Dial some members that have no link, in turn. */
+void wio_stuck_dial(struct wio_universe *u, const struct waitio_group *g);
 /** Dial peers with pending operations but without a link: only a dial can tell whether they live.
  */
 void wio_stuck_redial(struct wio_universe *u, int64_t now);

@@ -16,6 +16,9 @@
 #define YIELD_NS 150000
 #define YIELD_MOVING_NS 2000000 /* data is on its way: the end is near */
 #define YIELD_CROWDED_NS 150000
+/* Naps while another library has to be polled (outside.c). */
+#define NAP_NS 20000
+#define NAP_MOST_NS 1000000
 #define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
 #define YIELD_HOGGED_NS 400000 /* a yield that took this long met a computing process */
 /* Polls of the awaited link between two polls of everything, minus 1. */
@@ -36,6 +39,7 @@ struct poll_turn {
     const char *what;
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
     int64_t after_ns; /* the clock after the last yield, unless something came since; or 0 */
+    int64_t nap_ns;   /* the last nap while another library was polled */
     uint32_t empty, yields, busy;
     bool memory; /* the awaited message comes through memory: a poll costs less than a clock */
 };
@@ -89,11 +93,16 @@ static int64_t yield_and_learn(struct wio_universe *u, int64_t now)
     return after;
 }
 
-static int64_t next_wake(struct wio_universe *u, const struct poll_turn *t)
+static int64_t next_wake(struct wio_universe *u, struct poll_turn *t)
 {
     int64_t wake = t->tick_ns + WIO_TICK_NS;
     if (t->deadline_ns < wake)
         wake = t->deadline_ns;
+    if (WIO_UNLIKELY(u->noutside > 0)) {
+        t->nap_ns = t->nap_ns == 0 ? NAP_NS : t->nap_ns < NAP_MOST_NS ? 2 * t->nap_ns : t->nap_ns;
+        int64_t nap = wio_os_now_ns() + t->nap_ns;
+        wake = nap < wake ? nap : wake;
+    }
     for (int i = 0; i < WIO_TR_COUNT; i++) {
         if (u->iface[i] == NULL)
             continue;
@@ -131,6 +140,8 @@ static void sleep_once(struct wio_universe *u, struct poll_turn *t)
     u->poller_asleep = false;
     u->polls = UINT32_MAX; /* the wake-up may be of any transport: poll all of them next */
     u->warm = 0;
+    if (ready != 0)
+        t->nap_ns = 0;
     if ((ready & 1u) != 0)
         wio_os_eventfd_clear(u->kick_fd);
 }
@@ -192,7 +203,8 @@ static void rest(struct wio_universe *u, struct poll_turn *t)
     if (u->spin.hogged > 0)
         u->spin.hogged--;
     sleep_once(u, t);
-    t->quiet_ns = 0;
+    if (t->nap_ns == 0)
+        t->quiet_ns = 0;
 }
 
 /* An idle poll: spin, yield or sleep. */
@@ -223,13 +235,21 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
         rest(u, t);
 }
 
+static int poll_everybody(struct wio_universe *u, struct poll_turn *t)
+{
+    int events = poll_once(u, t);
+    if (WIO_UNLIKELY(u->noutside > 0))
+        events = (events > 0 ? events : 0) + wio_outside_poll(u);
+    return events;
+}
+
 /* Drive the transports until done. */
 static int poll_until(struct wio_universe *u, struct poll_turn *t)
 {
     while (!t->done(t->arg)) {
-        int events = poll_once(u, t);
+        int events = poll_everybody(u, t);
         if (events > 0) {
-            t->quiet_ns = t->after_ns = 0;
+            t->quiet_ns = t->after_ns = t->nap_ns = 0;
             if ((++t->busy & (HAND_IN_EVENTS - 1)) == 0)
                 (void)hand_in(u); /* others may send for ever */
             if (u->completed && (u->sleepers > 0 || u->watched)) {
@@ -251,10 +271,14 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
     return 0;
 }
 
-/* Another thread polls the transports: sleep until it wakes this one, or for a tick. */
+/* Another thread polls the transports: sleep until it wakes this one, or for a tick. Perhaps only
+ * this thread may call the other library. */
 static void wait_turn(struct wio_universe *u)
 {
-    int64_t until = wio_os_now_ns() + WIO_TICK_NS;
+    bool naps = u->noutside > 0;
+    if (naps && wio_outside_poll(u) > 0)
+        return;
+    int64_t until = wio_os_now_ns() + (naps ? NAP_MOST_NS : WIO_TICK_NS);
     struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     u->sleepers++;
     wio_lock_sleep(&u->lock, &u->turn, &t, &u->want);
@@ -291,8 +315,9 @@ static void end_polling(struct wio_universe *u)
 /* Only this link has to be polled. */
 static bool quiet_but_for(const struct wio_universe *u, const struct wio_peer *p)
 {
-    return p->link == WIO_EP_READY && u->spin.hogged == 0 && wio_list_empty(&u->active) &&
-           wio_list_empty(&u->tasks) && atomic_load_explicit(&u->want, memory_order_relaxed) == 0;
+    return p->link == WIO_EP_READY && u->spin.hogged == 0 && u->noutside == 0 &&
+           wio_list_empty(&u->active) && wio_list_empty(&u->tasks) &&
+           atomic_load_explicit(&u->want, memory_order_relaxed) == 0;
 }
 
 /* @return events */

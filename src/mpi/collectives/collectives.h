@@ -89,7 +89,8 @@ struct wio_collective {
     const void *in;
     void *out;
     size_t bytes;
-    size_t count; /**< reductions: elements of the whole contribution */
+    size_t count;     /**< reductions: elements of the whole contribution */
+    WAITIO_MPI_Op op; /**< reductions: as the program gave it */
     int root;
     struct wio_area ins, outs;
     const struct wio_mpi_type *in_type, *out_type; /**< or NULL */
@@ -98,7 +99,7 @@ struct wio_collective {
     bool every; /**< the same block (in) for every neighbour */
     /** Between two groups: ins and outs have a block per far member (reduce_scatter: near). */
     const struct wio_inter *inter;
-    enum wio_collective_kind kind; /**< read with inter */
+    enum wio_collective_kind kind;
 };
 
 typedef void (*wio_algorithm_fn)(struct wio_schedule *s, const struct wio_collective *c);
@@ -113,7 +114,9 @@ enum {
     WIO_PACKS = 32,        /**< no requirement: it packs and unpacks types with holes itself */
     WIO_NEED_LOANS = 64,   /**< receivers copy from the sender's memory (see wio_topology) */
     WIO_NOT_CLOSE = 128,   /**< not chosen automatically for few members on one host */
-    WIO_NOT_NEAR = 256     /**< nor for short messages within one host */
+    WIO_NOT_NEAR = 256,    /**< nor for short messages within one host */
+    WIO_NEED_HYBRID = 512, /**< a hybrid communicator */
+    WIO_NEED_ALONE = 1024  /**< ... of one PB, whose provider can do this call */
 };
 
 /** A row of the selection table. The first row of the kind that admits the call is taken. */
@@ -136,6 +139,7 @@ struct wio_choice {
     const struct wio_topology *topo;
     int asked;     /**< 0: choose; i: the kind's i-th row, if it admits the call */
     bool no_loans; /**< leave out rows that need them */
+    bool alone;    /**< one PB, whose provider can do this call */
 };
 /** Never NULL. */
 const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice);
@@ -148,6 +152,17 @@ bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice
 void wio_inter_collective(struct wio_schedule *s, const struct wio_collective *c);
 /** Along every edge of the topology. */
 void wio_neighbours_exchange(struct wio_schedule *s, const struct wio_collective *c);
+
+/* By the provider inside each PB, by messages between them (hybrid.c). */
+void wio_hybrid_barrier(struct wio_schedule *s, const struct wio_collective *c);
+void wio_hybrid_bcast(struct wio_schedule *s, const struct wio_collective *c);
+void wio_hybrid_reduce(struct wio_schedule *s, const struct wio_collective *c);
+void wio_hybrid_allreduce(struct wio_schedule *s, const struct wio_collective *c);
+void wio_hybrid_gather(struct wio_schedule *s, const struct wio_collective *c);
+void wio_hybrid_scatter(struct wio_schedule *s, const struct wio_collective *c);
+void wio_hybrid_allgather(struct wio_schedule *s, const struct wio_collective *c);
+/** All by the provider: the communicator lies in one PB (alone.c). */
+void wio_hybrid_alone(struct wio_schedule *s, const struct wio_collective *c);
 
 void wio_barrier_dissemination(struct wio_schedule *s, const struct wio_collective *c);
 

@@ -6,11 +6,15 @@
 #define K 1024
 
 static const struct wio_algorithm algorithms[] = {
+    {WIO_BARRIER, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
+    {WIO_BARRIER, "hybrid", WIO_NEED_HYBRID, 0, 0, 0, wio_hybrid_barrier},
     {WIO_BARRIER, "pb", WIO_NEED_PBS | WIO_NOT_CLOSE, 0, 0, 0, wio_allreduce_pb},
     {WIO_BARRIER, "dissemination", 0, 0, 0, 0, wio_barrier_dissemination},
     {WIO_BARRIER, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_2l},
     {WIO_BARRIER, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_allreduce_binary},
 
+    {WIO_BCAST, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
+    {WIO_BCAST, "hybrid", WIO_NEED_HYBRID, 0, 0, 0, wio_hybrid_bcast},
     {WIO_BCAST, "direct", WIO_NEED_LOANS, 5, 1024 * K, 0, wio_bcast_direct},
     /* From this size on trees are quicker: measured on two cores with 2 to 8 processes
        (bench/coll.py --rows). */
@@ -24,6 +28,8 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_BCAST, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_2l},
     {WIO_BCAST, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_binary},
 
+    {WIO_REDUCE, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
+    {WIO_REDUCE, "hybrid", WIO_NEED_HYBRID | WIO_NEED_COMMUTES, 0, 0, 0, wio_hybrid_reduce},
     {WIO_REDUCE, "trees", WIO_PACKS | WIO_NEED_COMMUTES, 0, 96 * K, 0, wio_reduce_trees},
     {WIO_REDUCE, "pb", WIO_NEED_PBS | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_pb},
     {WIO_REDUCE, "chain", WIO_NEED_COMMUTES, 3, 1024 * K, 0, wio_reduce_chain},
@@ -34,6 +40,8 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_REDUCE, "2l", WIO_ONLY_ASKED | WIO_NEED_RUNS, 0, 0, 0, wio_reduce_2l},
     {WIO_REDUCE, "bt", WIO_ONLY_ASKED | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_binary},
 
+    {WIO_ALLREDUCE, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
+    {WIO_ALLREDUCE, "hybrid", WIO_NEED_HYBRID | WIO_NEED_COMMUTES, 0, 0, 0, wio_hybrid_allreduce},
     {WIO_ALLREDUCE, "trees", WIO_PACKS | WIO_NEED_COMMUTES, 0, 32 * K, 0, wio_allreduce_trees},
     {WIO_ALLREDUCE, "pb", WIO_NEED_PBS | WIO_NEED_RUNS | WIO_NOT_CLOSE, 0, 0, 0, wio_allreduce_pb},
     /* Doubling moves n log2 p bytes through every process, the others 2 n at more messages. */
@@ -44,26 +52,36 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_ALLREDUCE, "2l", WIO_ONLY_ASKED | WIO_NEED_RUNS, 0, 0, 0, wio_allreduce_2l},
     {WIO_ALLREDUCE, "bt", WIO_ONLY_ASKED | WIO_NEED_COMMUTES, 0, 0, 0, wio_allreduce_binary},
 
+    {WIO_REDUCE_SCATTER, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
     {WIO_REDUCE_SCATTER, "halving", WIO_NEED_COMMUTES, 0, 0, 512 * K, wio_reduce_scatter_halving},
     {WIO_REDUCE_SCATTER, "pairwise", WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_scatter_pairwise},
     {WIO_REDUCE_SCATTER, "by_root", 0, 0, 0, 0, wio_reduce_scatter_by_root},
 
+    {WIO_SCAN, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
     {WIO_SCAN, "doubling", 0, 0, 0, 0, wio_scan_doubling},
     {WIO_SCAN, "chain", 0, 0, 0, 0, wio_scan_chain},
+    {WIO_EXSCAN, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
     {WIO_EXSCAN, "doubling", 0, 0, 0, 0, wio_exscan_doubling},
     {WIO_EXSCAN, "chain", 0, 0, 0, 0, wio_exscan_chain},
 
+    {WIO_GATHER, "alone", WIO_NEED_ALONE | WIO_NEED_EQUAL, 0, 0, 0, wio_hybrid_alone},
+    {WIO_GATHER, "hybrid", WIO_NEED_HYBRID | WIO_NEED_EQUAL, 0, 0, 0, wio_hybrid_gather},
     {WIO_GATHER, "pb", WIO_NEED_PBS | WIO_NEED_EQUAL, 0, 0, 32 * K, wio_gather_pb},
     {WIO_GATHER, "binomial", WIO_NEED_EQUAL, 8, 0, 2 * K, wio_gather_binomial},
     {WIO_GATHER, "linear", 0, 0, 0, 0, wio_gather_linear},
+    {WIO_SCATTER, "alone", WIO_NEED_ALONE | WIO_NEED_EQUAL, 0, 0, 0, wio_hybrid_alone},
+    {WIO_SCATTER, "hybrid", WIO_NEED_HYBRID | WIO_NEED_EQUAL, 0, 0, 0, wio_hybrid_scatter},
     {WIO_SCATTER, "pb", WIO_NEED_PBS | WIO_NEED_EQUAL, 0, 0, 32 * K, wio_scatter_pb},
     {WIO_SCATTER, "binomial", WIO_NEED_EQUAL, 8, 0, 2 * K, wio_scatter_binomial},
     {WIO_SCATTER, "linear", 0, 0, 0, 0, wio_scatter_linear},
 
+    {WIO_ALLGATHER, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
+    {WIO_ALLGATHER, "hybrid", WIO_NEED_HYBRID | WIO_NEED_EQUAL, 0, 0, 0, wio_hybrid_allgather},
     {WIO_ALLGATHER, "pb", WIO_NEED_PBS, 0, 0, 0, wio_allgather_pb},
     {WIO_ALLGATHER, "bruck", WIO_NEED_EQUAL, 0, 0, 4 * K, wio_allgather_bruck},
     {WIO_ALLGATHER, "ring", 0, 0, 0, 0, wio_allgather_ring},
 
+    {WIO_ALLTOALL, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
     {WIO_ALLTOALL, "bruck", WIO_NEED_EQUAL, 8, 0, 256, wio_alltoall_bruck},
     {WIO_ALLTOALL, "linear", 0, 0, 0, 32 * K, wio_alltoall_linear},
     {WIO_ALLTOALL, "pairwise", 0, 0, 0, 0, wio_alltoall_pairwise},
@@ -91,6 +109,10 @@ bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice
         lacks |= WIO_NEED_EQUAL;
     if (!choice->commutes && !choice->topo->runs)
         lacks |= WIO_NEED_RUNS;
+    if (!choice->topo->hybrid)
+        lacks |= WIO_NEED_HYBRID;
+    if (!choice->alone)
+        lacks |= WIO_NEED_ALONE;
     return a->kind == choice->kind && (a->need & lacks) == 0;
 }
 

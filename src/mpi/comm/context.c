@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "mpi/comm.h"
 #include "mpi/attributes.h"
+#include "mpi/inside.h"
 #include "mpi/comm/state.h"
 #include "mpi/comm/topology.h"
 #include "os/os.h"
@@ -36,6 +37,7 @@ void wio_comm_release(struct wio_comm *c)
         wio_os_free(c->cart);
         wio_graph_release(c->graph);
         wio_os_free(c->inter);
+        wio_inside_free(c->inside);
         wio_os_free(c);
     }
 }

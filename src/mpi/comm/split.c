@@ -10,6 +10,7 @@
 #include "mpi/coll.h"
 #include "mpi/comm.h"
 #include "mpi/attributes.h"
+#include "mpi/inside.h"
 #include "mpi/comm/inter.h"
 #include "mpi/comm/split.h"
 #include "mpi/comm/state.h"
@@ -33,8 +34,18 @@ int wio_split_space(struct wio_comm *c, WAITIO_MPI_Comm comm, uint64_t kind, uin
     return rc;
 }
 
+/* A new communicator of a hybrid one is hybrid, too. @param parts may this call block? */
+static int inherit(WAITIO_MPI_Comm comm, const struct wio_comm *c, bool parts, WAITIO_MPI_Comm *out)
+{
+    int rc = c->hybrid == WIO_HYBRID_NOT ? 0 : wio_inside_derive(comm, c, (*out)->upper, parts);
+
+    if (rc != 0)
+        (void)wio_mpi_comm_free(out);
+    return rc;
+}
+
 /* The same members and topology in a space of their own. */
-static int copy_of(WAITIO_MPI_Comm comm, struct wio_comm *c, WAITIO_MPI_Comm *out)
+static int copy_of(WAITIO_MPI_Comm comm, struct wio_comm *c, bool parts, WAITIO_MPI_Comm *out)
 {
     uint64_t space = 0;
     uint32_t *members;
@@ -45,6 +56,8 @@ static int copy_of(WAITIO_MPI_Comm comm, struct wio_comm *c, WAITIO_MPI_Comm *ou
     members = wio_comm_members(comm);
     rc = members == NULL ? WAITIO_ERR_NOMEM : wio_comm_make(members, comm->size, space, out);
     wio_os_free(members);
+    if (rc == 0)
+        rc = inherit(comm, c, parts, out);
     if (rc == 0 && c->cart != NULL)
         rc = wio_cart_give(out, c->cart);
     if (rc == 0 && c->graph != NULL)
@@ -52,13 +65,13 @@ static int copy_of(WAITIO_MPI_Comm comm, struct wio_comm *c, WAITIO_MPI_Comm *ou
     return rc;
 }
 
-static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
+static int make_dup(WAITIO_MPI_Comm comm, bool parts, WAITIO_MPI_Comm *out)
 {
     struct wio_comm *c;
     int rc = wio_comm_get(comm, &c);
 
     if (rc == 0)
-        rc = c->inter != NULL ? wio_inter_dup(comm, out) : copy_of(comm, c, out);
+        rc = c->inter != NULL ? wio_inter_dup(comm, out) : copy_of(comm, c, parts, out);
     if (rc == 0) {
         rc = wio_attributes_copy(wio_on_comm(comm), wio_on_comm(*out));
         if (rc != 0)
@@ -70,7 +83,7 @@ static int make_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
 int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
 {
     int rc = out == NULL ? wio_fail(WAITIO_ERR_ARG, "the new communicator's argument is NULL")
-                         : make_dup(comm, out);
+                         : make_dup(comm, true, out);
 
     return wio_mpi_result("WAITIO_MPI_Comm_dup", rc);
 }
@@ -81,7 +94,7 @@ int WAITIO_MPI_Comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, WAITIO_MPI_
     static const waitio_status_t nothing = {.source = WAITIO_ANY_SOURCE, .tag = WAITIO_ANY_TAG};
     int rc = out == NULL || req == NULL ? wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
                                                    req == NULL ? "request" : "new communicator's")
-                                        : make_dup(comm, out);
+                                        : make_dup(comm, false, out);
 
     if (rc == 0)
         rc = wio_request_done(&nothing, req);
@@ -178,6 +191,8 @@ int wio_comm_split(WAITIO_MPI_Comm comm, int color, int key, WAITIO_MPI_Comm *ou
     rc = wio_coll_call(&call, comm, NULL);
     if (rc == 0 && color != WAITIO_MPI_UNDEFINED)
         rc = assemble(comm, all, color, space, out);
+    if (rc == 0 && *out != WAITIO_MPI_COMM_NULL)
+        rc = inherit(comm, c, true, out);
     wio_os_free(all);
     return rc;
 }
@@ -230,8 +245,8 @@ int WAITIO_MPI_Comm_split_type(WAITIO_MPI_Comm comm, int type, int key, int info
 /* ---- from groups ---- */
 
 /* Members of @p group, all of which must be in @p comm; a space that depends on them. */
-static int from_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, uint64_t space,
-                      WAITIO_MPI_Comm *out)
+static int from_group(WAITIO_MPI_Comm comm, const struct wio_comm *c, WAITIO_MPI_Group group,
+                      uint64_t space, WAITIO_MPI_Comm *out)
 {
     uint32_t *members;
     int rc = 0;
@@ -249,7 +264,7 @@ static int from_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, uint64_t spa
     members = wio_comm_members(group);
     rc = members == NULL ? WAITIO_ERR_NOMEM : wio_comm_make(members, group->size, space, out);
     wio_os_free(members);
-    return rc;
+    return rc != 0 ? rc : inherit(comm, c, true, out);
 }
 
 static int check_group(WAITIO_MPI_Group group, const void *out)
@@ -276,7 +291,7 @@ int WAITIO_MPI_Comm_create(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, WAITIO_
     } else if (rc == 0) {
         rc = wio_split_space(c, comm, CREATE, &space);
         if (rc == 0)
-            rc = from_group(comm, group, space, out);
+            rc = from_group(comm, c, group, space, out);
     }
     return wio_mpi_result("WAITIO_MPI_Comm_create", rc);
 }
@@ -300,6 +315,6 @@ int WAITIO_MPI_Comm_create_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group group, i
         rc = wio_count_next(space, &number);
     }
     if (rc == 0)
-        rc = from_group(comm, group, wio_hash64(space, number), out);
+        rc = from_group(comm, c, group, wio_hash64(space, number), out);
     return wio_mpi_result("WAITIO_MPI_Comm_create_group", rc);
 }

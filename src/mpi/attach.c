@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making a hybrid communicator: all processes of the universe say whether they are members, in
+ * which order, and what their PB's provider says of its part. Each of them then checks the whole
+ * table, so all find the same communicator, or the same mistake, wherever it was made.
+ */
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "mpi/coll.h"
+#include "mpi/comm/split.h"
+#include "mpi/comm/state.h"
+#include "mpi/inside.h"
+#include "os/os.h"
+
+static const uint64_t HYBRID = 0x6879627269640000ULL;
+
+/* What a process says. */
+struct wish {
+    int32_t member, key;
+    int32_t has;        /* a provider */
+    int32_t way;        /* enum wio_hybrid, as its WAITIO_HYBRID_INSIDE says */
+    int32_t size, rank; /* of its part */
+    int32_t error;      /* it cannot take part */
+};
+enum { WORDS = sizeof(struct wish) / sizeof(int32_t) };
+
+static int check_table(const struct waitio_inside_ops *ops, const void *part)
+{
+    if (ops->version != WAITIO_INSIDE_VERSION || ops->size != sizeof *ops)
+        return wio_fail(
+            WAITIO_ERR_ARG,
+            "the provider \"%s\" was built for version %u of waitio_inside.h (%u bytes), "
+            "this library has version %d (%zu bytes): build it again",
+            ops->version == WAITIO_INSIDE_VERSION ? ops->name : "?", ops->version, ops->size,
+            WAITIO_INSIDE_VERSION, sizeof *ops);
+    if (part == NULL)
+        return wio_fail(WAITIO_ERR_ARG, "the part of the provider %s is NULL", ops->name);
+    return 0;
+}
+
+static struct wish wish_of(const struct waitio_inside_ops *ops, void *part, int member, int key)
+{
+    const struct wio_config *cfg = wio_universe_config(wio_api_universe());
+    struct wish w = {.member = member != 0, .key = key, .has = member != 0 && ops != NULL};
+    int size = 0, rank = 0;
+
+    w.way = cfg->hybrid_inside == WIO_CFG_HYBRID_INSIDE_MPI        ? WIO_HYBRID_ALWAYS
+            : cfg->hybrid_inside == WIO_CFG_HYBRID_INSIDE_MESSAGES ? WIO_HYBRID_NOT
+                                                                   : WIO_HYBRID_APART;
+    if (w.has)
+        w.error = check_table(ops, part);
+    if (w.has && w.error == 0)
+        w.error = ops->members(part, &size, &rank);
+    w.size = size;
+    w.rank = rank;
+    return w;
+}
+
+/* ---- checks, the same on all processes ---- */
+
+static int check_errors(const struct wio_table *t, const struct wish *all)
+{
+    for (uint32_t i = 0; i < t->size; i++)
+        if (all[i].error != 0)
+            return i == t->me
+                       ? all[i].error
+                       : wio_fail(all[i].error,
+                                  "PB %u rank %u cannot take part in the hybrid "
+                                  "communicator: its own message says why",
+                                  wio_table_pb_of(t, i), i - t->pb_base[wio_table_pb_of(t, i)]);
+    return 0;
+}
+
+/* A provider's part has to have exactly the members of its PB, each rank once. */
+static int check_pb(const struct wish *w, uint32_t pb, uint32_t n, unsigned char *seen)
+{
+    uint32_t members = 0, with = 0;
+    int32_t size = 0;
+
+    memset(seen, 0, n);
+    for (uint32_t i = 0; i < n; i++) {
+        members += w[i].member != 0;
+        with += w[i].has != 0;
+        size = w[i].has ? w[i].size : size;
+    }
+    if (with != 0 && with != members)
+        return wio_fail(WAITIO_ERR_ARG,
+                        "PB %u: %u of its %u members give a provider; all of them or none", pb,
+                        with, members);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!w[i].has)
+            continue;
+        if (w[i].size != size || (uint32_t)size != members || w[i].rank < 0 || w[i].rank >= size ||
+            seen[w[i].rank]++ != 0)
+            return wio_fail(WAITIO_ERR_ARG,
+                            "PB %u: rank %u has rank %d of %d in its MPI communicator, but %u "
+                            "processes of this PB take part; give a communicator of exactly these",
+                            pb, i, w[i].rank, w[i].size, members);
+    }
+    return 0;
+}
+
+static int check(const struct wio_table *t, const struct wish *all)
+{
+    unsigned char *seen = wio_os_alloc(t->size);
+    int rc = check_errors(t, all);
+
+    if (seen == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for %u processes", t->size);
+    for (uint32_t p = 0; rc == 0 && p < t->npb; p++)
+        rc = check_pb(all + t->pb_base[p], p, t->pb_size[p], seen);
+    wio_os_free(seen);
+    return rc;
+}
+
+/* ---- the communicator ---- */
+
+struct place {
+    int32_t key;
+    uint32_t rank; /* in the universe: by PB, then by rank in the PB */
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int make(const struct wio_table *t, const struct wish *all, uint64_t space,
+                WAITIO_MPI_Comm *comm)
+{
+    struct place *place = wio_os_alloc(t->size * sizeof *place);
+    uint32_t *members = wio_os_alloc(t->size * sizeof *members), n = 0;
+    int rc = 0;
+
+    if (place == NULL || members == NULL)
+        rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for a communicator of %u processes", t->size);
+    for (uint32_t i = 0; rc == 0 && i < t->size; i++)
+        if (all[i].member)
+            place[n++] = (struct place){all[i].key, i};
+    if (rc == 0)
+        qsort(place, n, sizeof *place, by_key);
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        members[i] = place[i].rank;
+    if (rc == 0)
+        rc = wio_comm_make(members, n, space, comm);
+    wio_os_free(place);
+    wio_os_free(members);
+    return rc;
+}
+
+/* Some PB has a provider; what most of its members want holds for all. */
+static enum wio_hybrid way_of(const struct wio_table *t, const struct wish *all)
+{
+    enum wio_hybrid way = WIO_HYBRID_NOT;
+
+    for (uint32_t i = 0; i < t->size; i++)
+        if (all[i].has && all[i].way > (int32_t)way)
+            way = (enum wio_hybrid)all[i].way;
+    return way;
+}
+
+/* The parts as the program gave them are the parent of those that the communicator uses. */
+static int settle(const struct waitio_inside_ops *ops, void *part, const struct wish *all,
+                  WAITIO_MPI_Comm comm, struct wio_comm *c)
+{
+    struct wio_inside *given;
+    struct wio_comm *parent = wio_os_alloc(sizeof *parent);
+    int *place, rc;
+
+    given = wio_os_alloc(sizeof *given + (size_t)c->size * sizeof *place);
+    if (parent == NULL || given == NULL) {
+        wio_os_free(parent);
+        wio_os_free(given);
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a communicator of %d members", c->size);
+    }
+    place = (int *)(void *)(given + 1);
+    memset(given, 0, sizeof *given);
+    given->ops = ops;
+    given->part[0].part = part;
+    given->place = place;
+    for (int i = 0; i < c->size; i++)
+        place[i] = all[wio_group_member(&c->twin, (uint32_t)i)].rank;
+    *parent = *c;
+    parent->inside = ops != NULL ? given : NULL;
+    rc = wio_inside_derive(comm, parent, c, true);
+    wio_os_free(given);
+    wio_os_free(parent);
+    return rc;
+}
+
+/* Has any member failed? @return its error, with a text that names it */
+static int agree(WAITIO_MPI_Comm comm, struct wio_comm *c, int rc)
+{
+    int32_t *all = wio_os_alloc((size_t)c->size * sizeof *all), mine = rc;
+    struct wio_call call = {.kind = WIO_ALLGATHER,
+                            .send = {.buf = &mine, .count = 1, .type = WAITIO_MPI_INT},
+                            .recv = {.buf = all, .count = 1, .type = WAITIO_MPI_INT}};
+    char why[256];
+    int first = -1, rc2;
+
+    if (all == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for %d processes", c->size);
+    snprintf(why, sizeof why, "%s", wio_last_detail());
+    rc2 = wio_coll_call(&call, comm, NULL);
+    for (int i = 0; rc2 == 0 && first < 0 && i < c->size; i++)
+        first = all[i] != 0 ? i : -1;
+    if (rc == 0 && rc2 == 0 && first >= 0)
+        rc2 = wio_fail(all[first], "rank %d has found no provider for its PB", first);
+    wio_os_free(all);
+    return rc != 0 ? wio_fail(rc, "%s", why) : rc2;
+}
+
+/* Collectives that come before all members have their parts go by messages. */
+static int complete(const struct waitio_inside_ops *ops, void *part, const struct wish *all,
+                    WAITIO_MPI_Comm comm, enum wio_hybrid way)
+{
+    struct wio_comm *c;
+    bool hybrid;
+    int rc = wio_comm_get(comm, &c);
+
+    if (rc != 0)
+        return rc;
+    c->hybrid = way;
+    rc = settle(ops, part, all, comm, c);
+    hybrid = c->topo.hybrid;
+    c->topo.hybrid = false;
+    rc = agree(comm, c, rc);
+    c->topo.hybrid = hybrid;
+    return rc;
+}
+
+static int attach(const struct waitio_inside_ops *ops, void *part, int member, int key,
+                  WAITIO_MPI_Comm *comm)
+{
+    struct wio_universe *u = wio_api_universe();
+    const struct wio_table *t = u == NULL ? NULL : wio_universe_table(u);
+    WAITIO_MPI_Comm world = NULL;
+    struct wio_comm *c;
+    struct wish mine, *all;
+    struct wio_call call = {.kind = WIO_ALLGATHER,
+                            .send = {.buf = &mine, .count = WORDS, .type = WAITIO_MPI_INT},
+                            .recv = {.count = WORDS, .type = WAITIO_MPI_INT}};
+    uint64_t space = 0;
+    int rc = t == NULL ? wio_last_code() : wio_mpi_constant(WIO_WORLD, &world);
+
+    if (rc == 0)
+        rc = wio_comm_get(world, &c);
+    if (rc == 0)
+        rc = wio_split_space(c, world, HYBRID, &space);
+    if (rc != 0)
+        return rc;
+    all = wio_os_alloc(t->size * sizeof *all);
+    if (all == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for %u processes", t->size);
+    mine = wish_of(ops, part, member, key);
+    call.recv.buf = all;
+    rc = wio_coll_call(&call, world, NULL);
+    if (rc == 0)
+        rc = check(t, all);
+    if (rc == 0 && member)
+        rc = make(t, all, space, comm);
+    if (rc == 0 && member) {
+        rc = complete(ops, part, all, *comm, way_of(t, all));
+        if (rc != 0)
+            (void)wio_mpi_comm_free(comm);
+    }
+    wio_os_free(all);
+    return rc;
+}
+
+int waitio_inside_attach(const struct waitio_inside_ops *ops, void *part, int member, int key,
+                         WAITIO_MPI_Comm *comm)
+{
+    int rc = wio_mpi_need("communicator", comm);
+
+    if (rc == 0) {
+        *comm = WAITIO_MPI_COMM_NULL;
+        rc = attach(ops, part, member, key, comm);
+        if (rc == 0 && ops != NULL && part != NULL && member)
+            ops->free(part); /* the communicator has its own */
+    }
+    return wio_mpi_result("waitio_inside_attach", rc);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Steps inside a PB, done by its provider. A blocking collective blocks in the provider when
+ * nothing else of this process waits for progress, and an error ends the program anyway: then
+ * nobody needs this thread, and if a member dies, its launcher ends the block. Otherwise the step
+ * is started, and polled by whoever waits (p2p/outside.c).
+ */
+#include "mpi/inside.h"
+
+#include <stdio.h>
+
+#include "api/api.h"
+#include "mpi/mpi.h"
+#include "mpi/run.h"
+#include "os/os.h"
+
+/* A step that was started. It outlives its run when that fails. */
+struct pending {
+    struct wio_outside o;
+    struct wio_comm *comm; /* held */
+    struct wio_part *part;
+    const struct waitio_inside_call *call; /* read before it has begun only */
+    void *op;
+    uint32_t ticket;
+    bool begun, last; /* last: of its collective, for this part */
+};
+
+void wio_inside_free(struct wio_inside *inside)
+{
+    if (inside == NULL)
+        return;
+    for (int i = 0; i < WIO_PARTS; i++)
+        if (inside->part[i].part != NULL)
+            inside->ops->free(inside->part[i].part);
+    wio_os_free(inside);
+}
+
+bool wio_inside_reduces(const struct wio_inside *inside, const struct wio_mpi_type *type,
+                        WAITIO_MPI_Op op)
+{
+    return inside != NULL && type->kind != WIO_KIND_DERIVED &&
+           inside->ops->reduces(inside->part[0].part, type->id, op) != 0;
+}
+
+/* ---- tickets ---- */
+
+void wio_inside_take_tickets(struct wio_running *run)
+{
+    struct wio_inside *inside = run->comm->inside;
+
+    for (int i = 0; run->s.inside != NULL && i < WIO_PARTS; i++) {
+        run->inside_left[i] = run->s.inside_steps[i];
+        if (run->inside_left[i] > 0)
+            run->ticket[i] = __atomic_fetch_add(&inside->part[i].next, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static bool served(const struct wio_part *p, uint32_t ticket)
+{
+    return __atomic_load_n(&p->serving, __ATOMIC_ACQUIRE) == ticket;
+}
+
+static void serve_next(struct wio_part *p, uint32_t ticket)
+{
+    __atomic_store_n(&p->serving, ticket + 1, __ATOMIC_RELEASE);
+}
+
+/* ---- errors ---- */
+
+/* The provider's error becomes that of the step's request; the communicator keeps its text. */
+static int fail(struct wio_inside *inside, int code, const char *why)
+{
+    int none = 0;
+
+    if (__atomic_compare_exchange_n(&inside->failed, &none, 1, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        snprintf(inside->why, sizeof inside->why, "%s: %s", inside->ops->name, why);
+        __atomic_store_n(&inside->failed, code, __ATOMIC_RELEASE);
+    }
+    return wio_fail(code, "%s: %s", inside->ops->name, why);
+}
+
+int wio_inside_error(const struct wio_comm *c, int err)
+{
+    struct wio_universe *u = wio_api_universe();
+    int rc;
+
+    if (err == 0)
+        return 0;
+    if (__atomic_load_n(&c->inside->failed, __ATOMIC_ACQUIRE) == err)
+        return wio_fail(err, "%s", c->inside->why);
+    rc = u == NULL ? err : wio_revoked_check(u, c->twin.space);
+    return rc != 0 ? err : wio_fail(err, "a step inside the block did not end");
+}
+
+/* ---- now ---- */
+
+static int run_now(struct wio_running *run, const struct wio_step *step)
+{
+    struct wio_inside *inside = run->comm->inside;
+    struct wio_part *p = &inside->part[step->peer];
+    char why[256] = "";
+    int rc = inside->ops->run(p->part, step->with, why, sizeof why);
+
+    if (--run->inside_left[step->peer] == 0)
+        serve_next(p, run->ticket[step->peer]);
+    return WIO_LIKELY(rc == 0) ? 0 : fail(inside, rc, why);
+}
+
+static int may_call(struct wio_inside *inside, void *part)
+{
+    char why[256] = "";
+    int rc = inside->ops->may_call(part, why, sizeof why);
+
+    return WIO_LIKELY(rc == 0) ? 0 : wio_fail(rc, "%s: %s", inside->ops->name, why);
+}
+
+int wio_inside_now(struct wio_universe *u, struct wio_running *run, const struct wio_step *step)
+{
+    struct wio_part *p = &run->comm->inside->part[step->peer];
+    struct wio_handle h = {0};
+    struct wio_result res;
+    int rc = may_call(run->comm->inside, p->part);
+
+    if (WIO_UNLIKELY(rc != 0))
+        return rc;
+    if (WIO_LIKELY(!wio_outside_busy(u) && !wio_mpi_errors_return() &&
+                   served(p, run->ticket[step->peer])))
+        return run_now(run, step);
+    rc = wio_inside_start(u, run, step, &h);
+    if (rc == 0)
+        rc = wio_wait(u, &h, &res);
+    return rc != 0 ? rc : wio_inside_error(run->comm, res.err);
+}
+
+/* ---- started ---- */
+
+static bool over(struct pending *at)
+{
+    wio_comm_release(at->comm);
+    wio_os_free(at);
+    return true;
+}
+
+/* @return its error */
+static int begin(struct pending *at)
+{
+    struct wio_inside *inside = at->comm->inside;
+    char why[256] = "";
+    int rc = inside->ops->start(at->part->part, at->call, &at->op, why, sizeof why);
+
+    at->begun = rc == 0;
+    if (at->last)
+        serve_next(at->part, at->ticket);
+    return rc == 0 ? 0 : fail(inside, rc, why);
+}
+
+static bool poll_step(struct wio_outside *o, bool ended, int *err)
+{
+    struct pending *at = WIO_CONTAINER(o, struct pending, o);
+    struct wio_inside *inside = at->comm->inside;
+    char why[256] = "";
+    int done = 0, rc = 0;
+
+    if (ended) {
+        if (at->begun)
+            inside->ops->abandon(at->part->part, at->op);
+        return over(at);
+    }
+    if (inside->ops->may_call(at->part->part, why, sizeof why) != 0)
+        return false; /* the thread that may will come by */
+    if (!at->begun && !served(at->part, at->ticket))
+        return false;
+    if (!at->begun)
+        rc = begin(at);
+    if (rc == 0) {
+        rc = inside->ops->test(at->part->part, at->op, &done, why, sizeof why);
+        rc = rc == 0 ? 0 : fail(inside, rc, why);
+    }
+    if (rc == 0 && !done)
+        return false;
+    *err = rc;
+    return over(at);
+}
+
+int wio_inside_start(struct wio_universe *u, struct wio_running *run, const struct wio_step *step,
+                     struct wio_handle *h)
+{
+    struct wio_part *p = &run->comm->inside->part[step->peer];
+    struct pending *at = wio_os_alloc(sizeof *at);
+    int rc = at == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory for a step of a collective")
+                        : may_call(run->comm->inside, p->part);
+
+    if (rc != 0) {
+        wio_os_free(at);
+        return rc;
+    }
+    *at = (struct pending){
+        .o = {.space = run->comm->twin.space, .group = &run->comm->twin, .poll = poll_step},
+        .comm = run->comm,
+        .part = p,
+        .call = step->with,
+        .ticket = run->ticket[step->peer],
+        .last = --run->inside_left[step->peer] == 0};
+    wio_comm_hold(run->comm);
+    rc = wio_outside_begin(u, &at->o, h);
+    if (rc != 0)
+        over(at);
+    return rc;
+}
+
+/* ---- communicators made from others ---- */
+
+/* Members of my PB, by rank in the new communicator: their ranks in the parent's parts. */
+static int my_side(const struct waitio_group *parent, const struct wio_inside *from,
+                   const struct wio_comm *c, int *place, int *ranks, int *n)
+{
+    int mine = c->topo.pb[c->rank];
+
+    *n = 0;
+    for (int i = 0; i < c->size; i++) {
+        int64_t before;
+        place[i] = -1;
+        if (c->topo.pb[i] != mine)
+            continue;
+        before = wio_group_rank_of(parent, wio_group_member(&c->twin, (uint32_t)i));
+        if (before < 0 || from->place[before] < 0)
+            return wio_fail(WAITIO_ERR_GROUP, "rank %d is no member of the communicator's parent",
+                            i);
+        ranks[*n] = from->place[before];
+        place[i] = (*n)++;
+    }
+    return 0;
+}
+
+static int make_parts(const struct wio_inside *from, struct wio_inside *inside, const int *ranks)
+{
+    char why[256] = "";
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < WIO_PARTS; i++)
+        rc = from->ops->sub(from->part[0].part, inside->size, ranks, &inside->part[i].part, why,
+                            sizeof why);
+    return rc == 0 ? 0 : wio_fail(rc, "%s: %s", from->ops->name, why);
+}
+
+/* Where members are on one host, messages by shared memory are as quick as any provider. */
+static bool uses_providers(const struct wio_comm *c)
+{
+    return c->hybrid == WIO_HYBRID_ALWAYS || (c->hybrid == WIO_HYBRID_APART && !c->topo.host);
+}
+
+int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *from,
+                      struct wio_comm *c, bool parts)
+{
+    struct wio_inside *inside;
+    int *ranks, *place, rc;
+
+    c->hybrid = from->hybrid;
+    c->topo.hybrid = parts && uses_providers(c);
+    if (!c->topo.hybrid || from->inside == NULL)
+        return 0;
+    inside = wio_os_alloc(sizeof *inside + (size_t)c->size * sizeof *place);
+    ranks = wio_os_alloc((size_t)c->size * sizeof *ranks);
+    if (inside == NULL || ranks == NULL) {
+        wio_os_free(inside);
+        wio_os_free(ranks);
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a communicator of %d members", c->size);
+    }
+    memset(inside, 0, sizeof *inside);
+    place = (int *)(void *)(inside + 1);
+    inside->ops = from->inside->ops;
+    inside->place = place;
+    rc = my_side(parent, from->inside, c, place, ranks, &inside->size);
+    if (rc == 0 && inside->size > 1)
+        rc = make_parts(from->inside, inside, ranks);
+    wio_os_free(ranks);
+    if (rc != 0 || inside->size == 1) {
+        wio_inside_free(inside);
+        return rc;
+    }
+    c->inside = inside;
+    return 0;
+}

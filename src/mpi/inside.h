@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file inside.h
+ * Hybrid communicators: the members of a PB exchange data among themselves by a provider
+ * (waitio_inside.h), such as the MPI they were started with; between PBs go messages of the engine.
+ *
+ * A schedule has steps for the part inside a PB. All members must start the operations of a part in
+ * the same order, although non-blocking collectives make progress in any order. So every collective
+ * takes a ticket for the parts that it uses, in the order of the calls, which is the same on all
+ * members. It starts its steps when the ticket is served, and the next ticket is served when its
+ * last step has started.
+ */
+#ifndef WIO_MPI_INSIDE_H
+#define WIO_MPI_INSIDE_H
+
+#include "mpi/comm.h"
+#include "mpi/schedule.h"
+#include "p2p/p2p.h"
+#include "waitio_inside.h"
+
+struct wio_running;
+
+/** A part of the provider, and who may use it. */
+struct wio_part {
+    void *part;
+    uint32_t next, serving; /**< tickets; changed atomically */
+};
+
+/** The provider of the members of my PB in one communicator. */
+struct wio_inside {
+    const struct waitio_inside_ops *ops;
+    struct wio_part part[WIO_PARTS];
+    int size;
+    const int *place; /**< by rank in the communicator: rank in the parts; -1: of another PB */
+    char why[256];    /**< the last error of the provider; written once, by who changes `failed` */
+    int failed;       /**< its code; changed atomically */
+};
+
+/** Parts for the members of a communicator that was made from @p parent; all members call it.
+ * @param from state of @p parent @param parts false: nothing may block, so messages have to do
+ * @return 0; NOMEM, or the provider's error. @blocking */
+int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *from,
+                      struct wio_comm *c, bool parts);
+/** Give the parts back; NULL is nothing. */
+void wio_inside_free(struct wio_inside *inside);
+/** Does the provider reduce with this operator? */
+bool wio_inside_reduces(const struct wio_inside *inside, const struct wio_mpi_type *type,
+                        WAITIO_MPI_Op op);
+
+/** A run takes its tickets, once, before its first step; see above. */
+void wio_inside_take_tickets(struct wio_running *run);
+/** Do a step. @return 0 or the error, with its text. @blocking */
+int wio_inside_now(struct wio_universe *u, struct wio_running *run, const struct wio_step *step);
+/** Start a step. @param[out] h a request of the engine that is complete when the step is */
+int wio_inside_start(struct wio_universe *u, struct wio_running *run, const struct wio_step *step,
+                     struct wio_handle *h);
+/** The error of a started step whose request ended with @p err, with its text. */
+int wio_inside_error(const struct wio_comm *c, int err);
+
+#endif /* WIO_MPI_INSIDE_H */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations of other libraries, such as the vendor's MPI inside a PB. Such a library makes
+ * progress only when it is called, and has no descriptor to sleep on. So every thread of the
+ * program that waits or tests polls these operations between its own polls, and naps briefly
+ * instead of sleeping.
+ *
+ * What a wait sees is a request like any other. It may end before the operation: when its message
+ * space is revoked, or the universe ends. The next poll then gives the operation up.
+ */
+#include "p2p/handle.h"
+
+/* Read without the lock. */
+static void count(struct wio_universe *u, int more)
+{
+    __atomic_store_n(&u->noutside, u->noutside + more, __ATOMIC_RELAXED);
+}
+
+int wio_outside_begin(struct wio_universe *u, struct wio_outside *o, struct wio_handle *h)
+{
+    int rc = 0;
+    wio_enter(u);
+    struct wio_request *r = wio_is_revoked(u, o->space) ? NULL : wio_req_new(u, WIO_REQ_USER);
+    if (r != NULL) {
+        r->src = r->status_source = r->tag = -1;
+        r->space = o->space;
+        o->seen_ns = 0;
+        wio_op_name(r, h);
+        o->handle = *h;
+        wio_list_push(&u->outside, &o->node);
+        count(u, 1);
+    } else {
+        rc = wio_is_revoked(u, o->space)
+                 ? wio_revoked_error(u, o->space)
+                 : wio_fail(WAITIO_ERR_NOMEM, "no memory for another request");
+    }
+    wio_leave(u);
+    return rc;
+}
+
+bool wio_outside_busy(const struct wio_universe *u)
+{
+    return __atomic_load_n(&u->open_tasks, __ATOMIC_RELAXED) > 0 ||
+           __atomic_load_n(&u->noutside, __ATOMIC_RELAXED) > 0;
+}
+
+static struct wio_request *request_of(struct wio_universe *u, const struct wio_outside *o)
+{
+    struct wio_request *r = wio_req_at(u, o->handle.index, o->handle.generation);
+    return r != NULL && !r->user_done ? r : NULL;
+}
+
+/* One of them. @return is it over? */
+static bool poll_one(struct wio_universe *u, struct wio_outside *o)
+{
+    struct wio_handle handle = o->handle;
+    bool ended = request_of(u, o) == NULL;
+    int err = 0;
+    wio_lock_leave(&u->lock);
+    bool over = o->poll(o, ended, &err);
+    wio_lock_take(&u->lock, &u->want);
+    if (!over)
+        return false;
+    struct wio_request *r = wio_req_at(u, handle.index, handle.generation);
+    if (r != NULL && !r->user_done)
+        wio_req_finish(r, err);
+    count(u, -1);
+    return true;
+}
+
+int wio_outside_poll(struct wio_universe *u)
+{
+    int over = 0;
+    if (u->outside_polled)
+        return 0;
+    u->outside_polled = true;
+    /* Those that are begun meanwhile come behind the last one. */
+    struct wio_list *last = u->outside.prev;
+    for (bool more = !wio_list_empty(&u->outside); more;) {
+        struct wio_list *n = wio_list_pop(&u->outside);
+        more = n != last;
+        if (poll_one(u, WIO_CONTAINER(n, struct wio_outside, node)))
+            over++;
+        else
+            wio_list_push(&u->outside, n);
+    }
+    u->outside_polled = false;
+    return over;
+}
+
+void wio_outside_stuck(struct wio_universe *u, int64_t now, int64_t dial_after)
+{
+    WIO_LIST_FOR(it, &u->outside)
+    {
+        struct wio_outside *o = WIO_CONTAINER(it, struct wio_outside, node);
+        if (o->seen_ns == 0)
+            o->seen_ns = now;
+        else if (now - o->seen_ns >= dial_after)
+            wio_stuck_dial(u, o->group);
+    }
+}
+
+void wio_outside_end(struct wio_universe *u)
+{
+    while (!u->outside_polled && !wio_list_empty(&u->outside)) {
+        struct wio_outside *o = WIO_CONTAINER(wio_list_pop(&u->outside), struct wio_outside, node);
+        int err = 0;
+        wio_lock_leave(&u->lock);
+        (void)o->poll(o, true, &err); /* given up: it is over */
+        wio_lock_take(&u->lock, &u->want);
+        count(u, -1);
+    }
+}
