@@ -31,7 +31,8 @@ struct wio_inside {
     const struct waitio_inside_ops *ops;
     struct wio_part part[WIO_PARTS];
     int size;
-    const int *place; /**< by rank in the communicator: rank in the parts; -1: of another PB */
+    const int *place; /**< by rank in the communicator: rank in the parts, in the same order; -1: of
+                           another PB */
     char why[256];    /**< the last error of the provider; written once, by who changes `failed` */
     int failed;       /**< its code; changed atomically */
 };

@@ -13,8 +13,9 @@
 #include <cmocka.h>
 
 #include "mpi/coll.h"
+#include "unit/mpi_inside.h"
 
-enum { MOST = 13 };
+enum { MOST = MOST_MEMBERS };
 
 struct message {
     struct message *next;
@@ -30,6 +31,7 @@ struct track {
     size_t at, limit; /* first step of its round, end of the lane */
     int sent;         /* the round's messages have been sent */
     int under_way;    /* those that have not been taken, when that is waited for */
+    int inside;       /* steps of the provider that are not done */
 };
 
 struct world {
@@ -41,7 +43,11 @@ struct world {
     struct track track[MOST][WIO_LANES_MAX];
     int tracks[MOST];
     struct message *queue[MOST][MOST]; /* [from][to], oldest first */
-    const int *pb;                     /* by rank, or NULL */
+    /* what a rank waits for inside its PB, by part of the provider */
+    const struct waitio_inside_call *begun[MOST][WIO_PARTS];
+    int *undone[MOST][WIO_PARTS];
+    int steps_inside;
+    const int *pb; /* by rank, or NULL */
     unsigned turn;
     int crossings[2]; /* messages across the border, and their bytes */
     int words;        /* those of them that hold a size */
@@ -90,9 +96,43 @@ static int take(struct world *w, int me, const struct wio_step *step)
     return 1;
 }
 
+/* All members of a PB have begun a step of this part: do it. */
+static void inside(struct world *w, int me, int part)
+{
+    const struct waitio_inside_call *call[MOST] = {NULL};
+    int n = 0;
+    for (int r = 0; r < w->size; r++) {
+        if (w->pb[r] != w->pb[me])
+            continue;
+        if (w->begun[r][part] == NULL)
+            return;
+        call[w->s[r].inside->place[r]] = w->begun[r][part];
+        n++;
+    }
+    fake_run(call, n);
+    for (int r = 0; r < w->size; r++)
+        if (w->pb[r] == w->pb[me]) {
+            w->begun[r][part] = NULL;
+            --*w->undone[r][part];
+        }
+    w->steps_inside++;
+}
+
+static void begin_inside(struct world *w, int me, struct track *t, const struct wio_step *step)
+{
+    assert_null(w->begun[me][step->peer]); /* steps of a part follow each other */
+    w->begun[me][step->peer] = step->with;
+    w->undone[me][step->peer] = &t->inside;
+    t->inside++;
+    inside(w, me, step->peer);
+}
+
 static void send_all(struct world *w, int me, struct track *t, size_t end)
 {
     struct wio_schedule *s = &w->s[me];
+    for (size_t i = t->at; i < end; i++)
+        if (s->step[i].kind == WIO_STEP_INSIDE)
+            begin_inside(w, me, t, &s->step[i]);
     for (size_t i = t->at; i < end; i++)
         if (s->step[i].kind == WIO_STEP_SEND) {
             assert_in_range(s->step[i].peer, 0, w->size - 1);
@@ -119,10 +159,10 @@ static int advance_track(struct world *w, int me, struct track *t)
             news += w->taken[me][i];
             missing += !w->taken[me][i];
         }
-    if (missing > 0 || t->under_way > 0)
+    if (missing > 0 || t->under_way > 0 || t->inside > 0)
         return news;
     assert_int_equal(wio_schedule_local(s, t->at, end), 0);
-    *t = (struct track){end, t->limit, 0, 0};
+    *t = (struct track){end, t->limit, 0, 0, 0};
     return 1;
 }
 
@@ -136,7 +176,7 @@ static void next_phase(struct world *w, int me)
     assert_non_null(w->taken[me]);
     for (w->tracks[me] = 0; at < end; w->tracks[me]++) {
         size_t limit = wio_schedule_lane_end(s, at);
-        w->track[me][w->tracks[me]] = (struct track){at, limit, 0, 0};
+        w->track[me][w->tracks[me]] = (struct track){at, limit, 0, 0, 0};
         at = limit;
     }
 }

@@ -106,6 +106,10 @@ struct test {
     bool swap; /* what is sent is in the other byte order */
     int pb[MOST], first[MOST];
     struct wio_topology topo;
+    bool hybrid; /* some PBs have a provider */
+    struct wio_comm comm[MOST];
+    struct wio_inside inside[MOST]; /* by PB */
+    int places[MOST][MOST];         /* by PB and rank */
     char *in[MOST], *out[MOST], *was[MOST];
     int room; /* elements in every buffer */
     int sc[MOST][MOST], sd[MOST][MOST], rc[MOST][MOST], rd[MOST][MOST]; /* [rank][block] */
@@ -244,14 +248,37 @@ static struct wio_call describe(struct test *t, int r)
     return c;
 }
 
+/* Every third PB has none. */
+static void providers(struct test *t)
+{
+    int n[MOST] = {0}, seen[MOST] = {0};
+    t->topo.hybrid = t->hybrid;
+    for (int r = 0; r < t->size; r++)
+        n[t->pb[r]]++;
+    for (int r = 0; r < t->size; r++) {
+        int p = t->pb[r];
+        bool with = t->hybrid && n[p] > 1 && (p + t->root) % 3 != 2;
+        for (int q = 0; q < t->topo.npb; q++)
+            t->places[q][r] = -1;
+        t->places[p][r] = seen[p]++;
+        t->inside[p] = (struct wio_inside){.ops = &fake_ops, .size = n[p], .place = t->places[p]};
+        t->comm[r] = (struct wio_comm){.inside = with ? &t->inside[p] : NULL};
+    }
+}
+
 static void call_all(struct test *t)
 {
     static int patient;
     t->w = (struct world){.size = t->size, .pb = t->pb, .patient = patient};
     patient = !patient;
+    providers(t);
     for (int r = 0; r < t->size; r++) {
-        struct wio_caller who = {
-            .rank = r, .size = t->size, .topo = &t->topo, .asked = t->asked, .swap = t->swap};
+        struct wio_caller who = {.rank = r,
+                                 .size = t->size,
+                                 .topo = &t->topo,
+                                 .asked = t->asked,
+                                 .swap = t->swap,
+                                 .comm = t->hybrid ? &t->comm[r] : NULL};
         struct wio_call c = describe(t, r);
         memcpy(t->was[r], t->out[r], (size_t)(t->room * t->f->extent));
         assert_int_equal(wio_coll_write(&t->w.s[r], &c, &who), 0);
@@ -413,10 +440,11 @@ static void every_shape(struct test *t)
         }
 }
 
-static void every_algorithm(enum wio_collective_kind kind)
+static void every_algorithm(enum wio_collective_kind kind, bool hybrid)
 {
     static struct test t;
     t.kind = kind;
+    t.hybrid = hybrid;
     for (t.asked = 0; t.asked <= rows_of(kind); t.asked++)
         for (t.form = EVEN; t.form <= TYPED; t.form++)
             for (int flavour = 0; has_form(kind, t.form) && flavour < FLAVOURS; flavour++)
@@ -432,7 +460,8 @@ static void every_algorithm(enum wio_collective_kind kind)
     static void NAME(void **state)                                                                 \
     {                                                                                              \
         (void)state;                                                                               \
-        every_algorithm(KIND);                                                                     \
+        every_algorithm(KIND, false);                                                              \
+        every_algorithm(KIND, true);                                                               \
     }
 TEST_OF(barrier, WIO_BARRIER)
 TEST_OF(bcast, WIO_BCAST)
@@ -455,6 +484,7 @@ static void long_messages(void **state)
     t.f = &flavours[INTS];
     t.form = EVEN;
     t.count = 100003;
+    t.hybrid = false;
     for (size_t k = 0; k < 3; k++)
         for (t.asked = 0; t.asked <= rows_of(kinds[k]); t.asked++)
             for (t.size = 1; t.size <= 7; t.size += 2) {
@@ -463,6 +493,30 @@ static void long_messages(void **state)
                 shape(&t, t.size % 4);
                 one(&t);
             }
+}
+
+/* Pieces go through the providers of the PBs, which must see them in one order. */
+static void long_hybrid_messages(void **state)
+{
+    static const enum wio_collective_kind kinds[] = {WIO_BCAST, WIO_REDUCE, WIO_ALLREDUCE};
+    static struct test t;
+    int inside = 0;
+    (void)state;
+    t.f = &flavours[INTS];
+    t.form = EVEN;
+    t.hybrid = true;
+    for (int i = 0; i < 3 * 7 * 4 * 4; i++) {
+        static const int counts[] = {65536, 131072, 131073, 700001};
+        t.kind = kinds[i % 3];
+        t.size = 1 + i / 3 % 7;
+        t.root = draw(t.size);
+        t.count = counts[i / 21 % 4];
+        t.in_place = t.kind != WIO_BCAST && draw(2);
+        shape(&t, i / 84);
+        one(&t);
+        inside += t.w.steps_inside;
+    }
+    assert_in_range(inside, 400, 100000);
 }
 
 static int row_named(enum wio_collective_kind kind, const char *name)
@@ -506,7 +560,7 @@ static void trees_pack_by_the_piece(void **state)
 {
     enum { COUNT = 400000, SIZE = 2 };
     static const int pb[SIZE] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true, false, false};
+    struct wio_topology topo = {1, pb, first, .runs = true};
     struct wio_caller who = {.size = SIZE, .topo = &topo, .asked = row_named(WIO_BCAST, "trees")};
     struct wio_call c = {.kind = WIO_BCAST,
                          .recv = {.buf = calloc(COUNT, (size_t)flavours[SUMS].extent),
@@ -557,7 +611,7 @@ static void the_other_byte_order(void **state)
 static void numbers_travel_turned(void **state)
 {
     static const int pb[2] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true, false, false};
+    struct wio_topology topo = {1, pb, first, .runs = true};
     struct wio_caller who = {.size = 2, .topo = &topo, .swap = true};
     uint32_t x[2] = {0x01020304, 0x05060708};
     struct wio_call c = {.kind = WIO_BCAST,
@@ -738,7 +792,7 @@ static void members_of_a_tree_tell_their_sizes(void **state)
     static const int pb[2] = {0, 0}, first[1] = {0};
     static char data[600000];
     static struct world w;
-    struct wio_topology topo = {1, pb, first, true, false, false};
+    struct wio_topology topo = {1, pb, first, .runs = true};
     size_t wrong = 0;
     (void)state;
     w = (struct world){.size = 2};
@@ -768,7 +822,7 @@ static void members_of_a_tree_tell_their_sizes(void **state)
 static void refused(struct wio_call c, int code, const char *text)
 {
     static const int pb[2] = {0, 0}, first[1] = {0};
-    struct wio_topology topo = {1, pb, first, true, false, false};
+    struct wio_topology topo = {1, pb, first, .runs = true};
     struct wio_caller who = {.size = 2, .topo = &topo};
     struct wio_schedule s;
     assert_int_equal(wio_coll_write(&s, &c, &who), code);
@@ -840,7 +894,7 @@ static const char *chosen_on(bool host, enum wio_collective_kind kind, int size,
 {
     static const int pb[MOST] = {0}, first[MOST] = {0};
     struct wio_topology topo = {npb, pb, first, .runs = true, .host = host};
-    struct wio_choice c = {kind, size, bytes, true, true, &topo, 0, false};
+    struct wio_choice c = {kind, size, bytes, true, true, .topo = &topo};
     return wio_algorithm_select(&c)->name;
 }
 
@@ -863,8 +917,8 @@ static void selection_follows_the_table(void **state)
     for (int kind = 0; kind < WIO_COLLECTIVE_COUNT; kind++)
         for (int flags = 0; flags < 4; flags++) {
             static const int pb[1], first[1];
-            struct wio_topology topo = {1, pb, first, false, false, false};
-            struct wio_choice c = {kind, 1 << 30, SIZE_MAX, flags & 1, flags & 2, &topo, 0, false};
+            struct wio_topology topo = {1, pb, first, .runs = false};
+            struct wio_choice c = {kind, 1 << 30, SIZE_MAX, flags & 1, flags & 2, .topo = &topo};
             assert_int_equal(wio_algorithm_select(&c)->kind, kind);
             for (c.asked = 1; c.asked <= rows_of(kind); c.asked++)
                 assert_true(wio_algorithm_admits(wio_algorithm_select(&c), &c));
@@ -966,6 +1020,7 @@ int main(void)
         cmocka_unit_test(allgather),
         cmocka_unit_test(alltoall),
         cmocka_unit_test(long_messages),
+        cmocka_unit_test(long_hybrid_messages),
         cmocka_unit_test(trees_of_many_pieces),
         cmocka_unit_test(trees_pack_by_the_piece),
         cmocka_unit_test(the_other_byte_order),

@@ -18,28 +18,10 @@ static const enum waitio_inside_kind kinds[] = {
     [WIO_ALLTOALL] = WAITIO_INSIDE_ALLTOALL,
 };
 
-/* Blocks by rank in the provider, whose order of the members may be another one. */
-static struct waitio_inside_blocks blocks_of(struct wio_schedule *s, const struct wio_area *a)
+/* The provider numbers the members as the communicator does. */
+static struct waitio_inside_blocks blocks_of(const struct wio_area *a)
 {
-    struct waitio_inside_blocks b = {.unit = a->unit};
-    size_t *len;
-    int64_t *at;
-    bool same = a->len == NULL;
-
-    for (int i = 0; same && i < s->size; i++)
-        same = s->inside->place[i] == i;
-    if (same)
-        return b;
-    len = wio_schedule_scratch(s, (size_t)s->size * sizeof *len);
-    at = wio_schedule_scratch(s, (size_t)s->size * sizeof *at);
-    for (int i = 0; s->error == 0 && i < s->size; i++) {
-        int place = s->inside->place[i];
-        len[place] = wio_area_len(a, i);
-        at[place] = wio_area_at(a, i) - a->base;
-    }
-    b.len = len;
-    b.at = at;
-    return b;
+    return (struct waitio_inside_blocks){.len = a->len, .at = a->at, .unit = a->unit};
 }
 
 static void areas(struct wio_schedule *s, const struct wio_collective *c,
@@ -49,13 +31,13 @@ static void areas(struct wio_schedule *s, const struct wio_collective *c,
 
     if (c->kind == WIO_ALLTOALL || (c->kind == WIO_SCATTER && root)) {
         call->in = c->ins.base;
-        call->ins = blocks_of(s, &c->ins);
+        call->ins = blocks_of(&c->ins);
     }
     if (c->kind == WIO_REDUCE_SCATTER)
-        call->ins = blocks_of(s, &c->ins);
+        call->ins = blocks_of(&c->ins);
     if (c->kind == WIO_ALLTOALL || c->kind == WIO_ALLGATHER || (c->kind == WIO_GATHER && root)) {
         call->out = c->outs.base;
-        call->outs = blocks_of(s, &c->outs);
+        call->outs = blocks_of(&c->outs);
     }
 }
 

@@ -168,7 +168,7 @@ void wio_hybrid_allreduce(struct wio_schedule *s, const struct wio_collective *c
 
 /* ---- blocks of one size ---- */
 
-/* Those of my PB, at its leader, in the order of its ranks in the provider. */
+/* Those of my PB, at its leader, in rank order. */
 static char *gather_inside(struct wio_schedule *s, const struct wio_layers *l, const void *in,
                            size_t n)
 {
@@ -197,19 +197,6 @@ static char *gather_inside(struct wio_schedule *s, const struct wio_layers *l, c
     return blocks;
 }
 
-/* Place of rank @p i among the blocks of my PB as gather_inside() leaves them. A derived
- * communicator's parts are in rank order; the attached one's are as the program ordered them. */
-static size_t place_inside(const struct wio_schedule *s, const struct wio_layers *l, int i)
-{
-    size_t k = 0;
-
-    if (s->inside != NULL && l->inside.size > 1)
-        return (size_t)s->inside->place[i];
-    while (l->inside.map[k] != i)
-        k++;
-    return k;
-}
-
 /* The members of PB @p p, in rank order: one after the other. @return the next one, or -1 */
 static int next_of(const struct wio_schedule *s, int p, int after)
 {
@@ -228,19 +215,6 @@ static size_t members_of(const struct wio_schedule *s, int p)
     return n;
 }
 
-/* Blocks travel between PBs in rank order. */
-static char *in_rank_order(struct wio_schedule *s, const struct wio_layers *l, char *blocks,
-                           size_t n)
-{
-    char *sorted = wio_schedule_scratch(s, n * (size_t)l->inside.size);
-
-    for (int k = 0; s->error == 0 && k < l->inside.size; k++)
-        wio_schedule_copy(s, blocks + n * place_inside(s, l, l->inside.map[k]),
-                          sorted + n * (size_t)k, n);
-    wio_schedule_round(s);
-    return sorted;
-}
-
 void wio_hybrid_gather(struct wio_schedule *s, const struct wio_collective *c)
 {
     struct wio_layers l = wio_layers(s, c->root, WIO_LEAD_FIRST);
@@ -249,7 +223,6 @@ void wio_hybrid_gather(struct wio_schedule *s, const struct wio_collective *c)
 
     if (s->error != 0 || l.leaders.rank < 0)
         return;
-    mine = in_rank_order(s, &l, mine, n);
     if (s->rank != c->root) {
         wio_schedule_send(s, c->root, mine, n * (size_t)l.inside.size);
         wio_schedule_round(s);
@@ -298,7 +271,8 @@ void wio_hybrid_scatter(struct wio_schedule *s, const struct wio_collective *c)
     struct wio_layers l = wio_layers(s, c->root, WIO_LEAD_FIRST);
     size_t n = c->bytes;
     bool leads = s->error == 0 && l.leaders.rank >= 0;
-    char *mine = leads ? wio_schedule_scratch(s, n * (size_t)l.inside.size) : NULL, *sorted = NULL;
+    char *mine =
+        leads && s->rank != c->root ? wio_schedule_scratch(s, n * (size_t)l.inside.size) : NULL;
 
     if (s->error != 0)
         return;
@@ -309,18 +283,12 @@ void wio_hybrid_scatter(struct wio_schedule *s, const struct wio_collective *c)
             wio_schedule_copy(s, wio_area_at(&c->ins, i), blocks + n * k++, n);
         wio_schedule_round(s);
         if (p == l.leaders_root)
-            sorted = blocks;
+            mine = blocks;
         else
             wio_schedule_send(s, l.leaders.map[p], blocks, all);
     }
-    if (leads && s->rank != c->root) {
-        sorted = wio_schedule_scratch(s, n * (size_t)l.inside.size);
-        wio_schedule_recv(s, c->root, sorted, n * (size_t)l.inside.size);
-    }
-    wio_schedule_round(s);
-    for (int k = 0; leads && k < l.inside.size; k++)
-        wio_schedule_copy(s, sorted + n * (size_t)k,
-                          mine + n * place_inside(s, &l, l.inside.map[k]), n);
+    if (leads && s->rank != c->root)
+        wio_schedule_recv(s, c->root, mine, n * (size_t)l.inside.size);
     wio_schedule_round(s);
     scatter_inside(s, &l, mine, c);
 }
@@ -342,13 +310,12 @@ void wio_hybrid_allgather(struct wio_schedule *s, const struct wio_collective *c
     mine = (size_t)l.inside.size * n;
     if (l.leaders.rank >= 0) {
         size_t at = 0;
-        char *sorted = in_rank_order(s, &l, here, n);
         for (int p = 0; s->error == 0 && p < s->topo->npb; p++) {
             size_t its = n * members_of(s, p);
             if (p == l.leaders.rank) {
-                wio_schedule_copy(s, sorted, all + at, its);
+                wio_schedule_copy(s, here, all + at, its);
             } else {
-                wio_schedule_send(s, l.leaders.map[p], sorted, mine);
+                wio_schedule_send(s, l.leaders.map[p], here, mine);
                 wio_schedule_recv(s, l.leaders.map[p], all + at, its);
             }
             at += its;
