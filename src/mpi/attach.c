@@ -39,6 +39,16 @@ static int check_table(const struct waitio_inside_ops *ops, const void *part)
     return 0;
 }
 
+static int ask(const struct waitio_inside_ops *ops, void *part, int *size, int *rank)
+{
+    char why[256] = "";
+    int rc = ops->may_call(part, why, sizeof why);
+
+    if (rc == 0)
+        rc = ops->members(part, size, rank);
+    return rc == 0 ? 0 : wio_fail(rc, "%s: %s", ops->name, why);
+}
+
 static struct wish wish_of(const struct waitio_inside_ops *ops, void *part, int member, int key)
 {
     const struct wio_config *cfg = wio_universe_config(wio_api_universe());
@@ -51,7 +61,7 @@ static struct wish wish_of(const struct waitio_inside_ops *ops, void *part, int 
     if (w.has)
         w.error = check_table(ops, part);
     if (w.has && w.error == 0)
-        w.error = ops->members(part, &size, &rank);
+        w.error = ask(ops, part, &size, &rank);
     w.size = size;
     w.rank = rank;
     return w;

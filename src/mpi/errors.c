@@ -40,6 +40,11 @@ bool wio_mpi_errors_return(void)
     return environment_returns();
 }
 
+bool wio_mpi_errors_end(void)
+{
+    return __atomic_load_n(&function, __ATOMIC_ACQUIRE) == NULL && !wio_mpi_errors_return();
+}
+
 int WAITIO_MPI_Comm_set_errhandler(WAITIO_MPI_Comm comm, WAITIO_MPI_Errhandler handler)
 {
     struct handler *h = wio_names_find(&names, handler);

@@ -89,19 +89,28 @@ int wio_inside_error(const struct wio_comm *c, int err)
         return 0;
     if (__atomic_load_n(&c->inside->failed, __ATOMIC_ACQUIRE) == err)
         return wio_fail(err, "%s", c->inside->why);
-    rc = u == NULL ? err : wio_revoked_check(u, c->twin.space);
-    return rc != 0 ? err : wio_fail(err, "a step inside the block did not end");
+    rc = u == NULL ? 0 : wio_revoked_reason(u, c->twin.space);
+    return rc != 0 ? rc : wio_fail(err, "the universe has ended during a collective");
 }
 
 /* ---- now ---- */
 
-static int run_now(struct wio_running *run, const struct wio_step *step)
+/* A member has died, and the provider does not return. */
+static void end_program(void)
+{
+    wio_mpi_die("a collective inside the block", WAITIO_ERR_PEER);
+}
+
+static int run_now(struct wio_universe *u, struct wio_running *run, const struct wio_step *step)
 {
     struct wio_inside *inside = run->comm->inside;
     struct wio_part *p = &inside->part[step->peer];
     char why[256] = "";
-    int rc = inside->ops->run(p->part, step->with, why, sizeof why);
+    int rc;
 
+    wio_outside_block(u, run->comm->twin.space, end_program);
+    rc = inside->ops->run(p->part, step->with, why, sizeof why);
+    wio_outside_unblock(u);
     if (--run->inside_left[step->peer] == 0)
         serve_next(p, run->ticket[step->peer]);
     return WIO_LIKELY(rc == 0) ? 0 : fail(inside, rc, why);
@@ -124,9 +133,9 @@ int wio_inside_now(struct wio_universe *u, struct wio_running *run, const struct
 
     if (WIO_UNLIKELY(rc != 0))
         return rc;
-    if (WIO_LIKELY(!wio_outside_busy(u) && !wio_mpi_errors_return() &&
+    if (WIO_LIKELY(!wio_outside_busy(u) && wio_mpi_errors_end() &&
                    served(p, run->ticket[step->peer])))
-        return run_now(run, step);
+        return run_now(u, run, step);
     rc = wio_inside_start(u, run, step, &h);
     if (rc == 0)
         rc = wio_wait(u, &h, &res);

@@ -19,6 +19,9 @@
 /** True when failing conversion calls return instead of ending the program (WAITIO_ERRORS=return).
  */
 bool wio_mpi_errors_return(void);
+/** True when they end the program: they are not returned, and the program has no error handler of
+ * its own. */
+bool wio_mpi_errors_end(void);
 /** Print what failed and end the program. Does not return. */
 void wio_mpi_die(const char *call, int code);
 /** An error handler of the program, in one of the languages; the other is NULL.

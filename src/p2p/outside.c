@@ -10,6 +10,8 @@
  */
 #include "p2p/handle.h"
 
+#define STUCK_NS 1000000000LL /* others end the same collective meanwhile */
+
 /* Read without the lock. */
 static void count(struct wio_universe *u, int more)
 {
@@ -43,6 +45,55 @@ bool wio_outside_busy(const struct wio_universe *u)
     return __atomic_load_n(&u->open_tasks, __ATOMIC_RELAXED) > 0 ||
            __atomic_load_n(&u->noutside, __ATOMIC_RELAXED) > 0;
 }
+
+/* ---- threads that block in the other library ---- */
+
+static _Atomic uint64_t *mine(struct wio_universe *u)
+{
+    return &u->blocked[((uintptr_t)pthread_self() >> 12) % WIO_BLOCKED];
+}
+
+void wio_outside_block(struct wio_universe *u, uint64_t space, void (*end)(void))
+{
+    u->blocked_end = end; /* always the same one */
+    atomic_store_explicit(mine(u), space, memory_order_release);
+}
+
+void wio_outside_unblock(struct wio_universe *u)
+{
+    atomic_store_explicit(mine(u), 0, memory_order_relaxed);
+}
+
+/* @return the space of a thread that is blocked although its space is revoked; 0: there is none */
+static uint64_t stuck_in(struct wio_universe *u)
+{
+    for (int i = 0; i < WIO_BLOCKED; i++) {
+        uint64_t space = atomic_load_explicit(&u->blocked[i], memory_order_acquire);
+        if (space != 0 && wio_is_revoked(u, space))
+            return space;
+    }
+    return 0;
+}
+
+int64_t wio_outside_watch(struct wio_universe *u, int64_t now)
+{
+    uint64_t space = WIO_LIKELY(u->nrevoked == 0) ? 0 : stuck_in(u);
+    if (space == 0) {
+        u->blocked_ns = 0;
+        return INT64_MAX;
+    }
+    if (u->blocked_ns == 0)
+        u->blocked_ns = now;
+    if (now - u->blocked_ns < STUCK_NS)
+        return u->blocked_ns + STUCK_NS;
+    (void)wio_revoked_error(u, space);
+    wio_unlock_slow(&u->lock);
+    u->blocked_end();
+    wio_lock_service(&u->lock);
+    return INT64_MAX;
+}
+
+/* ---- operations that are polled ---- */
 
 static struct wio_request *request_of(struct wio_universe *u, const struct wio_outside *o)
 {

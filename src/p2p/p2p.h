@@ -171,6 +171,8 @@ void wio_revoke(struct wio_universe *u, const struct waitio_group *g, int code);
 int wio_revoke_with(struct wio_universe *u, struct waitio_group *g, uint64_t space);
 /** @return 0; REVOKED with the reason when that has happened to @p space */
 int wio_revoked_check(struct wio_universe *u, uint64_t space);
+/** The error of an operation that has ended with @p space. @return PEER; 0: it has not */
+int wio_revoked_reason(struct wio_universe *u, uint64_t space);
 /** A send that is complete when a receive has matched the message (MPI's synchronous mode). */
 int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
@@ -243,6 +245,13 @@ struct wio_outside {
 /** Have it polled. The caller sets space, group and poll. @param[out] h the request, for waiting
  * @return 0; NOMEM; the space's error */
 int wio_outside_begin(struct wio_universe *u, struct wio_outside *o, struct wio_handle *h);
+/**
+ * This thread blocks in another library from now on, in an operation of members of @p space, until
+ * wio_outside_unblock(). When the space is revoked meanwhile, and the thread is not back a second
+ * later, the service thread calls @p end with the error's text set: nobody else can end this wait.
+ */
+void wio_outside_block(struct wio_universe *u, uint64_t space, void (*end)(void));
+void wio_outside_unblock(struct wio_universe *u);
 /** Is any operation of another library under way, or a task not over? Then this thread should not
  * block in the other library. */
 bool wio_outside_busy(const struct wio_universe *u);

@@ -224,6 +224,14 @@ int wio_revoked_error(const struct wio_universe *u, uint64_t space)
     return told(u, wio_revoked_in(u, space), WAITIO_ERR_PEER, "");
 }
 
+int wio_revoked_reason(struct wio_universe *u, uint64_t space)
+{
+    wio_enter(u);
+    int rc = wio_is_revoked(u, space) ? wio_revoked_error(u, space) : 0;
+    wio_leave(u);
+    return rc;
+}
+
 /* A member that only sends, as rank 0 of a scan, never waits, and so never reads a REVOKE. It polls
  * after this many collectives, or sooner when they take long. */
 enum { LOOKS_APART = 256, CLOCKS_APART = 32 };

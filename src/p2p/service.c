@@ -165,7 +165,8 @@ static void *service_main(void *arg)
             continue;
         }
         u->service_full = how == WIO_PROGRESS_FULL;
-        sleep_until(u, &s, next_look(u, &s, now), fds, n);
+        int64_t wake = next_look(u, &s, now), watch = wio_outside_watch(u, now);
+        sleep_until(u, &s, watch < wake ? watch : wake, fds, n);
     }
     wio_unlock_slow(&u->lock);
     return NULL;

@@ -178,6 +178,7 @@ struct wio_revoked {
 
 enum { WIO_SLAB = 128 };
 enum { WIO_KNOWN_GROUPS = 16 };
+enum { WIO_BLOCKED = 8 };
 
 /** What waits have measured on this machine. */
 struct wio_spin {
@@ -211,15 +212,19 @@ struct wio_universe {
 
     struct wio_iface *iface[WIO_TR_COUNT];
     struct wio_tr_attr attr[WIO_TR_COUNT];
-    struct wio_peer **peer;     /* by universe rank; NULL = never contacted */
-    struct wio_list active;     /* peers with bulk to pump */
-    struct wio_list lent;       /* sends that complete locally, but may be fetched still */
-    int64_t lent_ns;            /* when the last of these began to wait */
-    struct wio_list tasks;      /* that can continue: any waiting thread runs them */
-    int open_tasks;             /* that are not over; changed under the lock */
-    struct wio_list outside;    /* operations of other libraries; see outside.c */
-    int noutside;               /* ... that wait for a poll */
-    bool outside_polled;        /* a thread is polling them, without the lock */
+    struct wio_peer **peer;  /* by universe rank; NULL = never contacted */
+    struct wio_list active;  /* peers with bulk to pump */
+    struct wio_list lent;    /* sends that complete locally, but may be fetched still */
+    int64_t lent_ns;         /* when the last of these began to wait */
+    struct wio_list tasks;   /* that can continue: any waiting thread runs them */
+    int open_tasks;          /* that are not over; changed under the lock */
+    struct wio_list outside; /* operations of other libraries; see outside.c */
+    int noutside;            /* ... that wait for a poll */
+    bool outside_polled;     /* a thread is polling them, without the lock */
+    /* spaces in whose operations threads block in other libraries, by thread; 0: none */
+    _Atomic uint64_t blocked[WIO_BLOCKED];
+    void (*blocked_end)(void);
+    int64_t blocked_ns;         /* one of them is revoked, seen since; or 0 */
     struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
     uint32_t deaths;             /* peers that failed or left */
@@ -510,6 +515,9 @@ bool wio_task_serve(struct wio_universe *u);
 /* ---- operations of other libraries (outside.c) ---- */
 /** Poll them, unless another thread does. Leaves and takes the lock. @return how many are over */
 int wio_outside_poll(struct wio_universe *u);
+/** Service thread: end the program when a thread has been blocked for too long in a space that is
+ * revoked. Leaves and takes the lock. @return when to look again; INT64_MAX: no need */
+int64_t wio_outside_watch(struct wio_universe *u, int64_t now);
 /** Dial members of their groups that have no link: only a dial can tell whether they live. */
 void wio_outside_stuck(struct wio_universe *u, int64_t now, int64_t dial_after);
 /** The universe ends: give up those that are not over. */
