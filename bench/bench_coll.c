@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Time of collective operations. One source for both sides of the comparison: built as it is for
- * the conversion library, with -DBENCH_MPI for an MPI (bench/coll.py does that). bench_coll
- * [ops=bcast,reduce,...] [sizes=8,256,...] [ms=30] [pin=1] [root=turn|0] [apart=0] bytes: of the
- * whole message of bcast, reduce, allreduce; of one block of the others.
+ * the conversion library, with -DBENCH_MPI for an MPI (bench/coll.py does that), with
+ * -DBENCH_HYBRID for hybrid communicators (bench/hybrid.py). bench_coll [ops=bcast,reduce,...]
+ * [sizes=8,256,...] [ms=30] [pin=1] [root=turn|0] [apart=0] bytes: of the whole message of bcast,
+ * reduce, allreduce; of one block of the others.
  *
  * A batch is as many operations one behind the other as take so many milliseconds, between two
  * barriers; the median of the batches counts. Roots take turns (root=turn), so that every operation
@@ -11,14 +12,21 @@
  * apart=1: as the OSU benchmarks do it, a barrier behind every operation, of which only the
  * operation counts, averaged over the processes.
  */
+#ifdef BENCH_HYBRID
+#include <waitio_hybrid.h>
+#define MPI(NAME) WAITIO_MPI_##NAME
+#else
 #ifdef BENCH_MPI
 #include <mpi.h>
 #else
 #include <waitio_mpi_rename.h>
 #endif
+#define MPI(NAME) MPI_##NAME
+#endif
 
 #include "common.h"
 
+static MPI(Comm) world;
 static int me, all, turning = 1, apart;
 static size_t room;
 static double *sbuf, *rbuf;
@@ -27,45 +35,45 @@ static void op_barrier(int n, int root)
 {
     (void)n;
     (void)root;
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI(Barrier)(world);
 }
 
 static void op_bcast(int n, int root)
 {
-    MPI_Bcast(sbuf, n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    MPI(Bcast)(sbuf, n, MPI(DOUBLE), root, world);
 }
 
 static void op_reduce(int n, int root)
 {
-    MPI_Reduce(sbuf, rbuf, n, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+    MPI(Reduce)(sbuf, rbuf, n, MPI(DOUBLE), MPI(SUM), root, world);
 }
 
 static void op_allreduce(int n, int root)
 {
     (void)root;
-    MPI_Allreduce(sbuf, rbuf, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI(Allreduce)(sbuf, rbuf, n, MPI(DOUBLE), MPI(SUM), world);
 }
 
 static void op_allgather(int n, int root)
 {
     (void)root;
-    MPI_Allgather(sbuf, n, MPI_DOUBLE, rbuf, n, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI(Allgather)(sbuf, n, MPI(DOUBLE), rbuf, n, MPI(DOUBLE), world);
 }
 
 static void op_gather(int n, int root)
 {
-    MPI_Gather(sbuf, n, MPI_DOUBLE, rbuf, n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    MPI(Gather)(sbuf, n, MPI(DOUBLE), rbuf, n, MPI(DOUBLE), root, world);
 }
 
 static void op_scatter(int n, int root)
 {
-    MPI_Scatter(sbuf, n, MPI_DOUBLE, rbuf, n, MPI_DOUBLE, root, MPI_COMM_WORLD);
+    MPI(Scatter)(sbuf, n, MPI(DOUBLE), rbuf, n, MPI(DOUBLE), root, world);
 }
 
 static void op_alltoall(int n, int root)
 {
     (void)root;
-    MPI_Alltoall(sbuf, n, MPI_DOUBLE, rbuf, n, MPI_DOUBLE, MPI_COMM_WORLD);
+    MPI(Alltoall)(sbuf, n, MPI(DOUBLE), rbuf, n, MPI(DOUBLE), world);
 }
 
 /** many: a buffer holds a block per process. */
@@ -84,11 +92,11 @@ enum { OPERATIONS = sizeof operations / sizeof operations[0] };
 static double batch(const struct operation *o, int n, int count)
 {
     double begun;
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI(Barrier)(world);
     begun = bench_now();
     for (int i = 0; i < count; i++)
         o->call(n, turning ? i % all : 0);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI(Barrier)(world);
     return bench_now() - begun;
 }
 
@@ -96,14 +104,14 @@ static double batch(const struct operation *o, int n, int count)
 static double batch_apart(const struct operation *o, int n, int count)
 {
     double sum = 0, mean;
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI(Barrier)(world);
     for (int i = 0; i < count; i++) {
         double begun = bench_now();
         o->call(n, turning ? i % all : 0);
         sum += bench_now() - begun;
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI(Barrier)(world);
     }
-    MPI_Allreduce(&sum, &mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI(Allreduce)(&sum, &mean, 1, MPI(DOUBLE), MPI(SUM), world);
     return mean / all;
 }
 
@@ -117,7 +125,7 @@ static int count_for(const struct operation *o, int n, double seconds)
         next = want > 1e6 ? 1000000 : want < 2 ? 2 : (int)want;
         if (t < seconds / 4)
             next = next > 8 * count ? 8 * count : next;
-        MPI_Bcast(&next, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI(Bcast)(&next, 1, MPI(INT), 0, world);
         if (next <= count * 2)
             return next;
         count = next;
@@ -161,8 +169,14 @@ int main(int argc, char **argv)
     double seconds = 1e-3 * atof(bench_argument(argc, argv, "ms", "30"));
     int blocks = 1;
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &all);
+#ifdef BENCH_HYBRID
+    if (waitio_hybrid_create_world(&world) != 0)
+        return 1;
+#else
+    world = MPI_COMM_WORLD;
+#endif
+    MPI(Comm_rank)(world, &me);
+    MPI(Comm_size)(world, &all);
     turning = strcmp(bench_argument(argc, argv, "root", "turn"), "turn") == 0;
     apart = atoi(bench_argument(argc, argv, "apart", "0"));
     if (atoi(bench_argument(argc, argv, "pin", "1")) != 0)
@@ -178,6 +192,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < OPERATIONS; i++)
         if (bench_listed(ops, operations[i].name))
             measure_all(&operations[i], sizes, seconds);
+#ifdef BENCH_HYBRID
+    MPI(Comm_free)(&world);
+    waitio_finalize();
+#endif
     MPI_Finalize();
     return 0;
 }

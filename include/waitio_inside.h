@@ -18,6 +18,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 /** Version of this contract. It changes when a slot or a structure changes its meaning. */
 #define WAITIO_INSIDE_VERSION 1
@@ -35,8 +38,8 @@ enum waitio_inside_kind {
     WAITIO_INSIDE_SCATTER,        /**< block i of the root's `in` to rank i, which gets `bytes` */
     WAITIO_INSIDE_ALLGATHER,      /**< as GATHER, at every `out` */
     WAITIO_INSIDE_ALLTOALL,       /**< block i of `in` to rank i; from rank i block i of `out` */
-    WAITIO_INSIDE_REDUCE_SCATTER, /**< `len` blocks of elements reduced; block i to rank i's `out`
-                                   */
+    WAITIO_INSIDE_REDUCE_SCATTER, /**< the blocks of `ins` one after the other, `at` is not read;
+                                     block i of the result to rank i's `out` */
     WAITIO_INSIDE_KINDS
 };
 
@@ -50,13 +53,17 @@ struct waitio_inside_blocks {
 /**
  * One operation. All members of the part make the same operations in the same order. The structure
  * and what it points to stay as they are until the operation is complete.
+ *
+ * All members agree on the kind, the root, type and operator, and on whether `len` of `ins` and of
+ * `outs` is NULL: a member whose array is not read (GATHER and SCATTER, all but the root) points to
+ * anything. They agree on in place, but in REDUCE, GATHER and SCATTER, where the root decides.
  */
 struct waitio_inside_call {
     enum waitio_inside_kind kind;
     int root;       /**< rank in the part */
     const void *in; /**< in == out: the operand lies in the place of the result (in place) */
     void *out;
-    size_t bytes;             /**< of one contribution */
+    size_t bytes;             /**< of one contribution (ALLTOALL: not read) */
     size_t count;             /**< reductions: elements */
     WAITIO_MPI_Datatype type; /**< reductions: a predefined type */
     WAITIO_MPI_Op op;         /**< reductions: a predefined operator */
@@ -118,6 +125,18 @@ struct waitio_inside_ops {
 int waitio_inside_attach(const struct waitio_inside_ops *ops, void *part, int member, int key,
                          WAITIO_MPI_Comm *comm);
 
+/**
+ * An error of a provider's own call, treated like one of the library's: the error handler is
+ * called, or the program ends, or the code is returned; waitio_last_error() gives the text.
+ *
+ * @param call what failed, for the message @param code WAITIO_ERR_* @param text why
+ * @return @p code. Any thread
+ */
+int waitio_inside_error(const char *call, int code, const char *text);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -19,7 +19,7 @@ static const uint64_t HYBRID = 0x6879627269640000ULL;
 struct wish {
     int32_t member, key;
     int32_t has;        /* a provider */
-    int32_t way;        /* enum wio_hybrid, as its WAITIO_HYBRID_INSIDE says */
+    int32_t way;        /* WAITIO_HYBRID_INSIDE */
     int32_t size, rank; /* of its part */
     int32_t error;      /* it cannot take part */
 };
@@ -55,9 +55,7 @@ static struct wish wish_of(const struct waitio_inside_ops *ops, void *part, int 
     struct wish w = {.member = member != 0, .key = key, .has = member != 0 && ops != NULL};
     int size = 0, rank = 0;
 
-    w.way = cfg->hybrid_inside == WIO_CFG_HYBRID_INSIDE_MPI        ? WIO_HYBRID_ALWAYS
-            : cfg->hybrid_inside == WIO_CFG_HYBRID_INSIDE_MESSAGES ? WIO_HYBRID_NOT
-                                                                   : WIO_HYBRID_APART;
+    w.way = cfg->hybrid_inside;
     if (w.has)
         w.error = check_table(ops, part);
     if (w.has && w.error == 0)
@@ -163,18 +161,18 @@ static int make(const struct wio_table *t, const struct wish *all, uint64_t spac
     return rc;
 }
 
-/* Some PB has a provider; what most of its members want holds for all. */
-static enum wio_hybrid way_of(const struct wio_table *t, const struct wish *all)
+/* Of the members of PB @p pb: all want what one of them says. Forced ways win over measuring. */
+static int way_of(const struct wio_table *t, const struct wish *all, uint32_t pb)
 {
-    enum wio_hybrid way = WIO_HYBRID_NOT;
+    int way = WIO_CFG_HYBRID_INSIDE_AUTO;
 
-    for (uint32_t i = 0; i < t->size; i++)
-        if (all[i].has && all[i].way > (int32_t)way)
-            way = (enum wio_hybrid)all[i].way;
+    for (uint32_t i = t->pb_base[pb]; i < t->pb_base[pb] + t->pb_size[pb]; i++)
+        if (all[i].has && all[i].way > way)
+            way = all[i].way;
     return way;
 }
 
-/* The parts as the program gave them are the parent of those that the communicator uses. */
+/* The part as the program gave it is the parent of those that the communicator uses. */
 static int settle(const struct waitio_inside_ops *ops, void *part, const struct wish *all,
                   WAITIO_MPI_Comm comm, struct wio_comm *c)
 {
@@ -191,11 +189,13 @@ static int settle(const struct waitio_inside_ops *ops, void *part, const struct 
     place = (int *)(void *)(given + 1);
     memset(given, 0, sizeof *given);
     given->ops = ops;
+    given->uses = WIO_INSIDE_ALL;
     given->part[0].part = part;
     given->place = place;
     for (int i = 0; i < c->size; i++)
         place[i] = all[wio_group_member(&c->twin, (uint32_t)i)].rank;
     *parent = *c;
+    parent->hybrid = WIO_INSIDE_ALL;
     parent->inside = ops != NULL ? given : NULL;
     rc = wio_inside_derive(comm, parent, c, true);
     wio_os_free(given);
@@ -203,13 +203,33 @@ static int settle(const struct waitio_inside_ops *ops, void *part, const struct 
     return rc;
 }
 
-/* Has any member failed? @return its error, with a text that names it */
-static int agree(WAITIO_MPI_Comm comm, struct wio_comm *c, int rc)
+/* Provider or messages in my PB. Measuring uses messages, so it comes before any hybrid row. */
+static int decide(const struct wio_table *t, const struct wish *all, struct wio_comm *c)
 {
-    int32_t *all = wio_os_alloc((size_t)c->size * sizeof *all), mine = rc;
+    int way = way_of(t, all, wio_table_pb_of(t, t->me)), rc = 0;
+
+    if (c->inside == NULL)
+        return 0;
+    if (way == WIO_CFG_HYBRID_INSIDE_MESSAGES)
+        c->inside->uses = 0;
+    else if (way == WIO_CFG_HYBRID_INSIDE_AUTO)
+        rc = wio_inside_probe(c, wio_universe_log(wio_api_universe()));
+    if (rc == 0 && c->inside->uses == 0) {
+        wio_inside_free(c->inside);
+        c->inside = NULL;
+    }
+    return rc;
+}
+
+/* Has any member failed? Which sizes go by providers? @return the error, with a text that names
+ * the member */
+static int agree(WAITIO_MPI_Comm comm, struct wio_comm *c, int rc, uint8_t *hybrid)
+{
+    int32_t *all = wio_os_alloc(2 * (size_t)c->size * sizeof *all);
+    int32_t mine[2] = {rc, c->inside != NULL ? c->inside->uses : 0};
     struct wio_call call = {.kind = WIO_ALLGATHER,
-                            .send = {.buf = &mine, .count = 1, .type = WAITIO_MPI_INT},
-                            .recv = {.buf = all, .count = 1, .type = WAITIO_MPI_INT}};
+                            .send = {.buf = mine, .count = 2, .type = WAITIO_MPI_INT},
+                            .recv = {.buf = all, .count = 2, .type = WAITIO_MPI_INT}};
     char why[256];
     int first = -1, rc2;
 
@@ -217,30 +237,38 @@ static int agree(WAITIO_MPI_Comm comm, struct wio_comm *c, int rc)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for %d processes", c->size);
     snprintf(why, sizeof why, "%s", wio_last_detail());
     rc2 = wio_coll_call(&call, comm, NULL);
-    for (int i = 0; rc2 == 0 && first < 0 && i < c->size; i++)
-        first = all[i] != 0 ? i : -1;
+    for (int i = 0; rc2 == 0 && i < c->size; i++) {
+        first = first < 0 && all[2 * i] != 0 ? i : first;
+        *hybrid |= (uint8_t)all[2 * i + 1];
+    }
     if (rc == 0 && rc2 == 0 && first >= 0)
-        rc2 = wio_fail(all[first], "rank %d has found no provider for its PB", first);
+        rc2 = wio_fail(all[2 * first],
+                       "rank %d cannot use the provider of its PB: its own message "
+                       "says why",
+                       first);
     wio_os_free(all);
     return rc != 0 ? wio_fail(rc, "%s", why) : rc2;
 }
 
-/* Collectives that come before all members have their parts go by messages. */
+/* Collectives that come before all members have agreed go by messages. */
 static int complete(const struct waitio_inside_ops *ops, void *part, const struct wish *all,
-                    WAITIO_MPI_Comm comm, enum wio_hybrid way)
+                    WAITIO_MPI_Comm comm, const struct wio_table *t)
 {
     struct wio_comm *c;
-    bool hybrid;
+    uint8_t hybrid = 0;
     int rc = wio_comm_get(comm, &c);
 
     if (rc != 0)
         return rc;
-    c->hybrid = way;
+    for (uint32_t p = 0; p < t->npb; p++)
+        c->hybrid_always |= way_of(t, all, p) == WIO_CFG_HYBRID_INSIDE_MPI;
     rc = settle(ops, part, all, comm, c);
-    hybrid = c->topo.hybrid;
-    c->topo.hybrid = false;
-    rc = agree(comm, c, rc);
-    c->topo.hybrid = hybrid;
+    c->topo.hybrid = 0;
+    if (rc == 0)
+        rc = decide(t, all, c);
+    rc = agree(comm, c, rc, &hybrid);
+    c->hybrid = hybrid;
+    c->topo.hybrid = c->hybrid_always || !c->topo.host ? hybrid : 0;
     return rc;
 }
 
@@ -275,7 +303,7 @@ static int attach(const struct waitio_inside_ops *ops, void *part, int member, i
     if (rc == 0 && member)
         rc = make(t, all, space, comm);
     if (rc == 0 && member) {
-        rc = complete(ops, part, all, *comm, way_of(t, all));
+        rc = complete(ops, part, all, *comm, t);
         if (rc != 0)
             (void)wio_mpi_comm_free(comm);
     }

@@ -109,6 +109,7 @@ static bool alone(const struct plan *p)
 /* @param bytes what wio_choice.bytes says */
 static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
 {
+    p->s->inside = wio_inside_for(p->who->comm, bytes);
     struct wio_choice choice = {.kind = p->call->kind,
                                 .size = p->who->size,
                                 .bytes = bytes,
@@ -116,6 +117,7 @@ static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
                                 .equal = !p->call->v,
                                 .topo = p->who->topo,
                                 .alone = alone(p),
+                                .hybrid = (p->who->topo->hybrid & wio_inside_class(bytes)) != 0,
                                 .asked = p->who->asked};
     const struct wio_algorithm *row = wio_algorithm_select(&choice);
 
@@ -672,7 +674,6 @@ int wio_coll_write(struct wio_schedule *s, const struct wio_call *call,
         fold = (struct wio_fold){0};
     wio_schedule_init(s, who->rank, who->size, who->topo, &fold);
     s->swap = who->swap;
-    s->inside = who->comm != NULL && who->topo->hybrid ? who->comm->inside : NULL;
     if (p.rc == 0 && !beside(&p))
         (who->inter != NULL ? plan_between : plan_kind)(&p);
     if (p.rc == 0 && s->error == 0 && !beside(&p))

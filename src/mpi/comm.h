@@ -20,8 +20,7 @@ struct wio_topology {
     const int *first; /**< by PB: its lowest rank */
     bool runs;        /**< the members of every PB have consecutive ranks */
     bool host;        /**< all share a host */
-    bool hybrid;      /**< collectives leave the part inside a PB to its provider, if it has one
-                           (mpi/inside.h) */
+    uint8_t hybrid;   /**< classes of sizes in which some PBs use their providers (mpi/inside.h) */
     bool loans;       /**< ... that has more processes than processors, where large messages are
                          copied straight from the sender's memory */
 };
@@ -34,13 +33,6 @@ struct wio_inter;
 struct wio_attribute;
 struct wio_plans;
 struct wio_inside;
-
-/** How much of a communicator is hybrid; the same on all members. */
-enum wio_hybrid {
-    WIO_HYBRID_NOT,    /**< no PB has a provider */
-    WIO_HYBRID_APART,  /**< providers are used where members are on several hosts */
-    WIO_HYBRID_ALWAYS, /**< they are used */
-};
 
 struct wio_comm {
     bool swap;                /**< members' byte orders differ, and mine is not the common form */
@@ -57,9 +49,10 @@ struct wio_comm {
     char *name;                       /**< that the program gave, or NULL */
     uint32_t count[WIO_COUNTS];       /**< read when own */
     struct wio_plans *plans;          /**< schedules that are kept (plans.h), or NULL */
-    enum wio_hybrid hybrid;
-    struct wio_inside *inside; /**< the provider of my PB (mpi/inside.h), or NULL */
-    struct wio_tune tune;      /**< results of trials with long broadcasts (tune.h) */
+    uint8_t hybrid;                   /**< as topo.hybrid, also where all members share a host */
+    bool hybrid_always;               /**< ... and providers are used there, too */
+    struct wio_inside *inside;        /**< the provider of my PB (mpi/inside.h), or NULL */
+    struct wio_tune tune;             /**< results of trials with long broadcasts (tune.h) */
 };
 
 /** State of @p comm, of which this process must be a member.

@@ -253,21 +253,17 @@ static int make_parts(const struct wio_inside *from, struct wio_inside *inside, 
     return rc == 0 ? 0 : wio_fail(rc, "%s: %s", from->ops->name, why);
 }
 
-/* Where members are on one host, messages by shared memory are as quick as any provider. */
-static bool uses_providers(const struct wio_comm *c)
-{
-    return c->hybrid == WIO_HYBRID_ALWAYS || (c->hybrid == WIO_HYBRID_APART && !c->topo.host);
-}
-
 int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *from,
                       struct wio_comm *c, bool parts)
 {
     struct wio_inside *inside;
     int *ranks, *place, rc;
 
-    c->hybrid = from->hybrid;
-    c->topo.hybrid = parts && uses_providers(c);
-    if (!c->topo.hybrid || from->inside == NULL)
+    c->hybrid = parts ? from->hybrid : 0;
+    c->hybrid_always = from->hybrid_always;
+    /* Within a host no border is dear, and layers cost more than they give. */
+    c->topo.hybrid = c->hybrid_always || !c->topo.host ? c->hybrid : 0;
+    if (c->hybrid == 0 || from->inside == NULL)
         return 0;
     inside = wio_os_alloc(sizeof *inside + (size_t)c->size * sizeof *place);
     ranks = wio_os_alloc((size_t)c->size * sizeof *ranks);
@@ -279,6 +275,7 @@ int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *
     memset(inside, 0, sizeof *inside);
     place = (int *)(void *)(inside + 1);
     inside->ops = from->inside->ops;
+    inside->uses = from->inside->uses;
     inside->place = place;
     rc = my_side(parent, from->inside, c, place, ranks, &inside->size);
     if (rc == 0 && inside->size > 1)

@@ -35,7 +35,23 @@ struct wio_inside {
                            another PB */
     char why[256];    /**< the last error of the provider; written once, by who changes `failed` */
     int failed;       /**< its code; changed atomically */
+    uint8_t uses;     /**< classes of sizes in which it is used; the same for all members */
 };
+
+/** Classes of sizes: short, medium, long. */
+enum { WIO_INSIDE_CLASSES = 3, WIO_INSIDE_ALL = 7 };
+/** The bit of the class of @p bytes. */
+uint8_t wio_inside_class(size_t bytes);
+/** The provider if it is used for data of @p bytes, else NULL. @p c may be NULL */
+static inline const struct wio_inside *wio_inside_for(const struct wio_comm *c, size_t bytes)
+{
+    return c != NULL && c->inside != NULL && (c->inside->uses & wio_inside_class(bytes)) != 0
+               ? c->inside
+               : NULL;
+}
+/** Measure provider and messages, and set c->inside->uses. Collective over the members of my PB.
+ * @return 0; NOMEM, or an error of either. @blocking for some milliseconds */
+int wio_inside_probe(const struct wio_comm *c, struct wio_log *log);
 
 /** Parts for the members of a communicator that was made from @p parent; all members call it.
  * @param from state of @p parent @param parts false: nothing may block, so messages have to do

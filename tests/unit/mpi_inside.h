@@ -84,8 +84,11 @@ static void fake_reduce(const struct waitio_inside_call *const *call, int n)
 static void fake_gather(const struct waitio_inside_call *const *call, int n, int to)
 {
     for (int m = 0; m < n; m++) {
+        bool in_place = call[m]->in == call[m]->out;
         assert_int_equal(call[m]->bytes, fake_len(&call[to]->outs, m));
-        fake_move((char *)call[to]->out + fake_at(&call[to]->outs, m), call[m]->in, call[m]->bytes);
+        fake_move((char *)call[to]->out + fake_at(&call[to]->outs, m),
+                  (const char *)call[m]->in + (in_place ? fake_at(&call[m]->outs, m) : 0),
+                  call[m]->bytes);
     }
 }
 
@@ -93,6 +96,8 @@ static void fake_scatter(const struct waitio_inside_call *const *call, int n, in
 {
     for (int m = 0; m < n; m++) {
         assert_int_equal(call[m]->bytes, fake_len(&call[root]->ins, m));
+        if (m == root && call[m]->in == call[m]->out)
+            continue; /* in place */
         fake_move(call[m]->out, (const char *)call[root]->in + fake_at(&call[root]->ins, m),
                   call[m]->bytes);
     }

@@ -252,7 +252,7 @@ static struct wio_call describe(struct test *t, int r)
 static void providers(struct test *t)
 {
     int n[MOST] = {0}, seen[MOST] = {0};
-    t->topo.hybrid = t->hybrid;
+    t->topo.hybrid = t->hybrid ? WIO_INSIDE_ALL : 0;
     for (int r = 0; r < t->size; r++)
         n[t->pb[r]]++;
     for (int r = 0; r < t->size; r++) {
@@ -261,7 +261,8 @@ static void providers(struct test *t)
         for (int q = 0; q < t->topo.npb; q++)
             t->places[q][r] = -1;
         t->places[p][r] = seen[p]++;
-        t->inside[p] = (struct wio_inside){.ops = &fake_ops, .size = n[p], .place = t->places[p]};
+        t->inside[p] = (struct wio_inside){
+            .ops = &fake_ops, .size = n[p], .place = t->places[p], .uses = WIO_INSIDE_ALL};
         t->comm[r] = (struct wio_comm){.inside = with ? &t->inside[p] : NULL};
     }
 }

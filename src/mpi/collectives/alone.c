@@ -24,6 +24,18 @@ static struct waitio_inside_blocks blocks_of(const struct wio_area *a)
     return (struct waitio_inside_blocks){.len = a->len, .at = a->at, .unit = a->unit};
 }
 
+/* In place the own block lies where it belongs; providers know that by equal buffers. */
+static void mark_in_place(struct wio_schedule *s, const struct wio_collective *c,
+                          struct waitio_inside_call *call)
+{
+    bool gathers = c->kind == WIO_ALLGATHER || (c->kind == WIO_GATHER && s->rank == c->root);
+
+    if (gathers && c->in == wio_area_at(&c->outs, s->rank))
+        call->in = call->out;
+    if (c->kind == WIO_SCATTER && s->rank == c->root && c->out == wio_area_at(&c->ins, s->rank))
+        call->out = (void *)(uintptr_t)call->in;
+}
+
 static void areas(struct wio_schedule *s, const struct wio_collective *c,
                   struct waitio_inside_call *call)
 {
@@ -56,5 +68,6 @@ void wio_hybrid_alone(struct wio_schedule *s, const struct wio_collective *c)
         call->op = c->op;
     }
     areas(s, c, call);
+    mark_in_place(s, c, call);
     wio_schedule_round(s);
 }

@@ -139,6 +139,7 @@ struct wio_choice {
     const struct wio_topology *topo;
     int asked;     /**< 0: choose; i: the kind's i-th row, if it admits the call */
     bool no_loans; /**< leave out rows that need them */
+    bool hybrid;   /**< some PBs use their providers for this size */
     bool alone;    /**< one PB, whose provider can do this call */
 };
 /** Never NULL. */

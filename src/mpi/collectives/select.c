@@ -109,7 +109,7 @@ bool wio_algorithm_admits(const struct wio_algorithm *a, const struct wio_choice
         lacks |= WIO_NEED_EQUAL;
     if (!choice->commutes && !choice->topo->runs)
         lacks |= WIO_NEED_RUNS;
-    if (!choice->topo->hybrid)
+    if (!choice->hybrid)
         lacks |= WIO_NEED_HYBRID;
     if (!choice->alone)
         lacks |= WIO_NEED_ALONE;

@@ -37,7 +37,7 @@ int wio_split_space(struct wio_comm *c, WAITIO_MPI_Comm comm, uint64_t kind, uin
 /* A new communicator of a hybrid one is hybrid, too. @param parts may this call block? */
 static int inherit(WAITIO_MPI_Comm comm, const struct wio_comm *c, bool parts, WAITIO_MPI_Comm *out)
 {
-    int rc = c->hybrid == WIO_HYBRID_NOT ? 0 : wio_inside_derive(comm, c, (*out)->upper, parts);
+    int rc = c->hybrid == 0 ? 0 : wio_inside_derive(comm, c, (*out)->upper, parts);
 
     if (rc != 0)
         (void)wio_mpi_comm_free(out);

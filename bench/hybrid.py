@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measure collectives of hybrid communicators: an MPI inside each block, WaitIO between them.
+
+  bench/hybrid.py            two blocks, Open MPI and MPICH, in two network namespaces (root)
+  bench/hybrid.py --inside   one block: what a hybrid communicator adds to the bare MPI
+
+Every round runs all sides one after the other. The floor of a short collective is the sum of what
+it is made of, measured in the same round: the collective of the bare MPI in one block, half a round
+trip of a bare TCP connection, the collective of the bare MPI in the other block. `bt over TCP` are
+binary trees of WaitIO messages over TCP, the algorithm that the WaitIO papers compare with.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import uuid
+from pathlib import Path
+
+from coll import interleaved, label, numbers, time_text
+from peers import ROOT_ENV
+from place import HERE, Place, block_envs, free_port, parse, run_all, run_one
+from run import cell, ratios, run_floor
+
+MPIS = ("openmpi", "mpich")
+HALF_TRIP = ("half_rtt", 8)
+
+
+class Sides:
+    """What is compared."""
+
+    def __init__(self, args, place, folder):
+        self.args, self.place, self.folder = args, place, Path(folder)
+        self.rr = ["chrt", "-r", "1"] if args.rr else []
+        self.bare = {m: self._build(m, "BENCH_MPI") for m in MPIS}
+        self.hybrid = {m: self._build(m, "BENCH_HYBRID") for m in MPIS}
+
+    def _build(self, mpi, kind):
+        exe = self.folder / f"{kind.lower()}_{mpi}"
+        words = [f"mpicc.{mpi}", "-O2", "-D_GNU_SOURCE", f"-D{kind}", "-o", str(exe)]
+        words += [str(HERE / "bench_coll.c")]
+        if kind == "BENCH_HYBRID":
+            lib = str(self.args.build / "lib")
+            words += [f"-I{HERE.parent / 'include'}", f"-L{lib}", f"-Wl,-rpath,{lib}"]
+            words += [f"-lwaitio_hybrid_{mpi}", "-lwaitio"]
+        subprocess.run(words, check=True)
+        return str(exe)
+
+    def _job(self, mpi, exe, procs, rank, words):
+        """One job: the command that starts it, in the namespace of rank."""
+        start = [f"mpiexec.{mpi}", "-n", str(procs)]
+        if mpi == "openmpi":
+            start += ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "vader,self"]
+        return self.place.wrap(rank, [*start, *self.rr, exe, *words])
+
+    def _env(self, procs, extra=None):
+        env = {**os.environ, **ROOT_ENV, **(extra or {})}
+        if procs > (os.cpu_count() or 1):
+            env["OMPI_MCA_mpi_yield_when_idle"] = "1"
+        return env
+
+    def _words(self, ops, sizes):
+        a = self.args
+        return [
+            f"ops={','.join(ops)}",
+            f"sizes={','.join(map(str, sizes))}",
+            f"ms={a.ms}",
+            f"root={a.root}",
+            f"apart={int(a.apart)}",
+            f"pin={int(a.pin)}",
+        ]
+
+    def mpi(self, mpi, rank=0, sizes=None):
+        a = self.args
+        words = self._words(a.ops, sizes or a.sizes)
+        command = self._job(mpi, self.bare[mpi], a.procs, rank, words)
+        return parse(run_one(command, self._env(a.procs)))
+
+    def across(self, inside, sizes=None):
+        """Both blocks; inside as WAITIO_HYBRID_INSIDE says."""
+        a = self.args
+        common = {
+            "HOME": str(self.folder),
+            "WAITIO_MASTER_HOST": self.place.master(),
+            "WAITIO_MASTER_PORT": str(free_port()),
+            "WAITIO_NPB": "2",
+            "WAITIO_JOB_ID": uuid.uuid4().hex[:12],
+            "WAITIO_HYBRID_INSIDE": inside,
+        }
+        commands, envs = [], []
+        for pb, mpi in enumerate(MPIS):
+            words = self._words(a.ops, sizes or a.sizes)
+            commands.append(self._job(mpi, self.hybrid[mpi], a.procs, pb, words))
+            envs.append(self._env(2 * a.procs, {**common, "WAITIO_PBID": str(pb)}))
+        return parse(run_all(commands, envs))
+
+    def inside(self, mpi, way):
+        """One block."""
+        a = self.args
+        extra = {"HOME": str(self.folder), "WAITIO_HYBRID_INSIDE": way, "WAITIO_NPB": "1"}
+        extra["WAITIO_JOB_ID"] = uuid.uuid4().hex[:12]
+        extra["WAITIO_MASTER_HOST"] = "127.0.0.1"
+        extra["WAITIO_MASTER_PORT"] = str(free_port())
+        command = self._job(mpi, self.hybrid[mpi], a.procs, 0, self._words(a.ops, a.sizes))
+        return parse(run_one(command, self._env(a.procs, extra)))
+
+    def trees(self, sizes):
+        """Binary trees of messages over TCP, twice as many processes started one by one."""
+        a = self.args
+        exe = str(a.build / "bench" / "bench_coll")
+        extra = {f"WAITIO_COLL_{k.upper()}": "bt" for k in ("bcast", "reduce", "allreduce")}
+        extra |= {"WAITIO_COMM_TYPE": "socket", "WAITIO_MASTER_HOST": self.place.master()}
+        envs = block_envs(self.folder, [a.procs] * 2, extra)
+        words = [*self.rr, exe, *self._words(a.ops, sizes)]
+        commands = [self.place.wrap(r // a.procs, words) for r in range(2 * a.procs)]
+        return parse(run_all(commands, envs))
+
+
+def with_sums(rounds):
+    """The floor: the parts of a collective one after the other."""
+    for r in rounds:
+        trip = r["TCP"][HALF_TRIP]
+        keys = [k for k in r["Open MPI"] if k in r["MPICH"]]
+        r["sum"] = {k: r["Open MPI"][k] + trip + r["MPICH"][k] for k in keys}
+    return rounds
+
+
+def table(rounds, names, base, key_filter=lambda _: True):
+    lines = ["| operation | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for key in rounds[0][base]:
+        if not key_filter(key):
+            continue
+        cells = []
+        for n in names:
+            values = [r[n][key] for r in rounds if key in r[n]]
+            text = time_text(statistics.median(values)) if values else "-"
+            if n != base and values:
+                text += ", " + cell(ratios(rounds, n, key, base))
+            cells.append(text)
+        lines.append(f"| {label(key)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def floor_args(args):
+    return argparse.Namespace(build=args.build, scale=8, max=8, cc="cubic")
+
+
+def border(args, sides, place):
+    runs = {
+        "Open MPI": lambda: sides.mpi("openmpi", 0),
+        "MPICH": lambda: sides.mpi("mpich", 1),
+        "TCP": lambda: run_floor("floor_tcp", args.tcp, floor_args(args), place),
+        "hybrid": lambda: sides.across("mpi"),
+        "messages": lambda: sides.across("messages"),
+        "bt over TCP": lambda: sides.trees([n for n in args.sizes if n <= 4096]),
+    }
+    rounds = with_sums(interleaved(runs, args.rounds, f"2 x {args.procs}"))
+    trip = statistics.median(r["TCP"][HALF_TRIP] for r in rounds)
+    print(f"\n2 blocks of {args.procs}; half a round trip of bare TCP: {time_text(trip)}\n")
+    print(table(rounds, ["sum", "hybrid", "messages", "bt over TCP"], "sum"))
+
+
+def inside(args, sides):
+    for name, mpi in (("Open MPI", "openmpi"), ("MPICH", "mpich")):
+        runs = {
+            name: lambda m=mpi: sides.mpi(m),
+            "hybrid": lambda m=mpi: sides.inside(m, "mpi"),
+            "as chosen": lambda m=mpi: sides.inside(m, "auto"),
+        }
+        rounds = interleaved(runs, args.rounds, name)
+        print(f"\n{args.procs} processes of one {name} job\n")
+        print(table(rounds, [name, "hybrid", "as chosen"], name))
+
+
+def arguments():
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    p.add_argument("--build", type=Path, default=HERE.parent / "build" / "release")
+    p.add_argument("--inside", action="store_true", help="one block against its bare MPI")
+    p.add_argument("--ops", type=lambda t: t.split(","), default=["bcast", "reduce", "allreduce"])
+    p.add_argument("--sizes", type=numbers, default=[8, 256, 65536, 8388608])
+    p.add_argument("--procs", type=int, default=4, help="of each block")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--ms", type=float, default=30, help="length of a batch")
+    p.add_argument("--root", choices=("turn", "0"), default="turn", help="who is the root")
+    p.add_argument("--apart", action="store_true", help="a barrier behind each, not counted (OSU)")
+    p.add_argument("--no-pin", dest="pin", action="store_false", help="leave processors free")
+    p.add_argument("--tcp", choices=("spin", "block"), default="spin", help="the bare TCP floor")
+    p.add_argument("--rr", action="store_true", help="round-robin real-time scheduling (root)")
+    return p.parse_args()
+
+
+def main():
+    args = arguments()
+    words = [f"mpi{w}.{m}" for m in MPIS for w in ("cc", "exec")]
+    missing = [w for w in words if not shutil.which(w)]
+    if missing:
+        sys.exit(f"bench: not found: {', '.join(missing)}")
+    place = Place(one_core=False, netns=not args.inside, fifo=False)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            sides = Sides(args, place, folder)
+            inside(args, sides) if args.inside else border(args, sides, place)
+    except (RuntimeError, subprocess.SubprocessError) as error:
+        sys.exit(f"bench: {error}")
+    finally:
+        place.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
