@@ -233,6 +233,16 @@ contains
         call waitio_create_pbgroup_f(comm, pbid, ierr)
     end subroutine WMPI_Create_pbgroup
 
+    !> For a process without MPI: the hybrid communicator that others make by waitio_hybrid_create.
+    subroutine WMPI_Create_hybrid(comm, member, key, ierr)
+        type(WAITIO_MPI_Comm), intent(out) :: comm
+        logical, intent(in) :: member
+        integer, intent(in) :: key
+        integer, optional, intent(out) :: ierr
+        external :: waitio_create_hybrid
+        call waitio_create_hybrid(comm, merge(1, 0, member), key, ierr)
+    end subroutine WMPI_Create_hybrid
+
     elemental subroutine set_comm(a, number)
         type(WAITIO_MPI_Comm), intent(out) :: a
         integer, intent(in) :: number

@@ -311,6 +311,17 @@ static int attach(const struct waitio_inside_ops *ops, void *part, int member, i
     return rc;
 }
 
+int waitio_create_hybrid(WAITIO_MPI_Comm *comm, int member, int key)
+{
+    int rc = wio_mpi_need("communicator", comm);
+
+    if (rc == 0) {
+        *comm = WAITIO_MPI_COMM_NULL;
+        rc = attach(NULL, NULL, member, key, comm);
+    }
+    return wio_mpi_result("waitio_create_hybrid", rc);
+}
+
 int waitio_inside_attach(const struct waitio_inside_ops *ops, void *part, int member, int key,
                          WAITIO_MPI_Comm *comm)
 {

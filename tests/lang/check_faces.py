@@ -16,6 +16,7 @@ ROOT = pathlib.Path(sys.argv[1])
 ELSEWHERE = {
     "waitio_create_universe": "WMPI_Create_universe; waitio_group_universe",
     "waitio_create_pbgroup": "WMPI_Create_pbgroup; waitio_group_pb",
+    "waitio_create_hybrid": "WMPI_Create_hybrid",
     "waitio_create_universe_pbhead": "WMPI_Create_universe_pbhead; waitio_group_pbheads",
     "waitio_mpi_comm_world": "constant; function waitio_mpi_comm_world",
     "waitio_mpi_comm_self": "constant; function waitio_mpi_comm_self",

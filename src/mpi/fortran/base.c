@@ -116,6 +116,16 @@ WIO_FORTRAN(waitio_create_pbgroup_, (void *comm, const fint *pbid, fint *ierr))
 WIO_FORTRAN_ALSO(waitio_create_pbgroup_f_, waitio_create_pbgroup_,
                  (void *comm, const fint *pbid, fint *ierr))
 
+WIO_FORTRAN(waitio_create_hybrid_, (void *comm, const fint *member, const fint *key, fint *ierr))
+{
+    WAITIO_MPI_Comm c = NULL;
+    int rc = waitio_create_hybrid(&c, *member, *key);
+
+    if (rc == 0)
+        rc = wio_fortran_put_comm("WAITIO_CREATE_HYBRID", c, comm);
+    wio_fortran_result("WAITIO_CREATE_HYBRID", rc, ierr);
+}
+
 /* A free of communicators and of groups, by C's call. */
 static void free_handle(const char *call, int (*ends)(WAITIO_MPI_Comm *comm), void *comm,
                         fint *ierr)
