@@ -378,11 +378,12 @@ int waitio_create_universe_pbhead(WAITIO_MPI_Comm *comm);
  * for a process without: it exchanges messages with all others. Collective over the universe, each
  * process calls one of the two.
  *
- * @param[out] comm to be freed with WAITIO_MPI_Comm_free(); WAITIO_MPI_COMM_NULL when @p member is 0
+ * @param[out] comm to be freed with WAITIO_MPI_Comm_free(); WAITIO_MPI_COMM_NULL when @p member is
+ * 0
  * @param member 0: this process is no member
  * @param key  ranks are ordered by key, then by PB and rank in the PB
- * @return 0; ARG when a PB's processes do not agree, the errors of joining. All members get an error
- * if one fails
+ * @return 0; ARG when a PB's processes do not agree, the errors of joining. All members get an
+ * error if one fails
  * @blocking until all processes have called
  */
 int waitio_create_hybrid(WAITIO_MPI_Comm *comm, int member, int key);
