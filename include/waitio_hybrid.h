@@ -53,8 +53,8 @@ extern "C" {
  * @param key  ranks are ordered by key, then by PB and rank in the PB
  * @param[out] comm to be freed with WAITIO_MPI_Comm_free(), before MPI_Finalize()
  * @return 0; ARG (an intercommunicator), STATE (MPI is not initialised, or not for this thread),
- * VERSION (another MPI than the library was built for), SYSTEM (MPI's error is in the text), and the
- * errors of joining. If one process fails all get an error
+ * VERSION (another MPI than the library was built for), SYSTEM (MPI's error is in the text), and
+ * the errors of joining. If one process fails all get an error
  * @blocking until all processes have called
  */
 int waitio_hybrid_create(MPI_Comm block, int key, WAITIO_MPI_Comm *comm);
