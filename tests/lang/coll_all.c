@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <waitio_mpi.h>
+
+#include "world.h"
 
 enum { ROUNDS = 120, AT_ONCE = 4, COMMS = 6, MOST = 64 };
 
@@ -45,6 +46,7 @@ static WAITIO_MPI_Op compose, plus;
 
 static uint64_t state = 88172645463325252u;
 static int failures, world_rank, world_size;
+static WAITIO_MPI_Comm world;
 
 struct team {
     WAITIO_MPI_Comm comm; /* NULL: I am not in it */
@@ -331,8 +333,8 @@ static void ring(int which)
 {
     int got = -1, mine = which * 100 + world_rank;
     WAITIO_MPI_Sendrecv(&mine, 1, WAITIO_MPI_INT, (world_rank + 1) % world_size, which, &got, 1,
-                        WAITIO_MPI_INT, (world_rank + world_size - 1) % world_size, which,
-                        WAITIO_MPI_COMM_WORLD, WAITIO_MPI_STATUS_IGNORE);
+                        WAITIO_MPI_INT, (world_rank + world_size - 1) % world_size, which, world,
+                        WAITIO_MPI_STATUS_IGNORE);
     if (got != which * 100 + (world_rank + world_size - 1) % world_size && failures++ < 5)
         fprintf(stderr, "coll_all: the ring brought %d\n", got);
 }
@@ -376,7 +378,7 @@ static void together(int round, int n)
 static void make_teams(void)
 {
     int colors = 1 + draw(3), key = draw(1000);
-    team[0].comm = WAITIO_MPI_COMM_WORLD;
+    team[0].comm = world;
     WAITIO_MPI_Comm_dup(team[0].comm, &team[1].comm);
     for (int i = 2; i < COMMS; i++) { /* random parts, some of them in reverse order */
         int color = (world_rank * 7 + i * key) % colors;
@@ -395,9 +397,9 @@ int main(void)
     int places[2] = {3, 1};
     WAITIO_MPI_Datatype pair;
 
-    WAITIO_MPI_Init(NULL, NULL);
-    WAITIO_MPI_Comm_rank(WAITIO_MPI_COMM_WORLD, &world_rank);
-    WAITIO_MPI_Comm_size(WAITIO_MPI_COMM_WORLD, &world_size);
+    world = open_world();
+    WAITIO_MPI_Comm_rank(world, &world_rank);
+    WAITIO_MPI_Comm_size(world, &world_size);
     WAITIO_MPI_Type_create_indexed_block(2, 1, places, WAITIO_MPI_UINT32_T, &pair);
     WAITIO_MPI_Type_create_resized(pair, 0, sizeof(element), &map_type);
     WAITIO_MPI_Type_commit(&map_type);
@@ -419,9 +421,9 @@ int main(void)
     for (int i = 1; i < COMMS; i++)
         if (team[i].comm != NULL)
             WAITIO_MPI_Comm_free(&team[i].comm);
-    WAITIO_MPI_Barrier(WAITIO_MPI_COMM_WORLD);
+    WAITIO_MPI_Barrier(world);
     WAITIO_MPI_Type_free(&map_type);
-    WAITIO_MPI_Finalize();
+    close_world(&world);
     if (failures == 0)
         printf("ok\n");
     return failures != 0;

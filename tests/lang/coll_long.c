@@ -5,7 +5,8 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <waitio_mpi.h>
+
+#include "world.h"
 
 enum { COUNT = 300007, KINDS = 3, EVERY = 2 /* number is data, in the type with holes */ };
 
@@ -79,7 +80,7 @@ static void check(const struct side *s, int kind, int root)
 
 int main(void)
 {
-    waitio_create_universe(&comm);
+    comm = open_world();
     waitio_group_rank(comm, &me);
     waitio_group_size(comm, &n);
     WAITIO_MPI_Type_vector(COUNT, 1, EVERY, WAITIO_MPI_INT, &column);
@@ -104,6 +105,7 @@ int main(void)
             }
     WAITIO_MPI_Type_free(&column);
     waitio_mpi_barrier(comm);
+    close_world(&comm);
     if (failures == 0)
         printf("ok\n");
     return failures != 0;

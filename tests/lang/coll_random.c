@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <waitio_mpi.h>
+
+#include "world.h"
 
 enum { ROUNDS = 150, MOST = 50000 };
 
@@ -117,7 +118,7 @@ int main(void)
 {
     static const int sizes[] = {1, 10, 1500, MOST};
 
-    waitio_create_universe(&comm);
+    comm = open_world();
     waitio_group_rank(comm, &me);
     waitio_group_size(comm, &n);
     in = malloc(sizeof *in * MOST);
@@ -143,6 +144,7 @@ int main(void)
             waitio_mpi_barrier(comm);
     }
     waitio_mpi_barrier(comm);
+    close_world(&comm);
     if (failures == 0)
         printf("ok\n");
     free(in);
