@@ -2,12 +2,10 @@
 """Hybrid communicators from end to end: the suites of collectives run on one whose blocks are under
 different MPIs, or without MPI, and give the results of the sequential reference."""
 
-import os
 import re
-import shutil
-import subprocess
 
 import pytest
+from hybrid_programs import Programs
 
 # Blocks of a universe: the MPI, or "" for processes without, and how many.
 SHAPES = {
@@ -16,55 +14,6 @@ SHAPES = {
     "one block": [("openmpi", 4)],
     "four blocks": [("openmpi", 1), ("", 2), ("mpich", 2), ("openmpi", 2)],
 }
-
-
-class Programs:
-    """Builds test programs for each MPI, and runs them as blocks of one universe."""
-
-    def __init__(self, source_dir, build_dir, folder):
-        self.source_dir, self.build_dir, self.folder = source_dir, build_dir, folder
-
-    def build(self, mpi, source, *flags):
-        program = self.folder / f"{source.stem}_{mpi or 'plain'}"
-        lib = self.build_dir / "lib"
-        if mpi and not (lib / f"libwaitio_hybrid_{mpi}.so").exists():
-            pytest.skip(f"libwaitio_hybrid_{mpi} is not built: no {mpi} was found")
-        words = [f"mpicc.{mpi}" if mpi else "cc", "-std=gnu11", "-g", "-O1", str(source)]
-        words += [f"-I{self.source_dir / 'include'}", f"-I{source.parent}", "-o", str(program)]
-        words += ["-DHYBRID" if mpi else "-DHYBRID_PLAIN", *flags, f"-L{lib}"]
-        words += [f"-lwaitio_hybrid_{mpi}"] if mpi else []
-        subprocess.run([*words, "-lwaitio", f"-Wl,-rpath,{lib}"], check=True, timeout=120)
-        return program
-
-    def run(self, shape, source, patient, env=None, words=(), limit=100):
-        line = []
-        for mpi, count in shape:
-            if mpi and shutil.which(f"mpiexec.{mpi}") is None:
-                pytest.skip(f"no mpiexec.{mpi}")
-            line += [":"] if line else []
-            line += ["-n", str(count), *(["--mpi", mpi] if mpi else [])]
-            line += ["--mpi-args", "--oversubscribe"] if mpi == "openmpi" else []
-            line += [str(self.build(mpi, source)), *map(str, words)]
-        clean = {
-            k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI", "OMPI_"))
-        }
-        clean.update(
-            HOME=str(self.folder),
-            PATH=f"{self.build_dir / 'bin'}:{os.environ['PATH']}",
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_mpi_yield_when_idle="1",
-            **(env or {}),
-        )
-        return subprocess.run(
-            ["waitio", "run", "--timeout", "60s", *line],
-            env=clean,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=patient(limit),
-            check=False,
-        )
 
 
 @pytest.fixture

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A member of a hybrid communicator is killed in the middle of collectives: all others end within
+seconds, also those that are inside their block's MPI, and nobody computes with wrong data.
+
+The launchers are told to leave a block alone that has lost a process: as they come they end it, and
+nothing would be left to look at."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+from hybrid_programs import Programs
+
+from waitio.ports import free_port
+
+TOLD_S = 2.0
+KINDS = ["bcast", "reduce", "allreduce", "barrier", "gather", "allgather", "scatter", "iallreduce"]
+PEER, REVOKED = -8, -23
+
+
+@pytest.fixture
+def blocks(source_dir, build_dir, tmp_path):
+    """Three processes under each MPI; returns what they said, and the output of the launchers."""
+    programs = Programs(source_dir, build_dir, tmp_path)
+    source = source_dir / "tests" / "hybrid" / "hybrid_death.c"
+    for mpi in ("openmpi", "mpich"):
+        if shutil.which(f"mpiexec.{mpi}") is None:
+            pytest.skip(f"no mpiexec.{mpi}")
+    keep = {
+        "openmpi": ["--oversubscribe", "--enable-recovery", "--mca", "orte_enable_recovery", "1"],
+        "mpich": ["-disable-auto-cleanup"],
+    }
+
+    def run(limit, errors, *words):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI", "OMPI_"))}
+        env.update(
+            HOME=str(tmp_path),
+            OMPI_ALLOW_RUN_AS_ROOT="1",
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            OMPI_MCA_mpi_yield_when_idle="1",
+            WAITIO_MASTER_HOST="127.0.0.1",
+            WAITIO_MASTER_PORT=str(free_port()),
+            WAITIO_NPB="2",
+            WAITIO_JOB_ID=f"death{os.getpid()}",
+            WAITIO_HYBRID_INSIDE="mpi",
+            WAITIO_ERRORS=errors,
+        )
+        children = []
+        for pb, mpi in enumerate(("openmpi", "mpich")):
+            line = [f"mpiexec.{mpi}", *keep[mpi], "-n", "3", str(programs.build(mpi, source))]
+            children.append(
+                subprocess.Popen(
+                    [*line, *map(str, words)],
+                    env={**env, "WAITIO_PBID": str(pb)},
+                    cwd=tmp_path,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
+            )
+        end, out = time.monotonic() + limit, ""
+        try:
+            for child in children:
+                out += child.communicate(timeout=max(1, end - time.monotonic()))[0]
+        finally:
+            for child in children:
+                if child.poll() is None:
+                    child.kill()
+                    child.communicate()
+        return "".join(f.read_text() for f in sorted(tmp_path.glob("said.*"))), out
+
+    return run
+
+
+def others(victim):
+    """Ranks that must hear of it. MPICH ends the processes of a block that has lost one as soon as
+    they enter it, whatever its launcher is told: from those an error may come, or nothing."""
+    return {r for r in range(6) if r != victim and (victim < 3 or r < 3)}
+
+
+def told(result, victim):
+    """When the victim died, and what the others said: rank -> (time, code)."""
+    text, out = result
+    died = re.search(r"(?m)^died (\S+)$", text)
+    assert died, out
+    failed = re.findall(r"(?m)^failed (\d) (\S+) (-?\d+) ", text)
+    said = {int(rank): (float(t), int(code)) for rank, t, code in failed}
+    assert others(victim) <= set(said), text + out
+    assert {code for _, code in said.values()} <= {PEER, REVOKED}, text + out
+    then = dict(re.findall(r"(?m)^then (\d) (-?\d+)$", text))
+    assert {then.get(str(r)) for r in others(victim)} == {str(REVOKED)}, text + out
+    return float(died[1]), said
+
+
+# The victim leads its block, or does not; it is the root of every sixth call in any case.
+@pytest.mark.parametrize("victim", [0, 2, 3, 4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_members_get_an_error(blocks, patient, victim, kind):
+    died, said = told(blocks(patient(60), "return", victim, KINDS.index(kind), 1000, 20), victim)
+    assert max(t for t, _ in said.values()) - died < patient(TOLD_S), said
+
+
+@pytest.mark.parametrize("victim", [1, 3])
+def test_long_messages_end_too(blocks, patient, victim):
+    """Pieces are on their way in both lanes."""
+    told(blocks(patient(60), "return", victim, KINDS.index("allreduce"), 300000, 5), victim)
+
+
+@pytest.mark.parametrize("victim", [0, 4])
+@pytest.mark.parametrize("kind", ["bcast", "allreduce"])
+def test_who_blocks_in_mpi_is_ended(blocks, patient, victim, kind):
+    """By default errors end the program. The service thread ends it when MPI does not return."""
+    text, out = blocks(patient(60), "abort", victim, KINDS.index(kind), 10, 50)
+    assert text.startswith("died ") and text.count("\n") == 1, text + out
+    named = re.findall(r"waitio: PB (\d) rank \d: .* failed \(-\d+\): ", out)
+    assert len(named) >= len(others(victim)), out
