@@ -19,6 +19,12 @@ int wio_api_result(const char *call, int code);
 int wio_api_issend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
                    bool persistent, waitio_req_t *req);
 
+/** waitio_isend() and its kin for a message that is spread in memory. */
+int wio_api_send_spread(waitio_group_t group, int dst, const struct wio_spread *s, size_t bytes,
+                        waitio_tag_t tag, bool persistent, bool sync, waitio_req_t *req);
+int wio_api_recv_spread(waitio_group_t group, int src, const struct wio_spread *s, size_t bytes,
+                        waitio_tag_t tag, bool persistent, waitio_req_t *req);
+
 /** Messages to the end, as by waitio_irecv(), waitio_isend() and waitio_wait(); sends first. Ranks
  * and tags are checked here; no wildcards. @param st of the receive, or NULL; pt2pt.c. @blocking */
 int wio_api_exchange(waitio_group_t group, struct wio_leg *leg, int n, waitio_status_t *st);

@@ -125,6 +125,32 @@ int waitio_recv_init(waitio_group_t group, int src, void *buf, size_t bytes, wai
     return start_recv(&e, buf, true, req);
 }
 
+int wio_api_send_spread(waitio_group_t group, int dst, const struct wio_spread *s, size_t bytes,
+                        waitio_tag_t tag, bool persistent, bool sync, waitio_req_t *req)
+{
+    struct envelope e = {"waitio_isend", group, dst, s, bytes, tag, false};
+    struct wio_universe *u = wio_api_universe();
+    memset(req, 0, sizeof *req);
+    int rc = u == NULL ? wio_last_code() : check(u, &e);
+    if (rc == 0)
+        rc = wio_isend_spread(u, group, (uint32_t)dst, s, bytes, tag, persistent, sync,
+                              wio_api_handle(req));
+    return wio_api_result(e.call, rc);
+}
+
+int wio_api_recv_spread(waitio_group_t group, int src, const struct wio_spread *s, size_t bytes,
+                        waitio_tag_t tag, bool persistent, waitio_req_t *req)
+{
+    struct envelope e = {"waitio_irecv", group, src, s, bytes, tag, true};
+    struct wio_universe *u = wio_api_universe();
+    memset(req, 0, sizeof *req);
+    int rc = u == NULL ? wio_last_code() : check(u, &e);
+    if (rc == 0)
+        rc = wio_irecv_spread(u, group, source(src), s, bytes, any_tag(tag), persistent,
+                              wio_api_handle(req));
+    return wio_api_result(e.call, rc);
+}
+
 /* ---- completion ---- */
 
 static int fill(waitio_status_t *status, const struct wio_result *res)

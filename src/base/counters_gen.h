@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WIO_COUNTERS 39
+#define WIO_COUNTERS 41
 
 struct wio_counters {
     /** messages given to isend (counter, msgs) */
@@ -38,6 +38,10 @@ struct wio_counters {
     uint64_t pool_bytes;
     /** most bytes ever held in the send pool (max, bytes) */
     uint64_t pool_max;
+    /** bytes held in pieces of messages of types with holes, on their way (gauge, bytes) */
+    uint64_t piece_bytes;
+    /** most bytes ever held in pieces of messages of types with holes (max, bytes) */
+    uint64_t piece_max;
     /** sends that waited because the send pool was full (counter, events) */
     uint64_t pool_waits;
     /** sends that waited for the receiver's credit (counter, events) */

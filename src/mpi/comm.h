@@ -41,6 +41,7 @@ struct wio_comm {
     bool own;                 /**< made by this library: no other group has its space */
     struct waitio_group twin; /**< the same members in the collectives' message space */
     int rank, size;
+    const struct wio_table *table; /**< the universe's */
     struct wio_topology topo;
     struct wio_cart *cart;            /**< a Cartesian grid (cart.c), or NULL */
     struct wio_inter *inter;          /**< an intercommunicator (inter.c), or NULL */
@@ -78,8 +79,8 @@ int wio_comm_make(const uint32_t *members, uint32_t n, uint64_t space, WAITIO_MP
 /** The same where this process has a rank that is given: in an intercommunicator. */
 int wio_comm_make_as(const uint32_t *members, uint32_t n, uint64_t space, int32_t rank,
                      WAITIO_MPI_Comm *out);
-/** Must this process convert messages to and from member @p peer? The common form is little-endian,
- * so only big-endian machines convert. */
+/** Must this process convert messages to and from member @p peer? Takes no locks. The common form
+ * is little-endian, so only big-endian machines convert. */
 bool wio_comm_swaps(const struct wio_comm *c, int peer);
 /** 0, or UNSUPPORTED naming a type that has no common form among the members of @p c. */
 int wio_comm_takes(const struct wio_comm *c, const struct wio_mpi_type *type);

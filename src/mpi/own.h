@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file own.h
- * Requests that the engine has not: messages that are packed, collectives, operations of the
- * program. request.c makes and starts them, request_wait.c completes them, request_free.c keeps
- * those whose requests the program has freed.
+ * Requests that the engine has not: copies that are sent, messages of matched probes, collectives,
+ * operations of the program. request.c makes and starts them, request_wait.c completes them,
+ * request_free.c keeps those whose requests the program has freed.
  */
 #ifndef WIO_MPI_OWN_H
 #define WIO_MPI_OWN_H
@@ -20,8 +20,8 @@ enum { WIO_OWN_MARK = -1 };
 /** An operation of ours. */
 struct wio_own {
     struct wio_own *next;      /* among the orphans */
-    waitio_req_t inner;        /* of the packed message, or of the collective */
-    struct wio_running *run;   /* a collective, or NULL: a message of a type with holes */
+    waitio_req_t inner;        /* of the message, or of the collective */
+    struct wio_running *run;   /* a collective, or NULL: a message */
     struct wio_grequest *greq; /* an operation of the program, or NULL; `inner` never changes */
     const struct wio_mpi_type *type;
     struct wio_message again; /* what a persistent send of copies does */
@@ -48,10 +48,10 @@ struct wio_own *wio_own_of(const waitio_req_t *req);
 int wio_own_new(waitio_req_t *req, struct wio_own **out);
 void wio_own_free(struct wio_own *o);
 
-/** Send or receive packed data. @param unlike the communicator whose members need another byte
- * order, or NULL. @return 0; ARG, NOMEM, or the engine's error */
-int wio_own_start_packed(const struct wio_message *m, const struct wio_mpi_type *t, size_t bytes,
-                         struct wio_comm *unlike, waitio_req_t *req);
+/** Send a packed copy, which the request owns. @param unlike the communicator whose members need
+ * another byte order, or NULL. @return 0; ARG, NOMEM, or the engine's error */
+int wio_own_start_copy(const struct wio_message *m, const struct wio_mpi_type *t, size_t bytes,
+                       struct wio_comm *unlike, waitio_req_t *req);
 /** Send a copy that nobody waits for. */
 int wio_own_send_copy(const struct wio_message *m, const struct wio_mpi_type *t);
 

@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "mpi/names.h"
+#include "mpi/spread.h"
 #include "os/os.h"
 
 static struct wio_names names = WIO_NAMES_INIT;
@@ -83,42 +84,39 @@ static int start_bytes(const struct wio_message *m, void *at, size_t bytes, wait
                                                              req);
 }
 
-/* The packed form of what the program sends now. */
-static void fill(const struct wio_own *o)
+/* What the program asks for, of a type with holes, or between unlike machines. */
+static int start_spread(const struct wio_message *m, const struct wio_mpi_type *t, size_t bytes,
+                        struct wio_comm *unlike, waitio_req_t *req)
 {
-    wio_type_pack(o->type, o->user, 0, o->bytes, o->packed);
-    if (o->comm != NULL && wio_comm_swaps(o->comm, o->peer))
-        wio_type_swap(o->type, o->bytes, o->packed);
+    struct wio_spread s = wio_spread_typed(m->buf, t, unlike);
+
+    if (m->buf == NULL && !wio_type_absolute(t))
+        return wio_fail(WAITIO_ERR_ARG, "buf is NULL but %zu bytes are asked for", bytes);
+    if (m->sending)
+        return wio_api_send_spread(m->comm, m->peer, &s, bytes, m->tag, m->persistent, m->sync,
+                                   req);
+    return wio_api_recv_spread(m->comm, m->peer, &s, bytes, m->tag, m->persistent, req);
 }
 
-int wio_own_start_packed(const struct wio_message *m, const struct wio_mpi_type *t, size_t bytes,
-                         struct wio_comm *unlike, waitio_req_t *req)
+int wio_own_start_copy(const struct wio_message *m, const struct wio_mpi_type *t, size_t bytes,
+                       struct wio_comm *unlike, waitio_req_t *req)
 {
     struct wio_own *o = NULL;
     int rc = wio_own_new(req, &o);
 
     if (rc != 0)
         return rc;
-    o->type = t;
-    wio_type_hold(t);
-    o->user = m->buf;
-    o->bytes = bytes;
-    o->sending = m->sending;
-    o->persistent = m->persistent;
-    o->peer = m->peer;
-    if (unlike != NULL) {
-        o->comm = unlike;
-        wio_comm_hold(unlike);
-    }
-    o->active = !m->persistent;
-    if (m->buf == NULL && !wio_type_absolute(t))
+    o->sending = o->active = true;
+    if (m->buf == NULL && bytes > 0 && !wio_type_absolute(t))
         rc = wio_fail(WAITIO_ERR_ARG, "buf is NULL but %zu bytes are asked for", bytes);
     else
         o->packed = wio_os_realloc(NULL, bytes + 1);
     if (rc == 0 && o->packed == NULL)
         rc = wio_fail(WAITIO_ERR_NOMEM, "no memory to pack %zu bytes", bytes);
-    if (rc == 0 && o->active && o->sending)
-        fill(o);
+    if (rc == 0 && bytes > 0) {
+        struct wio_spread s = wio_spread_typed(m->buf, t, unlike);
+        s.calls->read(&s, m->peer, 0, bytes, o->packed);
+    }
     if (rc == 0)
         rc = start_bytes(m, o->packed, bytes, &o->inner);
     if (rc != 0) {
@@ -230,14 +228,60 @@ int wio_message_start(const struct wio_message *m, waitio_req_t *req)
         return start_nobody(m, is.type, req);
     if (WIO_LIKELY(is.plain))
         return start_bytes(m, place_of(m->buf, is.type), is.bytes, req);
-    return wio_own_start_packed(m, is.type, is.bytes, is.unlike, req);
+    return start_spread(m, is.type, is.bytes, is.unlike, req);
 }
 
-/* A wildcard, or MPI's synchronous mode, needs a request. */
+/* Short data with holes lies packed on the stack during a call that waits. */
+enum { SHORT_PACKED = 4096 };
+
+static bool wrong_buffer(const struct wio_message *m, const struct meaning *is)
+{
+    return m->buf == NULL && !wio_type_absolute(is->type);
+}
+
+/* A wildcard, MPI's synchronous mode, or longer data with holes needs a request. */
 static bool needs_request(const struct wio_message *m, const struct meaning *is)
 {
-    return !is->plain || m->sync ||
+    return (!is->plain && (is->nobody || is->bytes > SHORT_PACKED || wrong_buffer(m, is))) ||
+           m->sync ||
            (!m->sending && (m->peer == WAITIO_MPI_ANY_SOURCE || m->tag == WAITIO_MPI_ANY_TAG));
+}
+
+static struct wio_leg leg_of(const struct wio_message *m, const struct meaning *is, void *at)
+{
+    return (struct wio_leg){.buf = at,
+                            .bytes = is->bytes,
+                            .peer = (uint32_t)m->peer,
+                            .tag = m->tag,
+                            .send = m->sending};
+}
+
+/* wio_message_now() of short messages, at least one of which has to be packed. */
+static int packed_now(const struct wio_message *m, int n, waitio_status_t *st, bool *did)
+{
+    char packed[2][SHORT_PACKED];
+    struct wio_spread s[2];
+    struct wio_leg leg[2];
+    int i, rc;
+
+    for (i = 0; i < n; i++) {
+        struct meaning is;
+        rc = understand(&m[i], &is);
+        if (rc != 0 || needs_request(&m[i], &is))
+            break;
+        s[i] = is.plain ? (struct wio_spread){0} : wio_spread_typed(m[i].buf, is.type, is.unlike);
+        leg[i] = leg_of(&m[i], &is, is.plain ? place_of(m[i].buf, is.type) : packed[i]);
+        if (!is.plain && m[i].sending)
+            s[i].calls->read(&s[i], m[i].peer, 0, is.bytes, packed[i]);
+    }
+    *did = i == n;
+    if (!*did)
+        return 0;
+    rc = wio_api_exchange(m->comm, leg, n, st);
+    for (i = 0; i < n; i++)
+        if (s[i].calls != NULL && !m[i].sending && leg[i].got > 0)
+            s[i].calls->write(&s[i], m[i].peer, 0, leg[i].got, packed[i]);
+    return rc;
 }
 
 int wio_message_now(const struct wio_message *m, int n, waitio_status_t *st, bool *did)
@@ -250,11 +294,9 @@ int wio_message_now(const struct wio_message *m, int n, waitio_status_t *st, boo
         int rc = understand(&m[i], &is);
         if (rc != 0 || needs_request(&m[i], &is))
             break; /* the slow path finds the error again, and reports errors in a fixed order */
-        leg[i] = (struct wio_leg){.buf = place_of(m[i].buf, is.type),
-                                  .bytes = is.bytes,
-                                  .peer = (uint32_t)m[i].peer,
-                                  .tag = m[i].tag,
-                                  .send = m[i].sending};
+        if (WIO_UNLIKELY(!is.plain))
+            return packed_now(m, n, st, did);
+        leg[i] = leg_of(&m[i], &is, place_of(m[i].buf, is.type));
     }
     *did = i == n;
     return *did ? wio_api_exchange(m->comm, leg, n, st) : 0;
@@ -394,7 +436,6 @@ static int begin_collective(struct wio_own *o)
 int wio_request_begin(waitio_req_t *req)
 {
     struct wio_own *o;
-    int rc;
 
     if (req == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the request argument is NULL");
@@ -409,11 +450,5 @@ int wio_request_begin(waitio_req_t *req)
         return wio_fail(WAITIO_ERR_BUSY, "the persistent request is active already");
     if (o->nobody)
         return begin_nobody(o);
-    if (o->run != NULL)
-        return begin_collective(o);
-    if (o->sending)
-        fill(o);
-    rc = waitio_start(&o->inner);
-    o->active = rc == 0;
-    return rc;
+    return begin_collective(o);
 }

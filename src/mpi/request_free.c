@@ -71,7 +71,7 @@ int wio_own_send_copy(const struct wio_message *m, const struct wio_mpi_type *t)
     once.persistent = false;
     rc = wio_comm_formats(m->comm, t, &unlike);
     if (rc == 0)
-        rc = wio_own_start_packed(&once, t, (size_t)m->count * t->size, unlike, &req);
+        rc = wio_own_start_copy(&once, t, (size_t)m->count * t->size, unlike, &req);
     (void)wio_own_reap(false); /* what failed is nobody's business any more */
     if (rc == 0)
         orphan(wio_own_of(&req));

@@ -41,6 +41,23 @@ static void sink_to(struct wio_sink *s, void *buf, size_t room, size_t offset, v
     s->cookie = cookie;
 }
 
+/* The next bytes of its message go straight to the buffer of a receive; where that is
+ * spread, to a piece, from which they are written on when all have come. @return 0; NOMEM */
+static int sink_receive(struct wio_sink *s, struct wio_request *r, uint32_t bytes)
+{
+    if (!wio_is_spread(r)) {
+        sink_to(s, r->buf, r->bytes, r->moved, r);
+        return 0;
+    }
+    size_t room = r->moved < r->bytes ? r->bytes - r->moved : 0;
+    s->len = bytes < room ? bytes : room;
+    s->buf = s->len > 0 ? wio_spread_room(r, s->len) : NULL;
+    s->cookie = r;
+    return s->len == 0 || s->buf != NULL
+               ? 0
+               : wio_fail(WAITIO_ERR_NOMEM, "no memory for a piece of %zu bytes", s->len);
+}
+
 /* ---- held messages ---- */
 
 static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *p,
@@ -196,9 +213,7 @@ static int in_turn(struct wio_universe *u, struct wio_peer *p, const struct wio_
     admit(p, msg, cost);
     wio_credit_consumed(u, p, cost, p->epoch);
     wio_recv_answer(u, r, p, msg);
-    if (msg->op != WIO_OP_RTS)
-        sink_to(sink, r->buf, r->bytes, 0, r);
-    return 0;
+    return msg->op != WIO_OP_RTS ? sink_receive(sink, r, bytes) : 0;
 }
 
 static int take_envelope(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
@@ -247,7 +262,7 @@ static int more(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     if (m != NULL) {
         if (msg->a != m->arrived || bytes > m->total - m->arrived)
             return violation(u, p, "does not continue its message", msg);
-        if (m->req != NULL)
+        if (m->req != NULL && !wio_is_spread(m->req))
             sink_to(sink, m->req->buf, m->req->bytes, m->arrived, cookie_of(m, NAMES_HELD));
         else
             sink_to(sink, m->data, m->total, m->arrived, cookie_of(m, NAMES_HELD));
@@ -261,8 +276,7 @@ static int more(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
             continue;
         if (msg->a != r->moved || bytes > r->granted - r->moved)
             return violation(u, p, "does not continue its message", msg);
-        sink_to(sink, r->buf, r->bytes, r->moved, r);
-        return 0;
+        return sink_receive(sink, r, bytes);
     }
     return violation(u, p, "belongs to no message", msg);
 }
@@ -276,8 +290,7 @@ static int data(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
         return violation(u, p, "names no receive of ours", msg);
     if (msg->a != r->moved || bytes > r->granted - r->moved || r->lent)
         return violation(u, p, "does not continue its message", msg);
-    sink_to(sink, r->buf, r->bytes, r->moved, r);
-    return 0;
+    return sink_receive(sink, r, bytes);
 }
 
 /* A lent message may have to be sent after all. */
@@ -422,7 +435,10 @@ static void held_piece(struct wio_universe *u, struct wio_unexpected *m,
         /* The receive matched while this piece was on its way into the held copy. */
         size_t room = r->bytes - m->arrived;
         size_t n = sink->bytes < room ? sink->bytes : room;
-        wio_os_copy(r->buf + m->arrived, m->data + m->arrived, n);
+        if (wio_is_spread(r))
+            wio_spread_write(r, m->arrived, n, m->data + m->arrived);
+        else
+            wio_os_copy(r->buf + m->arrived, m->data + m->arrived, n);
     }
     m->arrived += sink->bytes;
     if (!complete(m))
@@ -462,6 +478,10 @@ int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_
         return 0;
     }
     struct wio_request *r = sink->cookie;
+    if (wio_is_spread(r)) {
+        wio_spread_write(r, r->moved, sink->len, sink->buf);
+        wio_spread_piece_free(r);
+    }
     r->moved += sink->bytes;
     if (r->moved == r->granted)
         wio_recv_complete(r);

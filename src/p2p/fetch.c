@@ -36,6 +36,8 @@ bool wio_fetch_wanted(struct wio_request *r)
     const struct wio_universe *u = r->u;
     struct wio_peer *p = r->peer;
     r->timed = false;
+    if (wio_is_spread(r)) /* there is no one place that it lies at */
+        return false;
     if (r->bytes < u->cfg.shm_fetch_min || !p->memory || !possible(u, p))
         return false;
     if (u->cfg.shm_fetch == WIO_CFG_SHM_FETCH_ON)
@@ -149,6 +151,22 @@ void wio_fetch_said(struct wio_peer *p, const struct wio_msg *msg)
     /* Otherwise its receive has asked for the data, or has ended. */
 }
 
+static bool fetch_piece(struct wio_request *r, size_t n)
+{
+    const struct wio_peer *p = r->peer;
+    struct wio_lent from = r->lender;
+    uint8_t *to = wio_is_spread(r) ? wio_spread_room(r, n) : r->buf + r->moved;
+    from.at += r->moved;
+    if (to == NULL || p->ep == NULL || p->link != WIO_EP_READY ||
+        p->iface->tr->fetch(p->ep, &from, to, n) != 0)
+        return false;
+    if (wio_is_spread(r)) {
+        wio_spread_write(r, r->moved, n, to);
+        wio_spread_piece_free(r);
+    }
+    return true;
+}
+
 /* The fetch does not work (any more): ask for the data. */
 static void ask_for_data(struct wio_universe *u, struct wio_request *r)
 {
@@ -166,10 +184,8 @@ void wio_fetch_pump(struct wio_universe *u, struct wio_peer *p)
         return;
     struct wio_request *r = WIO_CONTAINER(wio_list_pop(&p->fetches), struct wio_request, node);
     size_t left = r->granted - r->moved, n = left < FETCH_PIECE ? left : FETCH_PIECE;
-    struct wio_lent from = r->lender;
-    from.at += r->moved;
-    if (p->ep == NULL || p->link != WIO_EP_READY ||
-        p->iface->tr->fetch(p->ep, &from, r->buf + r->moved, n) != 0) {
+    if (!fetch_piece(r, n)) {
+        wio_spread_piece_free(r);
         ask_for_data(u, r);
     } else {
         r->moved += n;

@@ -142,6 +142,7 @@ static void free_requests(struct wio_universe *u)
             if (r->kind == WIO_REQ_FREE)
                 continue;
             wio_os_free(r->pool);
+            wio_spread_end(r);
             if (r->group != NULL && --r->group->refs == 0)
                 wio_group_destroy(r->group);
         }
@@ -186,6 +187,7 @@ void wio_universe_destroy(struct wio_universe *u)
         wio_match_each_held(&u->match, free_held, u);
     free_peers(u);
     free_requests(u);
+    wio_pieces_free(u);
     wio_match_free(&u->match);
     struct wio_list *n;
     while ((n = wio_list_pop(&u->groups)) != NULL)

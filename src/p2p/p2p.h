@@ -54,6 +54,31 @@ struct wio_task {
     bool landed, urgent; /* since it was taken: a message is over; one has failed */
 };
 
+/**
+ * A message whose bytes do not lie side by side in the program's memory, such as one of a datatype
+ * with holes. The engine asks for its bytes piece by piece, as the link takes them, and hands over
+ * pieces as they arrive; so it never holds more than a few pieces of the message. It copies this
+ * structure and looks at `calls` alone.
+ */
+struct wio_spread {
+    const struct wio_spread_calls *calls; /**< NULL: the bytes lie side by side */
+    void *user;                           /**< the program's buffer */
+    const void *type;                     /**< what it is made of */
+    void *context;
+};
+/** Called with or without the engine lock, by any thread, for one message never by two at a time.
+ * They must not call the engine, nor wait. @p peer: group rank of the other process */
+struct wio_spread_calls {
+    /** Write bytes [at, at + n) of the message to @p to. The same bytes may be asked for again. */
+    void (*read)(const struct wio_spread *f, int32_t peer, size_t at, size_t n, void *to);
+    /** Bytes [at, at + n) have come: never more than the receive has room for, usually in order;
+     * they may come again from the beginning. */
+    void (*write)(const struct wio_spread *f, int32_t peer, size_t at, size_t n, const void *from);
+    /** A request keeps a copy of the structure until it releases that. */
+    void (*hold)(const struct wio_spread *f);
+    void (*release)(const struct wio_spread *f);
+};
+
 /** Read the configuration, find block and rank, open the transports, join, start the engine.
  *  @param timeout_s from the caller; <= 0 = 1000; WAITIO_INIT_TIMEOUT wins. @blocking until joined
  * or timeout */
@@ -178,6 +203,13 @@ int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, con
                size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
 int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
               int64_t tag, bool persistent, struct wio_handle *h);
+/** The same for a message that is spread. @p sync: as wio_issend */
+int wio_isend_spread(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
+                     const struct wio_spread *f, size_t bytes, int32_t tag, bool persistent,
+                     bool sync, struct wio_handle *h);
+int wio_irecv_spread(struct wio_universe *u, struct waitio_group *g, int64_t src,
+                     const struct wio_spread *f, size_t bytes, int64_t tag, bool persistent,
+                     struct wio_handle *h);
 int wio_start(struct wio_universe *u, const struct wio_handle *h);
 int wio_cancel(struct wio_universe *u, const struct wio_handle *h);
 int wio_request_free(struct wio_universe *u, struct wio_handle *h);

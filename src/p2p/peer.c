@@ -243,7 +243,7 @@ void wio_peer_unsaid(struct wio_universe *u, struct wio_peer *p)
 
 static void fail_unsaid(struct wio_universe *u, struct wio_peer *p)
 {
-    wio_peer_fail(u, p, WAITIO_ERR_NOMEM, false, "no memory for a control message to it");
+    wio_peer_fail(u, p, WAITIO_ERR_NOMEM, false, "no memory for a message to it");
 }
 
 void wio_peer_end_unsaid(struct wio_universe *u, struct wio_peer *p)

@@ -85,6 +85,10 @@ void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m)
 static void copy_out(struct wio_universe *u, struct wio_request *r, const struct wio_unexpected *m)
 {
     size_t n = m->arrived < r->bytes ? m->arrived : r->bytes;
+    if (wio_is_spread(r)) {
+        wio_spread_write(r, 0, n, m->data);
+        return;
+    }
     if (n > 0)
         wio_os_copy(r->buf, m->data, n);
     u->ctr.copied_bytes += n;

@@ -150,6 +150,8 @@ void wio_req_finish(struct wio_request *r, int err)
         r->u->bulk--;
     }
     pool_release(r);
+    if (wio_is_spread(r))
+        wio_spread_end(r);
     wio_list_remove(&r->node);
     wio_list_remove(&r->owned);
     r->state = WIO_RS_DONE;

@@ -80,9 +80,25 @@ static void to_bulk(struct wio_request *r)
     wio_list_push(&r->peer->bulk, &r->node);
 }
 
+/* The next @p most bytes from @p at, or fewer: *n. NULL: no memory for them. */
+static const uint8_t *next_piece(struct wio_request *r, size_t at, size_t most, size_t *n)
+{
+    *n = most;
+    if (!wio_is_spread(r) || most == 0)
+        return r->buf + at;
+    if (*n > WIO_SPREAD_PIECE)
+        *n = WIO_SPREAD_PIECE;
+    const uint8_t *piece = wio_spread_read(r, at, *n);
+    if (piece == NULL) /* the receiver would wait for it: as without a control message */
+        wio_peer_unsaid(r->u, r->peer);
+    return piece;
+}
+
 /* The piece in r->tx has left. */
 static void piece_left(struct wio_request *r)
 {
+    if (wio_is_spread(r))
+        wio_spread_piece_free(r);
     if (r->state == WIO_RS_ASKED && !r->refused)
         return; /* that was the RTS */
     if (r->refused)
@@ -134,8 +150,11 @@ static int send_eager(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
     const struct wio_tr_attr *attr = &u->attr[r->peer->iface->tr->id];
-    size_t n = r->bytes < attr->chunk ? r->bytes : attr->chunk;
+    size_t n;
     bool ack = wants_done(r);
+    const uint8_t *data = next_piece(r, 0, r->bytes < attr->chunk ? r->bytes : attr->chunk, &n);
+    if (data == NULL && n > 0 && wio_is_spread(r))
+        return WAITIO_ERR_NOMEM;
     r->state = WIO_RS_MOVING;
     fill_header(r, WIO_OP_EAGER, r->timed ? WIO_MSG_TIMED : 0, r->space, r->bytes,
                 ack ? wio_req_id(r) : 0);
@@ -144,7 +163,7 @@ static int send_eager(struct wio_request *r)
         own(r); /* DONE must find it */
     bool batch = (attr->caps & WIO_CAP_BATCH) != 0 && n <= WIO_BATCH_BYTES / 2;
     unsigned flags = WIO_TX_SMALL | (batch ? burst_flag(u) : 0);
-    int rc = submit(r, r->buf, n, flags);
+    int rc = submit(r, data, n, flags);
     if (rc < 0)
         return rc;
     u->ctr.eager_msgs++;
@@ -206,6 +225,7 @@ static bool try_send(struct wio_request *r)
     p->credit.used -= cost;
     r->state = WIO_RS_QUEUED;
     r->moved = 0;
+    wio_spread_piece_free(r);
     return false;
 }
 
@@ -217,6 +237,23 @@ static void watch(struct wio_universe *u, struct wio_peer *p)
         u->touched = true;
         p->iface->tr->watch(p->ep, on);
     }
+}
+
+/* From now on the message is sent from its copy; so is what the transport holds of it. */
+static void copy_to_pool(struct wio_request *r)
+{
+    bool busy = r->tx_busy && r->tx.payload != NULL;
+    if (wio_is_spread(r)) {
+        r->spread.calls->read(&r->spread, r->status_source, 0, r->bytes, r->pool);
+        if (busy)
+            r->tx.payload = (uint8_t *)r->pool + r->moved - r->tx.bytes;
+        wio_spread_end(r);
+    } else {
+        wio_os_copy(r->pool, r->buf, r->bytes);
+        if (busy)
+            r->tx.payload = (uint8_t *)r->pool + ((const uint8_t *)r->tx.payload - r->buf);
+    }
+    r->buf = r->pool;
 }
 
 void wio_send_local(struct wio_request *r)
@@ -234,10 +271,7 @@ void wio_send_local(struct wio_request *r)
             u->ctr.pool_waits++;
             return; /* not complete: the user waits, the stuck-wait report says why */
         }
-        wio_os_copy(r->pool, r->buf, r->bytes);
-        if (r->tx_busy && r->tx.payload != NULL) /* the transport reads on from the copy */
-            r->tx.payload = (uint8_t *)r->pool + ((const uint8_t *)r->tx.payload - r->buf);
-        r->buf = r->pool;
+        copy_to_pool(r);
         u->ctr.copied_bytes += r->bytes;
         u->ctr.pool_bytes += r->bytes;
         if (u->ctr.pool_bytes > u->ctr.pool_max)
@@ -314,16 +348,21 @@ static bool send_piece(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
     size_t chunk = u->attr[r->peer->iface->tr->id].chunk;
-    size_t left = limit_of(r) - r->moved;
-    size_t n = left < chunk ? left : chunk;
+    size_t left = limit_of(r) - r->moved, n;
+    const uint8_t *data = next_piece(r, r->moved, left < chunk ? left : chunk, &n);
+    if (data == NULL && wio_is_spread(r)) {
+        wio_list_push_front(&r->peer->bulk, &r->node);
+        return false;
+    }
     if (r->remote != 0)
         fill_header(r, WIO_OP_DATA, 0, r->remote, r->moved, 0);
     else
         fill_header(r, WIO_OP_MORE, 0, 0, r->moved, r->envelope);
     r->moved += n;
-    int rc = submit(r, r->buf + r->moved - n, n, 0);
+    int rc = submit(r, data, n, 0);
     if (rc < 0) {
         r->moved -= n;
+        wio_spread_piece_free(r);
         wio_list_push_front(&r->peer->bulk, &r->node);
         return false;
     }

@@ -2,6 +2,8 @@
 /* Starting and cancelling operations. Functions of p2p.h take the engine lock. */
 #include "p2p/handle.h"
 
+enum { SPREAD_WHOLE = 4096 }; /* a spread message: it may be put on its link whole */
+
 static struct wio_request *new_request(struct wio_universe *u, uint8_t kind, struct waitio_group *g)
 {
     struct wio_request *r = wio_req_new(u, kind);
@@ -45,13 +47,21 @@ void wio_op_name(const struct wio_request *r, struct wio_handle *h)
         (struct wio_handle){.index = r->index, .generation = r->generation, .serial = r->u->serial};
 }
 
+/* Put it on its link at once, if that takes it now. */
+static inline bool sent_at_once(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
+                                const void *buf, size_t bytes, int32_t tag, struct wio_handle *h)
+{
+    if (!wio_send_put(u, u->peer[wio_group_member(g, dst)], g->space, buf, bytes, tag))
+        return false;
+    *h = (struct wio_handle){WIO_SENT, dst, u->serial, (uint32_t)tag, (uint32_t)bytes};
+    return true;
+}
+
 static int start_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                       size_t bytes, int32_t tag, bool persistent, bool sync, struct wio_handle *h)
 {
     wio_enter(u);
-    if (!persistent && !sync &&
-        WIO_LIKELY(wio_send_put(u, u->peer[wio_group_member(g, dst)], g->space, buf, bytes, tag))) {
-        *h = (struct wio_handle){WIO_SENT, dst, u->serial, (uint32_t)tag, (uint32_t)bytes};
+    if (!persistent && !sync && WIO_LIKELY(sent_at_once(u, g, dst, buf, bytes, tag, h))) {
         wio_leave(u);
         return 0;
     }
@@ -71,6 +81,32 @@ int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, cons
               size_t bytes, int32_t tag, bool persistent, struct wio_handle *h)
 {
     return start_send(u, g, dst, buf, bytes, tag, persistent, false, h);
+}
+
+int wio_isend_spread(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
+                     const struct wio_spread *f, size_t bytes, int32_t tag, bool persistent,
+                     bool sync, struct wio_handle *h)
+{
+    uint8_t whole[SPREAD_WHOLE];
+    bool at_once = bytes <= sizeof whole && !persistent && !sync;
+    if (at_once)
+        f->calls->read(f, (int32_t)dst, 0, bytes, whole);
+    wio_enter(u);
+    if (at_once && sent_at_once(u, g, dst, whole, bytes, tag, h)) {
+        wio_leave(u);
+        return 0;
+    }
+    struct wio_request *r =
+        wio_op_send(u, g, dst, NULL, bytes, tag, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND);
+    if (r != NULL) {
+        wio_spread_set(r, f);
+        r->sync = sync;
+        wio_op_name(r, h);
+        if (!persistent)
+            wio_send_start(r);
+    }
+    wio_leave(u);
+    return r != NULL ? 0 : WAITIO_ERR_NOMEM;
 }
 
 bool wio_op_gone(struct wio_request *r, struct wio_peer **behind)
@@ -149,11 +185,28 @@ int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void 
     return r != NULL ? 0 : WAITIO_ERR_NOMEM;
 }
 
+int wio_irecv_spread(struct wio_universe *u, struct waitio_group *g, int64_t src,
+                     const struct wio_spread *f, size_t bytes, int64_t tag, bool persistent,
+                     struct wio_handle *h)
+{
+    wio_enter(u);
+    struct wio_request *r =
+        wio_op_recv(u, g, src, NULL, bytes, tag, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV);
+    if (r != NULL) {
+        wio_spread_set(r, f);
+        wio_op_name(r, h);
+        if (!persistent)
+            wio_recv_start(r);
+    }
+    wio_leave(u);
+    return r != NULL ? 0 : WAITIO_ERR_NOMEM;
+}
+
 static struct wio_request *spawn(struct wio_request *t)
 {
     bool send = t->kind == WIO_REQ_SEND_TEMPLATE;
     struct wio_request *r = NULL;
-    if (!send && t->src >= 0 && t->tag >= 0)
+    if (!send && !wio_is_spread(t) && t->src >= 0 && t->tag >= 0)
         r = wio_recv_brief(t->u, t->space, (uint32_t)t->src, t->status_source, t->buf, t->bytes,
                            t->tag);
     if (r != NULL)
@@ -169,6 +222,8 @@ static struct wio_request *spawn(struct wio_request *t)
     r->buf = t->buf;
     r->bytes = t->bytes;
     r->tag = t->tag;
+    if (wio_is_spread(t))
+        wio_spread_set(r, &t->spread);
     if (t->group != NULL)
         hold_group(r, t->group);
     return r;
@@ -262,6 +317,7 @@ int wio_request_free(struct wio_universe *u, struct wio_handle *h)
     }
     if (top != r) {
         top->user_holds = false;
+        wio_spread_end(top);
         wio_req_release(top);
     }
     memset(h, 0, sizeof *h);

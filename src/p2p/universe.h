@@ -25,6 +25,7 @@
 
 struct wio_peer;
 struct wio_unexpected;
+struct wio_piece;
 
 enum wio_req_kind {
     WIO_REQ_FREE,
@@ -82,6 +83,8 @@ struct wio_request {
     size_t granted;             /* send: bytes the receiver wants */
     struct waitio_group *group; /* receives from any source: for the status; referenced */
     void *pool;                 /* the copy, NULL: buf is the user's */
+    struct wio_spread spread;   /* calls NULL: the bytes lie at buf; else that is NULL */
+    struct wio_piece *piece;    /* ... and here those that are just sent, or arriving; or NULL */
     struct wio_request *child;  /* template: the round that runs, NULL = inactive */
     struct wio_list node;  /* sends: peer's sendq or bulk list; receives: its fetches; or nothing */
     struct wio_list owned; /* peer's list of active operations, for failing them */
@@ -238,6 +241,8 @@ struct wio_universe {
     struct wio_list groups;
     /* groups checked lately, each at the place its address gives: most calls use a few */
     _Atomic uintptr_t known_group[WIO_KNOWN_GROUPS];
+    struct wio_piece *pieces; /* buffers that are kept for the next pieces */
+    int npieces;
     uint64_t credit_left; /* unexpected budget not granted to any peer, in units */
     uint64_t credit_debt; /* units that closed links hold beyond what was taken from the budget */
     uint32_t burst;       /* sends since the last arrival or wait */
@@ -363,6 +368,34 @@ bool wio_fetch_begin(struct wio_request *r, const struct wio_lent *lender);
 void wio_fetch_said(struct wio_peer *p, const struct wio_msg *msg);
 /** A piece for one of the peer's receives. */
 void wio_fetch_pump(struct wio_universe *u, struct wio_peer *p);
+
+/* ---- messages that are spread in memory (spread.c) ---- */
+/** A buffer for a piece. */
+struct wio_piece {
+    struct wio_piece *next; /* of those that are kept */
+    size_t room;
+    uint8_t data[];
+};
+static inline bool wio_is_spread(const struct wio_request *r)
+{
+    return WIO_UNLIKELY(r->spread.calls != NULL);
+}
+/** The request is one of a spread message. */
+void wio_spread_set(struct wio_request *r, const struct wio_spread *f);
+/** The bytes lie at r->buf from now on, or the request is over: release what it holds. */
+void wio_spread_end(struct wio_request *r);
+/** Send: @p n bytes at @p at, in its piece. NULL: no memory */
+const uint8_t *wio_spread_read(struct wio_request *r, size_t at, size_t n);
+/** Receive: room for @p n bytes that will arrive. NULL: no memory */
+uint8_t *wio_spread_room(struct wio_request *r, size_t n);
+/** Receive: bytes of the message have come; those beyond the end of the receive are dropped. */
+void wio_spread_write(struct wio_request *r, size_t at, size_t n, const void *from);
+/** The piece is not needed any more. */
+void wio_spread_piece_free(struct wio_request *r);
+/** Free the buffers that are kept. */
+void wio_pieces_free(struct wio_universe *u);
+/** Pieces that are sent are not longer than that: they stay in a cache until they have left. */
+#define WIO_SPREAD_PIECE ((size_t)128 << 10)
 
 /* ---- sending (send.c) ---- */
 void wio_send_start(struct wio_request *r); /* r->peer, buf, bytes, tag, space are set */

@@ -110,12 +110,10 @@ static void compare_formats(const struct wio_table *t, struct wio_comm *c)
 
 bool wio_comm_swaps(const struct wio_comm *c, int peer)
 {
-    const struct wio_table *t;
-
     if (WIO_LIKELY(!c->swap) || peer < 0 || peer >= c->size)
         return false;
-    t = wio_universe_table(wio_api_universe());
-    return wio_comm_pretend_swap || !big(t->ep[wio_group_member(&c->twin, (uint32_t)peer)].caps);
+    return wio_comm_pretend_swap ||
+           !big(c->table->ep[wio_group_member(&c->twin, (uint32_t)peer)].caps);
 }
 
 int wio_comm_takes(const struct wio_comm *c, const struct wio_mpi_type *type)
@@ -160,6 +158,7 @@ static int context_new(const struct wio_table *t, const struct waitio_group *g, 
         c->twin.members = memcpy(members, g->members, n * sizeof *members);
     c->rank = g->my_rank;
     c->size = (int)g->size;
+    c->table = t;
     look_around(t, c, pb, pb + n, number);
     look_at_hosts(t, c);
     compare_formats(t, c);

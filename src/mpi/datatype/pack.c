@@ -39,8 +39,7 @@ static void whole_pieces(char *user, int64_t stride, char *packed, size_t bytes,
     }
 }
 
-/* The run that byte @p offset of an element is in. */
-static size_t find(const struct wio_mpi_type *t, size_t offset)
+size_t wio_type_run_at(const struct wio_mpi_type *t, size_t offset)
 {
     size_t low = 0, high = t->nruns;
 
@@ -110,7 +109,7 @@ static size_t move_element(const struct wio_mpi_type *t, char *user, size_t skip
     size_t i = 0, done = 0;
 
     if (skip > 0) {
-        i = find(t, skip);
+        i = wio_type_run_at(t, skip);
         skip -= t->run[i].from;
     }
     for (; i < t->nruns && done < n; i++, skip = 0) {
@@ -129,9 +128,12 @@ static size_t move_element(const struct wio_mpi_type *t, char *user, size_t skip
 static void move_elements(const struct wio_mpi_type *t, char *user, size_t offset, size_t n,
                           char *packed, enum direction way)
 {
-    size_t skip = offset % t->size;
+    size_t skip = offset;
 
-    user += (int64_t)(offset / t->size) * wio_type_extent(t);
+    if (offset >= t->size) {
+        skip = offset % t->size;
+        user += (int64_t)(offset / t->size) * wio_type_extent(t);
+    }
     while (n > 0) {
         size_t done = move_element(t, user, skip, n, packed, way);
         packed += done;
@@ -163,35 +165,6 @@ void wio_type_unpack(const struct wio_mpi_type *t, void *user, size_t offset, si
         memcpy((char *)user + t->lb + offset, packed, n);
     else
         move_elements(t, user, offset, n, (char *)(uintptr_t)packed, UNPACK);
-}
-
-static void swap_units(unsigned char *at, size_t unit, size_t n)
-{
-    for (size_t i = 0; i < n; i++, at += unit)
-        for (size_t k = 0; k < unit / 2; k++) {
-            unsigned char byte = at[k];
-            at[k] = at[unit - 1 - k];
-            at[unit - 1 - k] = byte;
-        }
-}
-
-void wio_type_swap(const struct wio_mpi_type *t, size_t n, void *packed)
-{
-    unsigned char *at = packed;
-
-    while (n > 0)
-        for (size_t i = 0; i < t->nruns && n > 0; i++) {
-            const struct wio_run *r = &t->run[i];
-            size_t bytes = r->count * r->width * r->repeat;
-            if (bytes > n)
-                bytes = n;
-            if (r->of != NULL)
-                wio_type_swap(r->of, bytes, at);
-            else if (r->unit > 1)
-                swap_units(at, r->unit, bytes / r->unit);
-            at += bytes;
-            n -= bytes;
-        }
 }
 
 int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes)

@@ -183,12 +183,23 @@ void wio_type_pack(const struct wio_mpi_type *t, const void *user, size_t offset
 /** The reverse. */
 void wio_type_unpack(const struct wio_mpi_type *t, void *user, size_t offset, size_t n,
                      const void *packed);
-/** Change the byte order of the packed form's first @p n bytes, number by number; one that is cut
- * at the end stays as it is. */
-void wio_type_swap(const struct wio_mpi_type *t, size_t n, void *packed);
+/** The run that byte @p offset of an element is in. */
+size_t wio_type_run_at(const struct wio_mpi_type *t, size_t offset);
 /** Basic elements in the first @p bytes of the packed form, -1 when the last one is cut. */
 int64_t wio_type_elements(const struct wio_mpi_type *t, size_t bytes);
 /** The reverse: bytes of the first @p n basic elements, -1 when there are none or too many. */
 int64_t wio_type_bytes(const struct wio_mpi_type *t, int64_t n);
+
+/* ---- the other byte order (swap.c) ---- */
+
+/** Change the byte order of the packed form's first @p n bytes, number by number; one that is cut
+ * at the end stays as it is. */
+void wio_type_swap(const struct wio_mpi_type *t, size_t n, void *packed);
+/** wio_type_pack() and wio_type_unpack() where the packed form has the other byte order. Each part
+ * of it can be packed and unpacked alone, also one that begins or ends within a number. */
+void wio_type_pack_swapped(const struct wio_mpi_type *t, const void *user, size_t offset, size_t n,
+                           void *packed);
+void wio_type_unpack_swapped(const struct wio_mpi_type *t, void *user, size_t offset, size_t n,
+                             const void *packed);
 
 #endif /* WIO_TYPE_H */
