@@ -7,6 +7,7 @@
  * accounted for.
  */
 #include "../unit/p2p_fake.h"
+#include "../unit/p2p_spread.h"
 
 enum { HANDLES = 16, BUFFER = 1 << 16, STEPS = 2000 };
 
@@ -46,6 +47,37 @@ static size_t length(struct world *w)
 
 /* ---- the program ---- */
 
+/* The last handles are those of messages that are spread in memory. */
+static bool spread(uint32_t i)
+{
+    return i >= HANDLES - 5;
+}
+
+static void start_send(struct world *w, uint32_t i, uint32_t peer)
+{
+    struct wio_spread s = spread_at(w->buf[i]);
+    size_t n = length(w);
+    int tag = (int)pick(w, 3);
+    uint32_t how = pick(w, 8);
+    if (spread(i))
+        (void)wio_isend_spread(w->u, w->g, peer, &s, n / 2, tag, how == 7, how == 6, &w->h[i]);
+    else
+        (void)wio_isend(w->u, w->g, peer, w->buf[i], n, tag, how == 7, &w->h[i]);
+}
+
+static void start_recv(struct world *w, uint32_t i, uint32_t peer)
+{
+    struct wio_spread s = spread_at(w->buf[i]);
+    int64_t src = pick(w, 4) == 3 ? -1 : (int64_t)peer;
+    size_t n = length(w);
+    int64_t tag = (int64_t)pick(w, 4) - 1;
+    bool persistent = pick(w, 8) == 7;
+    if (spread(i))
+        (void)wio_irecv_spread(w->u, w->g, src, &s, n / 2, tag, persistent, &w->h[i]);
+    else
+        (void)wio_irecv(w->u, w->g, src, w->buf[i], n, tag, persistent, &w->h[i]);
+}
+
 static void call(struct world *w)
 {
     uint32_t i = pick(w, HANDLES), peer = 1 + pick(w, FAKE_PEERS - 1);
@@ -56,14 +88,12 @@ static void call(struct world *w)
     case 0:
     case 1:
         if (h->generation == 0)
-            (void)wio_isend(w->u, w->g, peer, w->buf[i], length(w), (int)pick(w, 3),
-                            pick(w, 8) == 7, h);
+            start_send(w, i, peer);
         break;
     case 2:
     case 3:
         if (h->generation == 0)
-            (void)wio_irecv(w->u, w->g, pick(w, 4) == 3 ? -1 : (int64_t)peer, w->buf[i], length(w),
-                            (int64_t)pick(w, 4) - 1, pick(w, 8) == 7, h);
+            start_recv(w, i, peer);
         break;
     case 4:
         (void)wio_start(w->u, h);
@@ -228,6 +258,7 @@ static void settle(struct world *w)
     }
     require(w->u->match.nposted == 0);
     require(w->u->ctr.pool_bytes == 0);
+    require(w->u->ctr.piece_bytes == 0 && spread_refs == 0);
     for (uint32_t s = 0; s < w->u->nslabs; s++)
         for (uint32_t i = 0; i < WIO_SLAB; i++)
             require(w->u->slab[s][i].kind == WIO_REQ_FREE);
@@ -241,6 +272,7 @@ static void settle(struct world *w)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct world w = {.in = {data, size, 0}};
+    spread_refs = 0;
     w.u = fake_universe();
     w.g = fake_group(w.u);
     w.u->log.level[WIO_C_P2P] = WIO_LOG_ERROR;
