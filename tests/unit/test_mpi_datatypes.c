@@ -285,6 +285,34 @@ static void check_packing(const struct model *m)
         assert_memory_equal(other + i, "wwwwwwww", 8);
 }
 
+/* The same in the other byte order, where parts may begin and end within a number. */
+static void check_swapping(const struct model *m)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(m->type);
+    int count = 1 + draw(4);
+    if (!in_memory(m, count))
+        return;
+    size_t n = pack_model(m, memory + MEMORY / 2, count), some;
+    wio_type_swap(t, n, want);
+    for (int i = 0; i < 8 && n > 0; i++) {
+        size_t from = (size_t)draw((int)n);
+        some = (size_t)draw(i < 4 ? 20 : (int)n) % (n - from + 1);
+        memset(packed, 0x55, some + 1);
+        wio_type_pack_swapped(t, memory + MEMORY / 2, from, some, packed);
+        assert_memory_equal(packed, want + from, some);
+        assert_int_equal(packed[some], 0x55);
+    }
+    memset(other, 0x77, sizeof other);
+    for (size_t at = 0; at < n; at += some) {
+        some = 1 + (size_t)draw(30);
+        some = some < n - at ? some : n - at;
+        wio_type_unpack_swapped(t, other + MEMORY / 2, at, some, want + at);
+    }
+    wio_type_pack(t, other + MEMORY / 2, 0, n, packed);
+    pack_model(m, memory + MEMORY / 2, count);
+    assert_memory_equal(packed, want, n);
+}
+
 static void check_elements(const struct model *m)
 {
     const struct wio_mpi_type *t = wio_mpi_type(m->type);
@@ -321,6 +349,7 @@ static void random_types_follow_the_definition(void **state)
             derive(&m[i], a, b);
             check_bounds(&m[i]);
             check_packing(&m[i]);
+            check_swapping(&m[i]);
             check_elements(&m[i]);
         }
         for (int i = 2; i <= n; i++)

@@ -59,6 +59,55 @@ static void every_receive_turns_back(void **state)
     WAITIO_MPI_Request_free(&req[1]);
 }
 
+/* Long messages are turned piece by piece. An element has 11 bytes, so pieces end within numbers.
+ */
+static void pieces_are_turned_too(void **state)
+{
+    enum { N = 400000 };
+    struct odd {
+        char a;
+        double x;
+        short b;
+    } *from = calloc(N, sizeof *from), *to = calloc(N, sizeof *to);
+    unsigned char *raw = malloc(11 * N);
+    int lengths[3] = {1, 1, 1};
+    WAITIO_MPI_Aint at[3] = {offsetof(struct odd, a), offsetof(struct odd, x),
+                             offsetof(struct odd, b)};
+    WAITIO_MPI_Datatype types[3] = {WAITIO_MPI_CHAR, WAITIO_MPI_DOUBLE, WAITIO_MPI_SHORT}, three,
+                        type;
+    WAITIO_MPI_Request req[2];
+    uint64_t bits, turned;
+    (void)state;
+    WAITIO_MPI_Type_create_struct(3, lengths, at, types, &three);
+    WAITIO_MPI_Type_create_resized(three, 0, sizeof *from, &type);
+    WAITIO_MPI_Type_commit(&type);
+    for (int i = 0; i < N; i++) {
+        from[i] = (struct odd){(char)i, i + 0.25, (short)(3 * i)};
+        to[i] = from[i]; /* the padding */
+        to[i].a = 0;
+        to[i].x = 0;
+        to[i].b = 0;
+    }
+    WAITIO_MPI_Irecv(to, N, type, 0, 5, comm, &req[0]);
+    WAITIO_MPI_Isend(from, N, type, 0, 5, comm, &req[1]);
+    assert_int_equal(WAITIO_MPI_Waitall(2, req, WAITIO_MPI_STATUSES_IGNORE), 0);
+    for (int i = 0; i < N; i++)
+        assert_true(to[i].a == from[i].a && to[i].x == from[i].x && to[i].b == from[i].b);
+    WAITIO_MPI_Irecv(raw, 11 * N, WAITIO_MPI_BYTE, 0, 5, comm, &req[0]);
+    WAITIO_MPI_Isend(from, N, type, 0, 5, comm, &req[1]);
+    assert_int_equal(WAITIO_MPI_Waitall(2, req, WAITIO_MPI_STATUSES_IGNORE), 0);
+    for (int i = 0; i < N; i++) {
+        memcpy(&bits, &from[i].x, sizeof bits);
+        memcpy(&turned, raw + 11 * (size_t)i + 1, sizeof turned);
+        assert_true(turned == __builtin_bswap64(bits));
+    }
+    WAITIO_MPI_Type_free(&three);
+    WAITIO_MPI_Type_free(&type);
+    free(from);
+    free(to);
+    free(raw);
+}
+
 static void collectives_fold_what_they_turn(void **state)
 {
     uint32_t sum[3] = {0};
@@ -106,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_wire_has_the_common_form),
         cmocka_unit_test(every_receive_turns_back),
+        cmocka_unit_test(pieces_are_turned_too),
         cmocka_unit_test(collectives_fold_what_they_turn),
         cmocka_unit_test(packing_by_hand_has_the_common_form),
         cmocka_unit_test(long_double_is_refused_by_name),

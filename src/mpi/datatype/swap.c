@@ -21,7 +21,7 @@ static void swap_units(unsigned char *at, size_t unit, size_t n)
 /* Bytes [offset, offset + n) of the packed form, which begin with a number. */
 static void swap_part(const struct wio_mpi_type *t, size_t offset, size_t n, unsigned char *at)
 {
-    size_t skip = offset % t->size;
+    size_t skip = n > 0 ? offset % t->size : 0; /* a type may be empty */
 
     while (n > 0) {
         for (size_t i = skip > 0 ? wio_type_run_at(t, skip) : 0; i < t->nruns && n > 0; i++) {
