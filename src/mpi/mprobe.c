@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Matched probing. The engine cannot take a message off its queue without a receive. So a matched
- * probe receives the message into a buffer of the library, and Mrecv unpacks it into the program's
- * buffer. Probe and receive are one step for all threads in matched probes.
+ * Matched probing. The engine takes a message off its queue whose data is still at its sender;
+ * Mrecv says where that goes. A shorter message has come whole, or is on its way: the probe
+ * receives it into a buffer of the library, and Mrecv unpacks it. Probe and receive are one step
+ * for all threads in matched probes.
  */
+#include "api/api.h"
 #include "mpi/comm.h"
 #include "mpi/mpi.h"
 #include "mpi/names.h"
@@ -21,22 +23,30 @@ static void forget(struct wio_matched *m)
     wio_os_free(m);
 }
 
-/* Start to receive the message, like messages that need conversion. */
+/* Start to receive it into a buffer of the library. */
+static int receive_here(WAITIO_MPI_Comm comm, struct wio_matched *m)
+{
+    m->bytes = wio_os_realloc(NULL, m->size + 1);
+    if (m->bytes == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a message of %zu bytes", m->size);
+    return waitio_irecv(comm, m->source, m->bytes, m->size, m->tag, &m->inner);
+}
+
 static int take(WAITIO_MPI_Comm comm, const waitio_status_t *st, int *message)
 {
     struct wio_matched *m = wio_os_alloc(sizeof *m);
     const struct wio_mpi_type *bytes = wio_mpi_type(WAITIO_MPI_BYTE);
+    struct wio_universe *u = wio_api_universe();
+    bool claimed = false;
     int rc;
 
     if (m == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a message");
-    m->bytes = wio_os_realloc(NULL, st->bytes + 1);
+    m->inner = waitio_mpi_request_null();
     m->size = st->bytes;
     m->source = st->source;
     m->tag = st->tag;
-    rc = m->bytes == NULL
-             ? wio_fail(WAITIO_ERR_NOMEM, "no memory for a message of %zu bytes", st->bytes)
-             : wio_comm_formats(comm, bytes, &m->comm);
+    rc = wio_comm_formats(comm, bytes, &m->comm);
     if (m->comm != NULL)
         wio_comm_hold(m->comm);
     if (rc == 0)
@@ -45,7 +55,9 @@ static int take(WAITIO_MPI_Comm comm, const waitio_status_t *st, int *message)
         forget(m);
         return rc;
     }
-    rc = waitio_irecv(comm, m->source, m->bytes, m->size, m->tag, &m->inner);
+    rc = wio_claim(u, comm, (uint32_t)st->source, st->tag, &claimed, wio_api_handle(&m->inner));
+    if (rc == 0 && !claimed)
+        rc = receive_here(comm, m);
     if (rc != 0) {
         wio_names_drop(&names, *message);
         forget(m);
@@ -125,7 +137,7 @@ static int receive(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Me
     if (m->comm != NULL)
         rc = wio_comm_takes(m->comm, t);
     if (rc == 0)
-        rc = wio_request_matched(m, buf, t, req);
+        rc = wio_request_matched(m, buf, t, (size_t)count * t->size, req);
     if (rc == 0) {
         wio_names_drop(&names, *message);
         wio_os_free(m);

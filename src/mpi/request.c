@@ -302,12 +302,35 @@ int wio_message_now(const struct wio_message *m, int n, waitio_status_t *st, boo
     return *did ? wio_api_exchange(m->comm, leg, n, st) : 0;
 }
 
+/* Its data is still at its sender: it comes straight to the program's buffer. */
+static int receive_claimed(const struct wio_matched *m, void *buf, const struct wio_mpi_type *t,
+                           size_t room, waitio_req_t *req)
+{
+    struct wio_universe *u = wio_api_universe();
+    struct wio_spread s = wio_spread_typed(buf, t, m->comm);
+    bool plain = t->solid && m->comm == NULL;
+    int rc;
+
+    if (u == NULL)
+        return wio_last_code();
+    *req = m->inner;
+    rc = wio_claimed_recv(u, wio_api_handle(req), plain ? place_of(buf, t) : NULL,
+                          plain ? NULL : &s, room);
+    wio_comm_release(rc == 0 ? m->comm : NULL);
+    return rc;
+}
+
 int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio_mpi_type *t,
-                        waitio_req_t *req)
+                        size_t room, waitio_req_t *req)
 {
     struct wio_own *o = NULL;
-    int rc = wio_own_new(req, &o);
+    int rc = 0;
 
+    if (buf == NULL && m->size > 0 && !wio_type_absolute(t))
+        return wio_fail(WAITIO_ERR_ARG, "buf is NULL but the message has %zu bytes", m->size);
+    if (m->bytes == NULL)
+        return receive_claimed(m, buf, t, room, req);
+    rc = wio_own_new(req, &o);
     if (rc != 0)
         return rc;
     wio_type_hold(t);

@@ -45,18 +45,19 @@ void wio_request_deliver(void);
  */
 void wio_request_end(void);
 
-/** A message that a matched probe receives into a buffer of the library. */
+/** A message of a matched probe. A short one is received into a buffer of the library; the data of
+ * others is still at its sender. */
 struct wio_matched {
     waitio_req_t inner;
-    char *bytes;
+    char *bytes; /**< NULL: at its sender */
     size_t size;
     int source, tag;
     struct wio_comm *comm; /**< held when members' byte orders differ, else NULL */
 };
-/** A request that unpacks such a message to @p buf. It owns bytes and comm on success.
- *  @return 0; NOMEM, LIMIT */
+/** A request that receives such a message to @p buf, @p room bytes of data. On success it owns what
+ * belongs to the message. @return 0; ARG, NOMEM, LIMIT */
 int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio_mpi_type *t,
-                        waitio_req_t *req);
+                        size_t room, waitio_req_t *req);
 /** Make a request of a non-blocking collective that was started, or of a persistent one that was
  * not. @param run owned by the request afterwards, also on failure. @return 0; NOMEM, LIMIT or its
  * first error */

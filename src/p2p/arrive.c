@@ -212,7 +212,7 @@ static int in_turn(struct wio_universe *u, struct wio_peer *p, const struct wio_
     }
     admit(p, msg, cost);
     wio_credit_consumed(u, p, cost, p->epoch);
-    wio_recv_answer(u, r, p, msg);
+    wio_recv_answer(r, p, msg);
     return msg->op != WIO_OP_RTS ? sink_receive(sink, r, bytes) : 0;
 }
 

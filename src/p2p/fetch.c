@@ -144,7 +144,10 @@ void wio_fetch_said(struct wio_peer *p, const struct wio_msg *msg)
         struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
         if (r->kind == WIO_REQ_RECV && r->state == WIO_RS_MOVING && r->lent && r->lender.at == 0 &&
             r->remote == msg->b) {
-            start(r, &lender);
+            if (r->claimed)
+                r->lender = lender;
+            else
+                start(r, &lender);
             return;
         }
     }

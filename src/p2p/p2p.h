@@ -221,6 +221,18 @@ int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, i
                   int64_t timeout_ns, bool *found, struct wio_result *res);
 
 /**
+ * A matched probe. If the data of the first message that fits is still at its sender, the message
+ * is taken off the queue, and *h names its receive, which has no buffer yet. *claimed false:
+ * nothing was done. @return 0; NOMEM
+ */
+int wio_claim(struct wio_universe *u, struct waitio_group *g, uint32_t src, int32_t tag,
+              bool *claimed, struct wio_handle *h);
+/** The buffer of such a receive, with room for @p bytes; or what it is spread over, or NULL. It
+ * goes on like any other one. @return 0; REQUEST */
+int wio_claimed_recv(struct wio_universe *u, const struct wio_handle *h, void *buf,
+                     const struct wio_spread *s, size_t bytes);
+
+/**
  * Completion. The handle becomes null (persistent ones stay, inactive). Null handles are complete
  * at once with an empty result. @return code of the *call* (REQUEST for a stale handle); the
  * operation's own code is in res->err.

@@ -86,3 +86,52 @@ int wio_probe(struct wio_universe *u, struct waitio_group *g, int64_t src, int64
 {
     return wio_probe_for(u, g, src, tag, block ? INT64_MAX : 0, found, res);
 }
+
+/* ---- matched probes ---- */
+
+int wio_claim(struct wio_universe *u, struct waitio_group *g, uint32_t src, int32_t tag,
+              bool *claimed, struct wio_handle *h)
+{
+    int rc = 0;
+    *claimed = false;
+    wio_enter(u);
+    struct wio_held *held =
+        wio_match_probe(&u->match, g->space, (int64_t)wio_group_member(g, src), tag);
+    struct wio_unexpected *m = (struct wio_unexpected *)(void *)held;
+    if (m != NULL && m->rts) {
+        struct wio_request *r = wio_op_recv(u, g, src, NULL, SIZE_MAX, tag, WIO_REQ_RECV);
+        if (r == NULL) {
+            rc = WAITIO_ERR_NOMEM;
+        } else {
+            wio_match_unhold(&u->match, held);
+            r->claimed = true;
+            wio_recv_take(u, r, m);
+            wio_op_name(r, h);
+            *claimed = true;
+        }
+    }
+    wio_leave(u);
+    return rc;
+}
+
+int wio_claimed_recv(struct wio_universe *u, const struct wio_handle *h, void *buf,
+                     const struct wio_spread *s, size_t bytes)
+{
+    wio_enter(u);
+    struct wio_request *r = wio_handle_find(u, h);
+    if (r != NULL && r->claimed && r->state != WIO_RS_DONE) { /* else its sender has died */
+        const struct wio_lent lender = r->lender;
+        bool lends = r->lent;
+        r->claimed = r->lent = false;
+        r->buf = buf;
+        r->bytes = bytes;
+        if (s != NULL)
+            wio_spread_set(r, s);
+        if (r->begun_ns != 0)
+            r->begun_ns = wio_os_now_ns(); /* the sender is not interested in the time before */
+        wio_req_bulky(r);
+        wio_recv_ask(r, lends, &lender);
+    }
+    wio_leave(u);
+    return r != NULL ? 0 : WAITIO_ERR_REQUEST;
+}

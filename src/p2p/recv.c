@@ -55,17 +55,15 @@ void wio_recv_complete(struct wio_request *r)
 }
 
 /* A rendezvous request has matched its receive: answer with the size, or fetch the data. */
-static void answer_rts(struct wio_universe *u, struct wio_request *r, uint64_t remote, bool lends,
-                       const struct wio_lent *lender)
+void wio_recv_ask(struct wio_request *r, bool lends, const struct wio_lent *lender)
 {
     size_t granted = r->total < r->bytes ? r->total : r->bytes;
     r->granted = granted;
-    r->remote = remote;
     r->asked = true;
     if (lends && wio_fetch_begin(r, lender))
         return;
-    struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = granted, .b = remote};
-    (void)wio_send_ctl(u, r->peer, &m, WIO_TX_SMALL);
+    struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = granted, .b = r->remote};
+    (void)wio_send_ctl(r->u, r->peer, &m, WIO_TX_SMALL);
     if (granted == 0) {
         r->remote = 0; /* a grant of 0 bytes completes the send, too */
         wio_recv_complete(r);
@@ -102,11 +100,16 @@ void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_une
         r->begun_ns = wio_os_now_ns();
     wio_credit_consumed(u, p, m->cost, m->epoch);
     if (m->rts) {
-        uint64_t remote = m->remote;
+        r->remote = m->remote;
         const struct wio_lent lender = m->lender;
         bool lends = m->lends;
         wio_unexpected_free(u, m);
-        answer_rts(u, r, remote, lends, &lender);
+        if (r->claimed) {
+            r->lent = lends;
+            r->lender = lender;
+        } else {
+            wio_recv_ask(r, lends, &lender);
+        }
         return;
     }
     r->remote = m->remote;
@@ -121,14 +124,14 @@ void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_une
 }
 
 /** Envelope arrived for a posted receive. */
-void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_peer *p,
-                     const struct wio_msg *msg)
+void wio_recv_answer(struct wio_request *r, struct wio_peer *p, const struct wio_msg *msg)
 {
     wio_recv_matched(r, p, (size_t)msg->a, msg->tag);
     if ((msg->flags & WIO_MSG_TIMED) != 0)
         r->begun_ns = wio_os_now_ns();
     if (msg->op == WIO_OP_RTS) {
-        answer_rts(u, r, msg->b, (msg->flags & WIO_MSG_LENDS) != 0, &(struct wio_lent){0});
+        r->remote = msg->b;
+        wio_recv_ask(r, (msg->flags & WIO_MSG_LENDS) != 0, &(struct wio_lent){0});
         return;
     }
     r->envelope = msg->envelope;

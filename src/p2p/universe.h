@@ -67,6 +67,7 @@ struct wio_request {
     bool sync;    /* send: complete only when a receive has taken the message */
     bool lent;    /* send: the receiver may fetch it; receive: we do */
     bool timed;   /* send: the receiver is asked how long it takes */
+    bool claimed; /* receive: has its message, but no buffer: wio_claim() */
     bool brief;   /* receive: was never in the tables; nothing behind `total` was touched */
     int err;
     int32_t status_source; /* rank in the group */
@@ -423,6 +424,8 @@ void wio_arrive_abandon(void *user, uint32_t peer, struct wio_sink *sink);
 /** The envelope of a receive's message has arrived. */
 void wio_recv_matched(struct wio_request *r, struct wio_peer *p, size_t total, int32_t tag);
 void wio_recv_complete(struct wio_request *r);
+/** Answer the RTS of r->remote, or fetch its data. */
+void wio_recv_ask(struct wio_request *r, bool lends, const struct wio_lent *lender);
 /** A large operation is under way from now on (WAITIO_PROGRESS=thread moves it). */
 void wio_req_bulky(struct wio_request *r);
 void wio_recv_start(struct wio_request *r); /* buf, bytes, src, tag, space, group are set */
@@ -434,8 +437,7 @@ struct wio_request *wio_recv_brief(struct wio_universe *u, uint64_t space, uint3
                                    int32_t src, void *buf, size_t bytes, int32_t tag);
 /** As posted, but in no table: its message is here. */
 void wio_recv_untabled(struct wio_request *r);
-void wio_recv_answer(struct wio_universe *u, struct wio_request *r, struct wio_peer *p,
-                     const struct wio_msg *msg);
+void wio_recv_answer(struct wio_request *r, struct wio_peer *p, const struct wio_msg *msg);
 void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_unexpected *m);
 void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m);
 /** At finalize: tell the senders of unexpected messages, where they wait for an answer, that no

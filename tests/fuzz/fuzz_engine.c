@@ -78,6 +78,17 @@ static void start_recv(struct world *w, uint32_t i, uint32_t peer)
         (void)wio_irecv(w->u, w->g, src, w->buf[i], n, tag, persistent, &w->h[i]);
 }
 
+/* A matched probe, or the receive of what one has taken off the queue. */
+static void claim(struct world *w, uint32_t i, uint32_t peer)
+{
+    struct wio_spread s = spread_at(w->buf[i]);
+    bool claimed;
+    if (w->h[i].generation != 0)
+        (void)wio_claimed_recv(w->u, &w->h[i], w->buf[i], i % 2 ? &s : NULL, length(w) / 2);
+    else
+        (void)wio_claim(w->u, w->g, peer, (int32_t)pick(w, 3), &claimed, &w->h[i]);
+}
+
 static void call(struct world *w)
 {
     uint32_t i = pick(w, HANDLES), peer = 1 + pick(w, FAKE_PEERS - 1);
@@ -102,6 +113,10 @@ static void call(struct world *w)
         (void)wio_cancel(w->u, h);
         break;
     case 6:
+        if (spread(i)) {
+            claim(w, i, peer);
+            break;
+        }
         (void)wio_probe(w->u, w->g, pick(w, 2) ? -1 : (int64_t)peer, -1, false, &flag, &res);
         break;
     default:

@@ -422,6 +422,85 @@ static void a_persistent_receive_can_be_freed_while_it_is_active(void **unused)
     assert_nothing_held();
 }
 
+/* ---- matched probes ---- */
+
+static void ask(uint32_t number, size_t bytes, uint64_t id, bool lends)
+{
+    struct wio_msg m = envelope(WIO_OP_RTS, number, 5, bytes, id);
+    m.flags = lends ? WIO_MSG_LENDS : 0;
+    assert_int_equal(fake_message(1, m, NULL, 0), 0);
+}
+
+static void a_claimed_message_stays_at_its_sender(void **unused)
+{
+    (void)unused;
+    struct wio_handle h, mine;
+    struct wio_spread s = spread_at(wide);
+    struct wio_result res;
+    bool found;
+    fake_open(1, ROOM);
+    ask(1, 100000, 33, false);
+    ask(2, 200000, 34, false);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &h), 0);
+    assert_true(found);
+    assert_null(last_sent(WIO_OP_CTS));
+    struct wio_handle next = receive_wide(1, BIG, 5); /* another thread gets the next one */
+    assert_int_equal(last_sent(WIO_OP_CTS)->msg.b, 34);
+    assert_pending(h);
+    assert_int_equal(wio_cancel(u, &h), 0); /* it has its message */
+    assert_pending(h);
+    assert_int_equal(data(wio_req_id(wio_req_at(u, h.index, h.generation)), 0, 10),
+                     WAITIO_ERR_PROTOCOL); /* it has not been asked for */
+    mine = h;
+    assert_int_equal(wio_claimed_recv(u, &mine, NULL, &s, 100000), 0);
+    assert_int_equal(last_sent(WIO_OP_CTS)->msg.b, 33);
+    uint64_t id = last_sent(WIO_OP_CTS)->msg.space;
+    assert_int_equal(data(id, 0, 60000), 0);
+    assert_int_equal(data(id, 60000, 40000), 0);
+    assert_wide(100000);
+    assert_true(done(&mine, &res));
+    assert_int_equal(res.bytes, 100000);
+    assert_int_equal(res.source, 1);
+    assert_int_equal(res.tag, 5);
+    assert_pending(next);
+    assert_int_equal(wio_claimed_recv(u, &h, NULL, &s, 100000), WAITIO_ERR_REQUEST);
+}
+
+static void what_has_come_is_not_claimed(void **unused)
+{
+    (void)unused;
+    struct wio_handle h;
+    bool found = true;
+    fake_open(1, ROOM);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &h), 0);
+    assert_false(found);
+    assert_int_equal(eager(1, 1, 5, 1000, 1000), 0);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &h), 0);
+    assert_false(found);
+    assert_done(receive_wide(1, 1000, 5), 0);
+    assert_wide(1000);
+}
+
+static void a_claimed_message_ends_with_its_sender(void **unused)
+{
+    (void)unused;
+    struct wio_handle before, after, end;
+    struct wio_spread s = spread_at(wide);
+    bool found;
+    fake_open(1, ROOM);
+    for (int i = 0; i < 3; i++)
+        ask(1 + (uint32_t)i, 100000, 33 + (uint64_t)i, i == 1);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &before), 0);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &after), 0);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &end), 0); /* never received */
+    assert_int_equal(wio_claimed_recv(u, &before, NULL, &s, 100000), 0);
+    fake_state(1, WIO_EP_CLOSED, WAITIO_ERR_PEER, WIO_BYE_NONE);
+    assert_int_equal(wio_claimed_recv(u, &after, NULL, &s, 100000), 0);
+    assert_done(before, WAITIO_ERR_PEER);
+    assert_done(after, WAITIO_ERR_PEER);
+    assert_nothing_held();
+}
+
 /* ---- bad days ---- */
 
 static void peer_death_lets_go_of_everything(void **unused)
@@ -539,6 +618,37 @@ static void what_is_lent_is_fetched_in_pieces_and_written_on(void **unused)
     assert_nothing_held();
 }
 
+static void a_claimed_message_is_fetched(void **unused)
+{
+    (void)unused;
+    struct wio_handle early, late;
+    struct wio_spread s = spread_at(wide);
+    bool found;
+    fake.tr.fetch = fake_fetch;
+    u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_ON;
+    u->attr[WIO_TR_TCP].caps = WIO_CAP_MEMORY;
+    fetches = 10; /* none fails */
+    fake_open(1, ROOM);
+    ask(1, 100000, 33, true);
+    ask(2, 90000, 34, true);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &early), 0);
+    assert_int_equal(control(1, WIO_OP_LENT, 0, (uint64_t)(uintptr_t)out, 34), 0);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &late), 0);
+    assert_int_equal(control(1, WIO_OP_LENT, 0, (uint64_t)(uintptr_t)out, 33), 0);
+    wio_progress(u, WIO_PROGRESS_FULL);
+    assert_int_equal(fetches, 10); /* there is no buffer yet */
+    assert_int_equal(wio_claimed_recv(u, &late, in, NULL, BIG), 0);
+    wio_progress(u, WIO_PROGRESS_FULL);
+    assert_same(90000);
+    assert_int_equal(wio_claimed_recv(u, &early, NULL, &s, 100000), 0);
+    wio_progress(u, WIO_PROGRESS_FULL);
+    assert_wide(100000);
+    assert_done(early, 0);
+    assert_done(late, 0);
+    assert_int_equal(count_sent(WIO_OP_DONE), 2);
+    assert_nothing_held();
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -563,6 +673,10 @@ int main(void)
         T(a_receive_may_come_in_the_middle_of_a_piece),
         T(a_receive_in_the_middle_of_a_round_trip_is_withdrawn),
         T(a_persistent_receive_can_be_freed_while_it_is_active),
+        T(a_claimed_message_stays_at_its_sender),
+        T(what_has_come_is_not_claimed),
+        T(a_claimed_message_ends_with_its_sender),
+        T(a_claimed_message_is_fetched),
         T(peer_death_lets_go_of_everything),
         T(without_memory_for_a_piece_the_peer_is_failed),
         T(without_memory_for_what_arrives_the_link_is_closed),
