@@ -86,8 +86,9 @@ static const uint8_t *next_piece(struct wio_request *r, size_t at, size_t most, 
     *n = most;
     if (!wio_is_spread(r) || most == 0)
         return r->buf + at;
-    if (*n > WIO_SPREAD_PIECE)
-        *n = WIO_SPREAD_PIECE;
+    size_t longest = r->peer->memory ? WIO_SPREAD_PIECE_MEMORY : WIO_SPREAD_PIECE;
+    if (*n > longest)
+        *n = longest;
     const uint8_t *piece = wio_spread_read(r, at, *n);
     if (piece == NULL) /* the receiver would wait for it: as without a control message */
         wio_peer_unsaid(r->u, r->peer);
@@ -299,6 +300,8 @@ void wio_send_start(struct wio_request *r)
     }
     r->envelope = p->send_envelope = wio_next_envelope(p->send_envelope);
     if (wio_list_empty(&p->sendq) && try_send(r)) {
+        if (wio_is_spread(r)) /* more pieces, before the rest is copied */
+            wio_send_pump(u, p);
         if (r->state != WIO_RS_DONE) {
             if (!r->lent)
                 wio_send_local(r);

@@ -395,8 +395,10 @@ void wio_spread_write(struct wio_request *r, size_t at, size_t n, const void *fr
 void wio_spread_piece_free(struct wio_request *r);
 /** Free the buffers that are kept. */
 void wio_pieces_free(struct wio_universe *u);
-/** Pieces that are sent are not longer than that: they stay in a cache until they have left. */
+/** Pieces that are sent are not longer than that: they stay in a cache until they have left. Each
+ * costs a system call over sockets, so these are longer than those through memory. */
 #define WIO_SPREAD_PIECE ((size_t)128 << 10)
+#define WIO_SPREAD_PIECE_MEMORY ((size_t)32 << 10)
 
 /* ---- sending (send.c) ---- */
 void wio_send_start(struct wio_request *r); /* r->peer, buf, bytes, tag, space are set */
