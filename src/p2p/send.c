@@ -188,14 +188,14 @@ static int send_rts(struct wio_request *r, bool lends)
     return rc;
 }
 
-/* No credit for the message: may it use rendezvous? A short message rather waits, because
- * rendezvous takes three times as long; but only if the receiver is sure to grant enough credit
- * soon. */
-static bool may_ask(const struct wio_request *r, uint32_t cost, uint32_t room)
+/* It cannot be sent eagerly: may it use rendezvous? A short message that only lacks credit rather
+ * waits, because rendezvous takes three times as long; but only if the receiver is sure to grant
+ * enough credit soon. */
+static bool may_ask(const struct wio_request *r, uint32_t cost, uint32_t room, bool lends)
 {
     const struct wio_credit *c = &r->peer->credit;
-    bool waits =
-        !c->tight && r->bytes <= SHORT_MAX && r->bytes <= r->peer->eager_max && cost <= c->span / 2;
+    bool fits = r->bytes <= SHORT_MAX && r->bytes <= r->peer->eager_max && cost <= c->span / 2;
+    bool waits = !lends && !c->tight && fits;
     return !waits && wio_credit_cost(r->bytes, true) <= room;
 }
 
@@ -211,7 +211,7 @@ static bool try_send(struct wio_request *r)
     bool lends = wio_fetch_wanted(r);
     bool eager = !lends && r->bytes <= p->eager_max && cost <= room;
     if (!eager) {
-        if (!may_ask(r, cost, room)) {
+        if (!may_ask(r, cost, room, lends)) {
             u->ctr.credit_waits++;
             wio_credit_press(u, p);
             return false;

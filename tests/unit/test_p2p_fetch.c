@@ -90,6 +90,19 @@ static void what_does_not_pay_is_sent(void **unused)
     assert_non_null(last_sent(WIO_OP_LENT));
 }
 
+/* There is credit: nothing to wait for, and no reason to ask for more, which the receiver would
+ * give out of what it has for others. */
+static void a_short_one_waits_for_nothing(void **unused)
+{
+    (void)unused;
+    u->cfg.shm_fetch_min = 1;
+    fake_open(1, ROOM);
+    isend(1, 100, 5);
+    assert_non_null(last_sent(WIO_OP_LENT));
+    assert_int_equal(last_sent(WIO_OP_RTS)->msg.a, 100);
+    assert_int_equal(u->ctr.credit_waits, 0);
+}
+
 static void a_receiver_that_cannot_is_sent_it(void **unused)
 {
     (void)unused;
@@ -344,6 +357,7 @@ int main(void)
         T(the_sender_tells_where_it_lies),
         T(the_report_says_who_is_waited_for),
         T(what_does_not_pay_is_sent),
+        T(a_short_one_waits_for_nothing),
         T(a_receiver_that_cannot_is_sent_it),
         T(the_end_may_overtake_the_word_that_the_rts_left),
         T(a_posted_receive_fetches),

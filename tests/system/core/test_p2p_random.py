@@ -72,6 +72,7 @@ SOMETIMES = [
     dict(WAITIO_UNEXPECTED_MAX="1M", WAITIO_SEND_BUFFER_MAX="1M"),
     dict(WAITIO_LOCAL_COMPLETE_MAX=0),
     dict(WAITIO_SHM_FETCH="on"),
+    dict(WAITIO_SHM_FETCH_MIN=1),
     dict(WAITIO_WRAP="check:fault=7"),
 ]
 
