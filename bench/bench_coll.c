@@ -76,6 +76,20 @@ static void op_alltoall(int n, int root)
     MPI(Alltoall)(sbuf, n, MPI(DOUBLE), rbuf, n, MPI(DOUBLE), world);
 }
 
+/* No collective, but what programs with a master do: everybody sends it a message and gets one. */
+static void op_hub(int n, int root)
+{
+    if (me != root) {
+        MPI_Send(sbuf, n, MPI_DOUBLE, root, 1, MPI_COMM_WORLD);
+        MPI_Recv(rbuf, n, MPI_DOUBLE, root, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        return;
+    }
+    for (int i = 1; i < all; i++)
+        MPI_Recv(rbuf, n, MPI_DOUBLE, (root + i) % all, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 1; i < all; i++)
+        MPI_Send(sbuf, n, MPI_DOUBLE, (root + i) % all, 1, MPI_COMM_WORLD);
+}
+
 /** many: a buffer holds a block per process. */
 static const struct operation {
     const char *name;
@@ -84,7 +98,7 @@ static const struct operation {
 } operations[] = {
     {"barrier", op_barrier, 0},     {"bcast", op_bcast, 0},         {"reduce", op_reduce, 0},
     {"allreduce", op_allreduce, 0}, {"allgather", op_allgather, 1}, {"gather", op_gather, 1},
-    {"scatter", op_scatter, 1},     {"alltoall", op_alltoall, 1},
+    {"scatter", op_scatter, 1},     {"alltoall", op_alltoall, 1},   {"hub", op_hub, 0},
 };
 enum { OPERATIONS = sizeof operations / sizeof operations[0] };
 

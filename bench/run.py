@@ -9,6 +9,7 @@ with the spread.
   bench/run.py                          over TCP against a bare ping-pong
   bench/run.py --transport shm --peers  shared memory against a bare ring, memcpy, other libraries
   bench/run.py --transport shm --overlap --load
+  bench/run.py --transport shm --offsets
 """
 
 import argparse
@@ -21,6 +22,7 @@ import tempfile
 from pathlib import Path
 
 import draw
+import offsets
 import perfmodes
 from peers import Peers
 from place import HERE, PeerNet, Place, free_port, parse, run_all, waitio_pair
@@ -189,6 +191,9 @@ def arguments():
         "--load", action="store_true", help="only: 8 B beside a transfer (1 GiB, or --max)"
     )
     p.add_argument(
+        "--offsets", action="store_true", help="only: 24 x 24 places of both buffers in their pages"
+    )
+    p.add_argument(
         "--fifo",
         action="store_true",
         help="real-time scheduling (root): shuts out other load; short runs only",
@@ -249,6 +254,8 @@ def main():
     try:
         if modes:
             data = {mode: perfmodes.report(args, place, mode) for mode in modes}
+        elif args.offsets:
+            data = {"offsets": offsets.report(args, place)}
         else:
             data = compare(args, place)
     except RuntimeError as error:

@@ -159,6 +159,15 @@ def test_modes_of_waitio_perf(bench, mode):
         assert f"| {progress} | " in out
 
 
+def test_offsets_of_buffers(bench):
+    status, out, err, data = bench("--transport", "shm", "--offsets", "--max", "65536")
+    assert status == 0, err
+    ((row,),) = data["offsets"]
+    assert row["bytes"] == 65536 and 1e-7 < row["best"] <= row["worst"] < 1
+    assert {row["from"], row["to"]} <= set(range(4096))
+    assert re.search(r"^\| 64 KiB \| [\d.]+ us \| x[\d.]+ \(", out, re.M)
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [

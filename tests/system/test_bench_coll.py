@@ -39,12 +39,12 @@ def keys(rows):
 
 
 def test_against_open_mpi(coll):
-    out, data = coll("--procs", "2", "--ops", "barrier,bcast,alltoall", "--sizes", "8,4096")
+    out, data = coll("--procs", "2", "--ops", "barrier,bcast,alltoall,hub", "--sizes", "8,4096")
     (found,) = data["2"]
     assert set(found) == {"WaitIO", "Open MPI"} if HAVE_MPI else {"WaitIO"}
     for rows in found.values():
         assert keys(rows) == [("barrier", 0)] + [
-            (op, n) for op in ("bcast", "alltoall") for n in (8, 4096)
+            (op, n) for op in ("bcast", "alltoall", "hub") for n in (8, 4096)
         ]
         assert all(1e-8 < r["value"] < 1 for r in rows)
     assert "| bcast, 4 KiB | " in out
