@@ -3,6 +3,7 @@
 
 import os
 
+import patience
 import pytest
 
 SLOW = os.environ.get("WAITIO_TEST_SLOW") == "1"
@@ -179,6 +180,45 @@ def test_a_dead_peer_is_an_error_with_its_name(universe):
     universe.says(first, "linked")
     second.kill()
     first.ended(0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "world.Reduce(np.ones(600_000), np.empty(600_000), root=2)",
+        "world.Ireduce(np.ones(600_000), np.empty(600_000), root=2).wait()",
+        "world.allreduce([me] * 1000)",
+    ],
+    ids=["Reduce", "Ireduce", "allreduce"],
+)
+def test_a_death_in_a_collective_is_an_exception_everywhere(universe, call):
+    """A survivor that has caught the error stays alive without a call: it holds nobody up."""
+    cast = universe.play(
+        f"""
+        def die():
+            print("dies", time.monotonic(), flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        if me == 3:
+            threading.Timer(0.3, die).start()
+        try:
+            while True:
+                {call}
+        except waitio.PeerError:
+            print("told", time.monotonic(), flush=True)
+        try:
+            world.Barrier()
+        except waitio.RevokedError:
+            print("refused", flush=True)
+        sys.stdin.read()
+        os._exit(0)
+        """,
+        blocks=[3, 2],
+    )
+    died = float(universe.says(cast.pop(3), "dies").split()[1])
+    for p in cast:
+        told = float(universe.says(p, "told").split()[1])
+        assert told - died < patience.scaled(2)
+        universe.says(p, "refused")
 
 
 def test_forked_children_get_errors(universe):
