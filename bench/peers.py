@@ -46,7 +46,7 @@ class Peers:
         source = str(HERE / "peer_mpi.c")
         subprocess.run([cc, "-O2", "-D_GNU_SOURCE", "-o", str(exe), source], check=True)
         cpus = [str(cpu) for cpu in self.place.cpus]
-        words = [str(exe), str(self.args.scale), str(self.args.max), *cpus]
+        words = [*self.place.prefix, str(exe), str(self.args.scale), str(self.args.max), *cpus]
         return mpiexec, words
 
     def _add_mpi(self, name, words, env=None):
@@ -127,7 +127,7 @@ class Peers:
     def _ucx_test(self, test, size, count, more):
         port = str(free_port())
         env = {**os.environ, **UCX[self.args.transport]}
-        tool = self._wrap(["ucx_perftest", "-p", port])
+        tool = self._wrap([*self.place.prefix, "ucx_perftest", "-p", port])
         words = ["127.0.0.1", "-t", test, "-s", str(size), "-n", str(count), "-v", "-f", *more]
         server = subprocess.Popen(
             taskset(self.place.cpus[1], tool),
@@ -175,8 +175,9 @@ class Peers:
 
     def _run_zeromq(self, exe, kind):
         place = f"tcp://127.0.0.1:{free_port()}" if kind == "tcp" else f"ipc://{self.folder}/zmq"
+        numbers = [str(self.args.scale), str(self.args.max)]
         commands = [
-            self._wrap([exe, place, str(r), str(cpu), str(self.args.scale), str(self.args.max)])
+            self._wrap([*self.place.prefix, exe, place, str(r), str(cpu), *numbers])
             for r, cpu in enumerate(self.place.cpus)
         ]
         return parse(run_all(commands, [os.environ.copy()] * 2))

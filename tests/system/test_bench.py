@@ -71,6 +71,41 @@ def test_peers_over_tcp(bench):
     assert "| waitio against | raw spin |" in out
 
 
+def test_peers_have_the_scheduling_of_the_others(source_dir, monkeypatch, tmp_path):
+    """Without it --fifo would shut other load out for WaitIO only."""
+    monkeypatch.syspath_prepend(str(source_dir / "bench"))
+    import peers
+
+    started = []
+
+    class Args:
+        transport, max, scale, one_core = "shm", 8, 200, False
+
+    class Place:
+        cpus, prefix = (0, 1), ["chrt", "-f", "1"]
+
+    class Done:
+        returncode = 0
+        stdout = ""
+
+    def call(words, **kwargs):
+        started.append(words)
+        return Done()
+
+    monkeypatch.setattr(peers.shutil, "which", lambda name: name)
+    monkeypatch.setattr(peers.subprocess, "run", call)
+    monkeypatch.setattr(peers, "run_one", lambda words, env: started.append(words) or "")
+    monkeypatch.setattr(peers, "run_all", lambda commands, envs: started.extend(commands) or "")
+    some = peers.Peers(Args, Place, None, tmp_path)
+    started.clear()
+    for name in ("Open MPI (shm)", "Open MPI (shm, no CMA)", "MPICH (shm)", "ZeroMQ (ipc)"):
+        some.run(name)
+    assert len(started) == 5  # ZeroMQ has two
+    for words in started:
+        at = words.index("chrt")
+        assert words[at : at + 3] == Place.prefix and "peer_" in words[at + 3]
+
+
 def test_absent_peers_are_named_and_skipped(bench, tmp_path):
     for name in ("ip", "taskset", "sh"):
         if shutil.which(name):
