@@ -11,8 +11,9 @@
 
 #include <time.h>
 
-#define PURE_SPIN_NS 40000       /* nobody else wants our processor */
-#define PURE_SPIN_SHARED_NS 4000 /* somebody does now and then */
+#define PURE_SPIN_NS 40000         /* nobody else wants our processor */
+#define PURE_SPIN_MEMORY_NS 100000 /* ... and a megabyte by memory takes half as long */
+#define PURE_SPIN_SHARED_NS 4000   /* somebody does now and then */
 #define YIELD_NS 150000
 #define YIELD_MOVING_NS 2000000 /* data is on its way: the end is near */
 #define YIELD_CROWDED_NS 150000
@@ -173,7 +174,9 @@ static void spin_limits(const struct wio_universe *u, const struct poll_turn *t,
         *pure = 0;
         *limit = YIELD_CROWDED_NS;
     } else {
-        *pure = u->spin.contended > 0 ? PURE_SPIN_SHARED_NS : PURE_SPIN_NS;
+        *pure = u->spin.contended > 0 ? PURE_SPIN_SHARED_NS
+                : t->memory           ? PURE_SPIN_MEMORY_NS
+                                      : PURE_SPIN_NS;
         *limit = in_transit(t->hint) ? YIELD_MOVING_NS : YIELD_NS;
     }
 }
@@ -189,7 +192,7 @@ static void look_at_clock(struct wio_universe *u, struct poll_turn *t, int64_t n
         tick(u, t, now);
 }
 
-/* Sends that are to complete locally have waited for their receivers as long as a wait spins. */
+/* Sends that are to complete locally have waited for their receivers long enough. */
 static bool hand_in(struct wio_universe *u)
 {
     if (WIO_LIKELY(wio_list_empty(&u->lent)))
@@ -227,7 +230,8 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
     }
     spin_limits(u, t, &pure, &limit);
     int64_t quiet = now - t->quiet_ns;
-    if (quiet < pure || hand_in(u))
+    bool soon = quiet < pure && quiet < WIO_FETCH_SOON_NS;
+    if (soon || hand_in(u) || quiet < pure)
         return;
     if (quiet < limit && u->spin.hogged == 0)
         t->after_ns = yield_and_learn(u, now);
