@@ -121,9 +121,25 @@ static void bulk_begins_where_both_copies_are_quick(void **unused)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* More than 4 KiB is streamed: the reader need not wait until all of it is copied in. */
+static void what_is_not_short_is_streamed(void **unused)
+{
+    (void)unused;
+    static uint8_t more[SHM_FINE + 1];
+    assert_int_equal(shm_mid_max(&w.ring), SHM_FINE);
+    assert_true(shm_ring_begin(&w, msg, sizeof more, 0));
+    assert_int_equal(shm_ring_peek(&r)->info, shm_info(SHM_MESSAGE, SHM_STREAM, sizeof more));
+    shm_ring_take(&r, 0);
+    shm_ring_follow(&r, 0, more);
+    assert_int_equal(shm_ring_streamed(&r), 0);
+    assert_int_equal(wio_shm_ring_stream(&w, more, sizeof more), sizeof more);
+    assert_int_equal(shm_ring_streamed(&r), sizeof more);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(what_is_not_short_is_streamed),
         TEST(room_comes_back_a_quarter_at_a_time),
         TEST(so_it_does_when_bytes_are_short_before_slots_are),
         TEST(nothing_is_told_twice),

@@ -57,7 +57,8 @@ size_t wio_shm_ring_stream(struct shm_writer *w, const uint8_t *src, size_t n)
             if (room == 0)
                 break;
         }
-        size_t piece = left < SHM_PUBLISH ? left : SHM_PUBLISH;
+        size_t most = left > SHM_PUBLISH ? SHM_PUBLISH : SHM_FINE;
+        size_t piece = left < most ? left : most;
         if (piece > room)
             piece = room;
         wio_shm_copy_in(w->ring.bulk, w->ring.geo.bulk, w->bulk_tail, src + done, piece);

@@ -21,6 +21,7 @@
 #include "transport/shm/layout.h"
 
 #define SHM_PUBLISH (16u << 10) /* bulk is published and released in pieces of this size */
+#define SHM_FINE (4u << 10)     /* ... published in smaller ones where no more than that is left */
 #define SHM_ROUND(n) (((n) + (SHM_LINE - 1)) & ~(uint64_t)(SHM_LINE - 1))
 
 /** Addresses of the parts of a mapped ring. */
@@ -75,10 +76,11 @@ static inline bool shm_slot_room(struct shm_writer *w)
     return w->slot_tail - w->slot_head < w->ring.geo.slots;
 }
 
-/** Largest payload of the middle ring; larger ones are streamed. */
+/** Largest payload of the middle ring; larger ones are streamed, so that the reader copies out
+ * while the writer still copies in. */
 static inline uint32_t shm_mid_max(const struct shm_ring *r)
 {
-    return r->geo.mid / 4;
+    return r->geo.mid / 4 < SHM_FINE ? r->geo.mid / 4 : SHM_FINE;
 }
 
 static inline bool shm_mid_room(struct shm_writer *w, uint64_t n)
