@@ -104,6 +104,16 @@ void *wio_os_map(int fd, size_t bytes, bool writable)
     return p == MAP_FAILED ? NULL : p;
 }
 
+void wio_os_populate(void *p, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    (void)madvise(p, bytes, MADV_POPULATE_WRITE); /* before Linux 5.14: they come one by one */
+#else
+    (void)p;
+    (void)bytes;
+#endif
+}
+
 void wio_os_unmap(void *p, size_t bytes)
 {
     if (p != NULL)

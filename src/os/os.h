@@ -141,6 +141,9 @@ bool wio_os_memory_fits(const char *root, size_t bytes);
 /** Is it a memfd of at least so many bytes, sealed against shrinking? */
 bool wio_os_memfd_holds(int fd, size_t bytes);
 void *wio_os_map(int fd, size_t bytes, bool writable); /* NULL on failure */
+/** Enter all pages of a writable mapping into the page table at once, where the system can: else
+ * the first access to each costs a fault, which takes longer than to copy the page. */
+void wio_os_populate(void *p, size_t bytes);
 void wio_os_unmap(void *p, size_t bytes);
 size_t wio_os_page_size(void);
 int wio_os_open_read(const char *path);

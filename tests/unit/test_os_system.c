@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "skip.h"
 #include "os/os.h"
 
 static enum wio_os_call failing;
@@ -113,6 +114,36 @@ static void test_shared_memory(void **state)
     wio_os_close(fd);
     assert_int_equal(wio_os_memfd("wio-test", 0, true), -EINVAL);
     assert_null(wio_os_map(-1, 4096, false));
+}
+
+static long faults(void)
+{
+    struct rusage r;
+    assert_int_equal(getrusage(RUSAGE_SELF, &r), 0);
+    return r.ru_minflt;
+}
+
+static void test_populated_memory_costs_no_faults(void **state)
+{
+    (void)state;
+#if !defined(MADV_POPULATE_WRITE) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip_because(__func__, "no MADV_POPULATE_WRITE, or a sanitizer");
+#else
+    enum { PAGES = 256 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = PAGES * page;
+    int fd = wio_os_memfd("wio-test", bytes, true);
+    char *p = wio_os_map(fd, bytes, true);
+    assert_non_null(p);
+    if (madvise(p, page, MADV_POPULATE_WRITE) != 0)
+        skip_because(__func__, "the kernel does not know it");
+    wio_os_populate(p, bytes);
+    long before = faults();
+    for (size_t i = 0; i < PAGES; i++)
+        ((volatile char *)p)[i * page] = 1;
+    assert_in_range(faults() - before, 0, PAGES / 4);
+    wio_os_unmap(p, bytes);
+    wio_os_close(fd);
+#endif
 }
 
 static void test_heap(void **state)
@@ -344,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_interfaces),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_populated_memory_costs_no_faults),
         cmocka_unit_test(test_heap),
         cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
         cmocka_unit_test_teardown(test_failing_files_and_memory, no_faults),

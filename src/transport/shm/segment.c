@@ -120,6 +120,7 @@ struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd)
         wio_os_free(w);
         return NULL;
     }
+    wio_os_populate(map, bytes);
     wio_shm_ring_place(&w->ring, &g, map);
     account(f, bytes, true);
     f->rings_out++;
@@ -147,6 +148,7 @@ struct shm_reader *wio_shm_reader_make(struct shm_iface *f, const struct shm_rin
         wio_os_free(r);
         return NULL;
     }
+    wio_os_populate(map, shm_ring_bytes(g));
     wio_shm_ring_place(&r->ring, g, map);
     f->rings_in++;
     f->base.p.counters->shm_rings++;
