@@ -15,7 +15,7 @@ endif()
 add_library(waitio::waitio ALIAS waitio)
 target_include_directories(waitio PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(waitio PRIVATE OpenSSL::Crypto Threads::Threads m)
+target_link_libraries(waitio PRIVATE OpenSSL::Crypto Threads::Threads m ${CMAKE_DL_LIBS})
 # A program may define calls of its own in front of the library's (waitio_mpi_profile.h). The
 # library's calls of itself must not end there.
 target_link_options(waitio PRIVATE -Wl,--version-script=${WAITIO_MAP} -Wl,-Bsymbolic-functions)
@@ -29,7 +29,7 @@ add_library(waitio_static STATIC ${WAITIO_OBJECTS})
 add_library(waitio::waitio_static ALIAS waitio_static)
 target_include_directories(waitio_static PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(waitio_static PUBLIC OpenSSL::Crypto Threads::Threads m)
+target_link_libraries(waitio_static PUBLIC OpenSSL::Crypto Threads::Threads m ${CMAKE_DL_LIBS})
 set_target_properties(waitio_static PROPERTIES OUTPUT_NAME waitio EXPORT_NAME waitio_static)
 
 # For unit tests and tools that look inside: every internal symbol visible at link time.

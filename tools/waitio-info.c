@@ -12,6 +12,7 @@
 #include "boot/boot.h"
 #include "os/os.h"
 #include "p2p/p2p.h"
+#include "transport/outside/outside.h"
 #include "transport/transport.h"
 #include "waitio.h"
 
@@ -40,6 +41,8 @@ static void print_transports(const struct wio_config *cfg)
         static const char *const names[WIO_TR_COUNT] = {"self", "tcp", "shm", "file"};
         const struct wio_transport *tr = wio_transport_get((enum wio_transport_id)t);
         struct wio_tr_attr a = {0};
+        if (tr == NULL && names[t] == NULL) /* a place for a library outside */
+            continue;
         if (tr == NULL)
             printf("  %-15s not built in this version\n", names[t]);
         else if (tr->query(cfg, &a) != 0)
@@ -90,6 +93,27 @@ static void print_protocols(const struct wio_config *cfg)
            "          (WAITIO_SHM_FETCH); this system %s it (/proc/sys/kernel/yama/ptrace_scope)\n",
            (unsigned long long)cfg->shm_fetch_min, when[cfg->shm_fetch],
            wio_os_may_read_processes() ? "allows" : "forbids");
+}
+
+static void print_library(void *arg, const struct wio_outside_note *note)
+{
+    int *n = arg;
+    const char *slash = strrchr(note->path, '/');
+    if ((*n)++ == 0)
+        printf("  beside libwaitio, loaded on demand:\n");
+    printf("    %s: transport %s%s%s%s\n", slash != NULL ? slash + 1 : note->path, note->transport,
+           note->about[0] != '\0' ? " for " : "", note->about,
+           note->version == WAITIO_TRANSPORT_VERSION ? ""
+                                                     : " (of another version: will be refused)");
+}
+
+/* Those that WAITIO_PLUGINS loads are in the list already. */
+static void print_libraries(const struct wio_config *cfg)
+{
+    int n = 0;
+    wio_outside_each(print_library, &n);
+    if (cfg->plugins[0] != '\0')
+        printf("  WAITIO_PLUGINS: %s\n", cfg->plugins);
 }
 
 static void print_limits(void)
@@ -238,7 +262,12 @@ int main(int argc, char **argv)
         wio_log_close(&log);
         return 0;
     }
+    struct wio_config named = cfg; /* what is named is loaded; what would be chosen is not */
+    named.comm_type = WIO_CFG_COMM_TYPE_AUTO;
+    if (wio_outside_load(&named, &log) != 0)
+        printf("\n  WAITIO_PLUGINS: %s\n", wio_last_error());
     print_transports(&cfg);
+    print_libraries(&cfg);
     print_limits();
     print_devices();
     print_identity(&cfg);

@@ -3,7 +3,8 @@
 #include "base/base.h"
 
 static const char *const alias_job_id[] = {"COUPLER_JOB_ID", NULL};
-static const char *const values_comm_type[] = {"auto", "socket", "shm", "file", "hybrid", "verbs", NULL};
+static const char *const values_comm_type[] = {"auto", "socket", "shm", "file", "hybrid", "verbs", "mpi", NULL};
+static const char *const values_mpi_threads[] = {"serialized", "multiple", NULL};
 static const char *const alias_hybrid_threshold[] = {"WAITIO_HYBRID_THRESHOLD", NULL};
 static const char *const values_secret[] = {"file", "none", NULL};
 static const char *const values_shm_fetch[] = {"auto", "on", "off", NULL};
@@ -54,6 +55,11 @@ const struct wio_config_def wio_config_defs[WIO_CFG_VARS] = {
     {.type = WIO_CFG_T_ENUM,
      .offset = offsetof(struct wio_config, comm_type),
      .values = values_comm_type},
+    {.type = WIO_CFG_T_STRING,
+     .offset = offsetof(struct wio_config, plugins)},
+    {.type = WIO_CFG_T_ENUM,
+     .offset = offsetof(struct wio_config, mpi_threads),
+     .values = values_mpi_threads},
     {.type = WIO_CFG_T_SIZE,
      .offset = offsetof(struct wio_config, hybrid_threshold),
      .umin = 0, .umax = UINT64_MAX,
@@ -263,8 +269,18 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
     {"WAITIO_COMM_TYPE",
      "enum",
      "auto",
-     "transports to use; a type that is not built warns and means auto",
-     "auto, socket, shm, file, hybrid, verbs"},
+     "transports to use; mpi: all blocks are one MPI job (mpiexec ./a : ./b) and its MPI moves all messages; another type that is not built warns and means auto",
+     "auto, socket, shm, file, hybrid, verbs, mpi"},
+    {"WAITIO_PLUGINS",
+     "string",
+     "",
+     "libraries that bring a transport, to be loaded when joining: paths, or names of files beside libwaitio, with colons between them",
+     "text of at most 511 bytes"},
+    {"WAITIO_MPI_THREADS",
+     "enum",
+     "serialized",
+     "WAITIO_COMM_TYPE=mpi: what the library asks MPI_Init_thread for, where the program has not called it; multiple: the program may call MPI in other threads",
+     "serialized, multiple"},
     {"WAITIO_HYBRID_THRESHOULD",
      "size",
      "524288",

@@ -36,6 +36,8 @@ enum wio_cfg_var {
     WIO_VAR_JOB_ID,
     WIO_VAR_INIT_TIMEOUT,
     WIO_VAR_COMM_TYPE,
+    WIO_VAR_PLUGINS,
+    WIO_VAR_MPI_THREADS,
     WIO_VAR_HYBRID_THRESHOLD,
     WIO_VAR_SCRATCH_DIR,
     WIO_VAR_MAXFILE_SIZE,
@@ -102,6 +104,13 @@ enum wio_cfg_comm_type {
     WIO_CFG_COMM_TYPE_FILE,
     WIO_CFG_COMM_TYPE_HYBRID,
     WIO_CFG_COMM_TYPE_VERBS,
+    WIO_CFG_COMM_TYPE_MPI,
+};
+
+/** Values of WAITIO_MPI_THREADS. */
+enum wio_cfg_mpi_threads {
+    WIO_CFG_MPI_THREADS_SERIALIZED,
+    WIO_CFG_MPI_THREADS_MULTIPLE,
 };
 
 /** Values of WAITIO_SECRET. */
@@ -293,8 +302,21 @@ struct wio_config {
      * neither 1000; -1: not set
      */
     double init_timeout;
-    /** WAITIO_COMM_TYPE: transports to use; a type that is not built warns and means auto */
+    /**
+     * WAITIO_COMM_TYPE: transports to use; mpi: all blocks are one MPI job (mpiexec ./a : ./b) and
+     * its MPI moves all messages; another type that is not built warns and means auto
+     */
     int comm_type;
+    /**
+     * WAITIO_PLUGINS: libraries that bring a transport, to be loaded when joining: paths, or names
+     * of files beside libwaitio, with colons between them
+     */
+    char plugins[WIO_CFG_TEXT];
+    /**
+     * WAITIO_MPI_THREADS: WAITIO_COMM_TYPE=mpi: what the library asks MPI_Init_thread for, where
+     * the program has not called it; multiple: the program may call MPI in other threads
+     */
+    int mpi_threads;
     /**
      * WAITIO_HYBRID_THRESHOULD: hybrid: messages larger than this go by file (used once the file
      * transport exists)

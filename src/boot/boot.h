@@ -85,6 +85,7 @@ struct wio_table {
     /* Private: this process's hold on its host's connection to a rendezvous that lives as long as
      * the universe. The service sees it end when the last holder has closed it. 0 = none. */
     int hold_fd;
+    uint32_t *number; /* private: of each member in the job that a transport gathered, or NULL */
 };
 /** In the child of a fork, which is no member: release what the parent holds. */
 void wio_table_after_fork(struct wio_table *t);

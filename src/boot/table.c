@@ -169,6 +169,7 @@ void wio_table_free(struct wio_table *t)
         wio_os_free(t->map);
     if (t->hold_fd > 0)
         wio_os_close(t->hold_fd);
+    wio_os_free(t->number);
     wio_os_free(t);
 }
 

@@ -167,6 +167,19 @@ struct wio_os_stat {
 int wio_os_stat(const char *path, struct wio_os_stat *st); /* follows links */
 int wio_os_fstat(int fd, struct wio_os_stat *st);
 
+/** Call @p each with every name in a folder, sorted. @return how many, or -errno */
+int wio_os_list(const char *folder, void (*each)(void *arg, const char *name), void *arg);
+
+/* ---- shared libraries ---- */
+/** Load one, its symbols for itself alone; it stays. @return NULL with the loader's text in @p why
+ */
+void *wio_os_library_open(const char *path, char *why, size_t nwhy);
+void *wio_os_library_symbol(void *lib, const char *name); /* NULL: it has none of that name */
+/** Does this process have a library of that soname? Loads nothing. */
+bool wio_os_library_is_loaded(const char *soname);
+/** Folder of the file that holds the code or data @p inside. @return 0, -errno */
+int wio_os_library_folder(const void *inside, char *buf, size_t n);
+
 /* ---- barriers between processes (membarrier(2), Linux 4.16) ---- */
 /** Register for barriers of other processes, and find out whether this process can issue them.
  * @return 0, or -errno: every process must then use its own fences */
@@ -194,6 +207,7 @@ bool wio_os_pid_alive(int64_t pid);
 int wio_os_daemonize(void); /* fork, setsid, std streams to /dev/null; 0 in child, pid in parent */
 /** Start a thread with all signals blocked. Name <= 15 characters. */
 int wio_os_thread_start(pthread_t *t, void *(*fn)(void *), void *arg, const char *name);
+bool wio_os_thread_is_own(void); /* was this thread started by wio_os_thread_start()? */
 int wio_os_at_fork(void (*before)(void), void (*parent)(void), void (*child)(void));
 _Noreturn void wio_os_exit_now(int code); /* _exit: no exit handlers */
 #endif                                    /* WIO_OS_H */

@@ -175,6 +175,26 @@ int wio_os_daemonize(void)
     return 0;
 }
 
+static _Thread_local bool own_thread;
+
+bool wio_os_thread_is_own(void)
+{
+    return own_thread;
+}
+
+struct beginning {
+    void *(*fn)(void *);
+    void *arg;
+};
+
+static void *begin(void *arg)
+{
+    struct beginning b = *(struct beginning *)arg;
+    free(arg);
+    own_thread = true;
+    return b.fn(b.arg);
+}
+
 int wio_os_thread_start(pthread_t *t, void *(*fn)(void *), void *arg, const char *name)
 {
     /* The program's signals are for its own threads. Faults stay unblocked: the thread that causes
@@ -184,13 +204,19 @@ int wio_os_thread_start(pthread_t *t, void *(*fn)(void *), void *arg, const char
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
         sigdelset(&blocked, faults[i]);
+    struct beginning *b = malloc(sizeof *b);
+    if (b == NULL)
+        return -ENOMEM;
+    *b = (struct beginning){.fn = fn, .arg = arg};
     int error = pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    if (error != 0)
+    if (error == 0) {
+        error = pthread_create(t, NULL, begin, b);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    if (error != 0) {
+        free(b);
         return -error;
-    error = pthread_create(t, NULL, fn, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0)
-        return -error;
+    }
     pthread_setname_np(*t, name); /* for debuggers only: failure does not matter */
     return 0;
 }

@@ -52,6 +52,9 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
     uint64_t share = share_of(u);
     if (share < FLOOR_UNITS)
         share = FLOOR_UNITS;
+    uint64_t first = u->attr[p->iface->tr->id].first_grant / WIO_CREDIT_UNIT;
+    if (share < first) /* the peer has sent so much, perhaps */
+        share = first;
     /* Beyond the budget a small window is still granted: without any credit a peer could send
      * nothing. */
     uint64_t reserved = share <= u->credit_left ? share : u->credit_left;
@@ -59,6 +62,10 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
     p->epoch++;
     p->credit = (struct wio_credit){
         .granted = (uint32_t)share, .window = (uint32_t)share, .reserved = (uint32_t)reserved};
+    if (first > 0) { /* the peer grants as much, and its program may be far away when it does */
+        p->credit.limit = p->credit.span = (uint32_t)first;
+        p->credit.open = true;
+    }
     announce(u, p);
 }
 

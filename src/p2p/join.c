@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From nothing to a running engine: configuration, identity, transports, rendezvous, service
  * thread. */
+#include "boot/gathered.h"
 #include "p2p/universe.h"
+#include "transport/outside/outside.h"
 
 #include <time.h>
 
 #define DEFAULT_TIMEOUT_S 1000.0
+
+#define WIO_TR_MPI (WIO_TR_OUTSIDE + WAITIO_PLACE_MPI)
+
+/* One MPI job with all blocks. */
+static bool by_mpi(const struct wio_universe *u)
+{
+    return u->cfg.comm_type == WIO_CFG_COMM_TYPE_MPI;
+}
 
 static uint16_t allowed_transports(struct wio_universe *u)
 {
@@ -13,6 +23,8 @@ static uint16_t allowed_transports(struct wio_universe *u)
     for (int t = WIO_TR_TCP; t < WIO_TR_COUNT; t++)
         if (wio_transport_get((enum wio_transport_id)t) != NULL)
             all |= (uint16_t)(1u << t);
+    if (by_mpi(u)) /* nothing else: it works or says why */
+        return 1u << WIO_TR_MPI;
     static const struct {
         int value;
         uint16_t mask;
@@ -43,7 +55,7 @@ static int open_transports(struct wio_universe *u, struct wio_boot_offer *offer)
                                  .counters = &u->ctr,
                                  .up = &wio_p2p_upcalls,
                                  .user = u};
-    bool alone = u->who.npb == 1 && u->who.nprocs == 1;
+    bool alone = u->who.npb == 1 && u->who.nprocs == 1 && !by_mpi(u);
     u->allowed = allowed_transports(u);
     for (int t = 0; t < WIO_TR_COUNT; t++) {
         const struct wio_transport *tr =
@@ -91,6 +103,7 @@ static int start_transports(struct wio_universe *u)
         int rc = u->iface[t]->tr->start(u->iface[t], u->table);
         if (rc != 0)
             return rc;
+        u->iface[t]->tr->settle(u->iface[t], &u->attr[t]);
     }
     return 0;
 }
@@ -106,7 +119,13 @@ static int prepare(struct wio_universe *u)
         rc = wio_log_init(&u->log, u->cfg.log, u->cfg.log_file);
     }
     if (rc == 0)
+        rc = wio_outside_load(&u->cfg, &u->log);
+    if (rc == 0 && by_mpi(u)) {
+        u->who.pbid = u->who.rank = -1; /* the job's processes tell each other */
+        wio_text(u->who.launcher, sizeof u->who.launcher, "MPI");
+    } else if (rc == 0) {
         rc = wio_whoami(&u->who, &u->cfg, wio_os_getenv);
+    }
     if (rc == 0) {
         u->log.pbid = u->who.pbid;
         u->log.pb_rank = u->who.rank;
@@ -114,9 +133,41 @@ static int prepare(struct wio_universe *u)
     }
     if (rc == 0 && (u->kick_fd = wio_os_eventfd()) < 0)
         rc = wio_fail_os(WAITIO_ERR_SYSTEM, u->kick_fd, "eventfd");
-    if (rc == 0 && !(u->who.npb == 1 && u->who.nprocs == 1))
+    if (rc == 0 && !by_mpi(u) && !(u->who.npb == 1 && u->who.nprocs == 1))
         rc = wio_secret_load(&u->secret, &u->cfg, &u->log);
     return rc;
+}
+
+static void set_context(struct waitio_gathering *g, int number)
+{
+    ((struct wio_card *)g->mine)->context = number;
+}
+
+/* The transport brings the processes together. */
+static int gather(struct wio_universe *u, const struct wio_boot_offer *offer, double timeout_s)
+{
+    struct wio_card mine;
+    struct waitio_gathering g = {.size = sizeof g,
+                                 .card_bytes = sizeof mine,
+                                 .timeout_s = timeout_s,
+                                 .mine = &mine,
+                                 .context = set_context};
+    struct wio_iface *f = u->iface[WIO_TR_MPI];
+    wio_card_fill(&mine, &u->cfg, offer);
+    int rc = f->tr->gather(f, &g);
+    if (rc == 0)
+        rc = wio_gathered_table(g.all, g.count, g.me, &u->table);
+    wio_os_free(g.all);
+    if (rc != 0)
+        return rc;
+    const struct wio_table *t = u->table;
+    u->who.pbid = (int)wio_table_pb_of(t, t->me);
+    u->who.npb = (int)t->npb;
+    u->who.rank = (int)(t->me - t->pb_base[u->who.pbid]);
+    u->who.nprocs = (int)t->pb_size[u->who.pbid];
+    u->log.pbid = u->who.pbid;
+    u->log.pb_rank = u->who.rank;
+    return 0;
 }
 
 static int meet(struct wio_universe *u, double timeout_s)
@@ -131,7 +182,7 @@ static int meet(struct wio_universe *u, double timeout_s)
         jp.offer.ep.caps |= WIO_EP_LENDS;
     int rc = open_transports(u, &jp.offer);
     if (rc == 0)
-        rc = wio_join(&jp, &u->table);
+        rc = by_mpi(u) ? gather(u, &jp.offer, timeout_s) : wio_join(&jp, &u->table);
     if (rc != 0)
         return rc;
     u->peer = wio_os_alloc((size_t)u->table->size * sizeof(struct wio_peer *));

@@ -340,6 +340,14 @@ static void on_state(void *user, struct wio_ep *ep, uint32_t rank, enum wio_ep_s
     }
 }
 
+/* Nothing is freed: the program, or exit(), ends the universe later. */
+static void on_ending(void *user)
+{
+    struct wio_universe *u = user;
+    if (u->joined && !u->ending)
+        (void)wio_universe_leave(u, true);
+}
+
 const struct wio_upcalls wio_p2p_upcalls = {
     .on_message = wio_arrive_message,
     .on_payload = wio_arrive_payload,
@@ -347,4 +355,5 @@ const struct wio_upcalls wio_p2p_upcalls = {
     .on_abandon = wio_arrive_abandon,
     .on_state = on_state,
     .on_may_close = may_close,
+    .on_ending = on_ending,
 };

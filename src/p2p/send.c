@@ -257,10 +257,22 @@ static void copy_to_pool(struct wio_request *r)
     r->buf = r->pool;
 }
 
+/* Some transports read the payload where it was, and with some only calls of the program bring
+ * forward what has not been taken yet: the program must not go on before. */
+static bool may_complete_locally(const struct wio_request *r)
+{
+    uint32_t caps = r->peer->iface != NULL ? r->u->attr[r->peer->iface->tr->id].caps : 0;
+    bool held = r->tx_busy && r->tx.payload != NULL;
+    return !((caps & WIO_CAP_PINS) != 0 && held) &&
+           !((caps & WIO_CAP_CALLS_ONLY) != 0 && r->state == WIO_RS_QUEUED);
+}
+
 void wio_send_local(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
     if (r->user_done || r->sync || r->bytes > u->cfg.local_max)
+        return;
+    if (!may_complete_locally(r))
         return;
     if (r->state == WIO_RS_ACK && !r->lent) { /* all has left; only the answer is awaited */
         wio_req_user_done(r, 0);

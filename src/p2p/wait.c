@@ -114,8 +114,8 @@ static int64_t next_wake(struct wio_universe *u, struct poll_turn *t)
     return wake;
 }
 
-/* Sleep until a transport, the kick or a timer wakes us. */
-static void sleep_once(struct wio_universe *u, struct poll_turn *t)
+/* Sleep until a transport, the kick or a timer wakes us. @return false: it was the timer */
+static bool sleep_once(struct wio_universe *u, struct poll_turn *t)
 {
     int fds[WIO_TR_COUNT + 1], n = 0;
     fds[n++] = u->kick_fd;
@@ -123,16 +123,16 @@ static void sleep_once(struct wio_universe *u, struct poll_turn *t)
         if (u->iface[i] == NULL)
             continue;
         if (u->iface[i]->tr->arm(u->iface[i], WIO_PROGRESS_FULL) != 0)
-            return;
+            return true;
         int fd = u->iface[i]->tr->event_fd(u->iface[i], WIO_PROGRESS_FULL);
         if (fd >= 0)
             fds[n++] = fd;
     }
     if (!wio_list_empty(&u->active) || !wio_list_empty(&u->closed_eps))
-        return;
+        return true;
     int64_t wait = next_wake(u, t) - wio_os_now_ns();
     if (wait <= 0)
-        return;
+        return true;
     u->poller_asleep = true;
     u->ctr.sleeps++;
     wio_lock_leave(&u->lock);
@@ -145,6 +145,7 @@ static void sleep_once(struct wio_universe *u, struct poll_turn *t)
         t->nap_ns = 0;
     if ((ready & 1u) != 0)
         wio_os_eventfd_clear(u->kick_fd);
+    return ready != 0;
 }
 
 /* Rare duties of a long wait. */
@@ -205,8 +206,8 @@ static void rest(struct wio_universe *u, struct poll_turn *t)
 {
     if (u->spin.hogged > 0)
         u->spin.hogged--;
-    sleep_once(u, t);
-    if (t->nap_ns == 0)
+    /* A polled transport is looked at once after each nap, without a new spell of spinning. */
+    if (sleep_once(u, t))
         t->quiet_ns = 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file registry.c  Which transports are built in. */
-#include "transport/transport.h"
+#include "transport/outside/outside.h"
 
 const struct wio_transport *wio_transport_get(enum wio_transport_id id)
 {
@@ -12,6 +12,6 @@ const struct wio_transport *wio_transport_get(enum wio_transport_id id)
     case WIO_TR_SHM:
         return &wio_transport_shm;
     default:
-        return NULL;
+        return wio_outside_transport(id);
     }
 }

@@ -24,6 +24,18 @@ enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer)
     return WIO_AT_HOST;
 }
 
+int wio_tr_no_gather(struct wio_iface *iface, struct waitio_gathering *g)
+{
+    (void)g;
+    return wio_fail(WAITIO_ERR_UNSUPPORTED, "transport %s cannot join by itself", iface->tr->name);
+}
+
+void wio_tr_no_settle(struct wio_iface *iface, struct wio_tr_attr *attr)
+{
+    (void)iface;
+    (void)attr;
+}
+
 bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
                    uint32_t bytes)
 {

@@ -29,12 +29,21 @@
 #include "boot/boot.h"
 #include "wire/wire.h"
 
-/** Transport ids: bit positions in wio_tab_ep.caps and in WAITIO_COMM_TYPE masks. */
-enum wio_transport_id { WIO_TR_SELF, WIO_TR_TCP, WIO_TR_SHM, WIO_TR_FILE, WIO_TR_COUNT };
+/** Transport ids: bit positions in wio_tab_ep.caps and in WAITIO_COMM_TYPE masks. From
+ * WIO_TR_OUTSIDE on: the places of outside libraries (outside/). */
+enum wio_transport_id {
+    WIO_TR_SELF,
+    WIO_TR_TCP,
+    WIO_TR_SHM,
+    WIO_TR_FILE,
+    WIO_TR_OUTSIDE,
+    WIO_TR_COUNT = WIO_TR_OUTSIDE + 4
+};
 
 struct wio_iface;
 struct wio_ep;
 struct wio_tx;
+struct waitio_gathering;
 
 /** Capabilities and cost model. */
 struct wio_tr_attr {
@@ -43,11 +52,18 @@ struct wio_tr_attr {
     double bandwidth; /* bytes per second */
     size_t chunk;     /* best payload per message */
     size_t eager_max; /* eager limit */
+    /* bytes that both sides of a new link grant each other unheard, where connect() gives a ready
+     * link to another process; the same in all processes */
+    size_t first_grant;
 };
 #define WIO_CAP_SAME_HOST 1u /* reaches processes of this host only */
 #define WIO_CAP_BATCH 4u     /* a system call per message: WIO_TX_BATCH pays */
 #define WIO_CAP_MEMORY 8u    /* a poll costs nanoseconds, no system call */
-#define WIO_CAP_EVENT_FD 2u  /* event_fd() and arm() work; else next_poll_ns() says when to look */
+#define WIO_CAP_EVENT_FD 2u  /* event_fd() and arm() work; else next_timer_ns() says when to look  \
+                              */
+#define WIO_CAP_PINS 16u     /* the payload of a queued tx may not be moved */
+/* only calls of the program move its messages: the service thread must not */
+#define WIO_CAP_CALLS_ONLY 32u
 
 /** Distance of a peer, after the hop classes of the K computer's MPI: limits and costs differ. */
 enum wio_distance { WIO_AT_SELF, WIO_AT_HOST, WIO_AT_SUBNET, WIO_AT_FAR, WIO_DISTANCES };
@@ -162,6 +178,9 @@ struct wio_upcalls {
      */
     enum wio_whole (*on_whole)(void *user, struct wio_ep *ep, const uint8_t msg[WIO_MSG_BYTES],
                                const void *payload, uint32_t bytes);
+    /** The transport's network goes away soon: deliver what was sent and say goodbye to all. Called
+     * without the engine lock, and blocks. NULL: nothing to do. */
+    void (*on_ending)(void *user);
 };
 
 struct wio_iface_params {
@@ -213,9 +232,14 @@ struct wio_transport {
     int (*open)(const struct wio_iface_params *p, struct wio_iface **iface);
     /** Add what this interface publishes (addresses, port, token, caps bit) to the offer. */
     int (*address)(struct wio_iface *iface, struct wio_boot_offer *offer);
+    /** Join through this transport instead of the rendezvous: give everybody's card to everybody.
+     * @return as the slot of that name in waitio_transport.h; UNSUPPORTED: it cannot @blocking */
+    int (*gather)(struct wio_iface *iface, struct waitio_gathering *g);
     /** The universe has formed: identities and addresses are known. Strangers' and early members'
      * connections that came before simply waited in the backlog. */
     int (*start)(struct wio_iface *iface, const struct wio_table *table);
+    /** After start(): what of query()'s answer has become clearer. */
+    void (*settle)(struct wio_iface *iface, struct wio_tr_attr *attr);
     /** Can this interface reach the peer? Pure. @param why reason text either way ("same
      * host, 10.0.0.2:4433 over eth0") */
     bool (*reachable)(struct wio_iface *iface, uint32_t peer, char *why, size_t nwhy);
@@ -312,6 +336,8 @@ const char *wio_distance_name(enum wio_distance d);
 /* Named stubs for slots that a transport does not support. */
 bool wio_tr_host_only(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr);
 enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer); /* WIO_AT_HOST */
+int wio_tr_no_gather(struct wio_iface *iface, struct waitio_gathering *g);  /* UNSUPPORTED */
+void wio_tr_no_settle(struct wio_iface *iface, struct wio_tr_attr *attr);
 bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
                    uint32_t bytes); /* false */
 int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "os/os.h"
+#include "transport/outside/outside.h"
 #include "transport/wrap/wrap.h"
 
 struct check {
@@ -105,6 +106,14 @@ static enum wio_whole up_whole(void *user, struct wio_ep *ep, const uint8_t msg[
                                    : c->up->on_whole(c->user, ep, msg, payload, bytes);
 }
 
+static void up_ending(void *user)
+{
+    struct check *c = user;
+    DEMAND(c, !c->inside, "on_ending inside progress");
+    if (c->up->on_ending != NULL)
+        c->up->on_ending(c->user);
+}
+
 static const struct wio_upcalls check_upcalls = {
     .on_message = up_message,
     .on_payload = up_payload,
@@ -112,6 +121,7 @@ static const struct wio_upcalls check_upcalls = {
     .on_abandon = up_abandon,
     .on_state = up_state,
     .on_may_close = up_may_close,
+    .on_ending = up_ending,
 };
 
 /* ---- calls with something to check ---- */
@@ -234,6 +244,16 @@ static int check_address(struct wio_iface *iface, struct wio_boot_offer *offer)
     return check_of(iface)->inner->address(iface, offer);
 }
 
+static int check_gather(struct wio_iface *iface, struct waitio_gathering *g)
+{
+    return check_of(iface)->inner->gather(iface, g);
+}
+
+static void check_settle(struct wio_iface *iface, struct wio_tr_attr *attr)
+{
+    check_of(iface)->inner->settle(iface, attr);
+}
+
 static bool check_reachable(struct wio_iface *iface, uint32_t peer, char *why, size_t nwhy)
 {
     return check_of(iface)->inner->reachable(iface, peer, why, nwhy);
@@ -302,100 +322,53 @@ static enum wio_distance check_distance(struct wio_iface *iface, uint32_t peer)
 /* ---- one table per transport: open() and query() have nothing to find the inner one by ---- */
 
 #define SLOTS                                                                                      \
-    .start = check_start, .connect = check_connect, .send = check_send, .put = check_put,          \
-    .fetch = wio_tr_no_fetch, .progress = check_progress, .progress_ep = check_progress_ep,        \
-    .close = check_close, .free_ep = check_free_ep, .close_iface = check_close_iface,              \
-    .address = check_address, .reachable = check_reachable, .queued = check_queued,                \
-    .flush = check_flush, .watch = check_watch, .event_fd = check_event_fd, .arm = check_arm,      \
+    .start = check_start, .gather = check_gather, .settle = check_settle,                          \
+    .connect = check_connect, .send = check_send, .put = check_put, .fetch = wio_tr_no_fetch,      \
+    .progress = check_progress, .progress_ep = check_progress_ep, .close = check_close,            \
+    .free_ep = check_free_ep, .close_iface = check_close_iface, .address = check_address,          \
+    .reachable = check_reachable, .queued = check_queued, .flush = check_flush,                    \
+    .watch = check_watch, .event_fd = check_event_fd, .arm = check_arm,                            \
     .needs_service = check_needs_service, .next_timer_ns = check_next_timer_ns,                    \
     .ping = check_ping, .heard_ns = check_heard_ns, .after_fork = check_after_fork,                \
     .distance = check_distance, .dump = check_dump
 
-static int open_self(const struct wio_iface_params *p, struct wio_iface **iface);
-static int query_self(const struct wio_config *cfg, struct wio_tr_attr *attr)
-{
-    return wio_transport_self.query(cfg, attr);
-}
-static bool adapt_self(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
-{
-    return wio_transport_self.adapt(cfg, d, attr);
-}
+#define CHECKED(which, number, wrapped)                                                            \
+    static int query_##which(const struct wio_config *cfg, struct wio_tr_attr *attr)               \
+    {                                                                                              \
+        return (wrapped)->query(cfg, attr);                                                        \
+    }                                                                                              \
+    static bool adapt_##which(const struct wio_config *cfg, enum wio_distance d,                   \
+                              struct wio_tr_attr *attr)                                            \
+    {                                                                                              \
+        return (wrapped)->adapt(cfg, d, attr);                                                     \
+    }                                                                                              \
+    static int open_##which(const struct wio_iface_params *p, struct wio_iface **iface);           \
+    static const struct wio_transport check_##which = {.size = sizeof(struct wio_transport),       \
+                                                       .id = (number),                             \
+                                                       .name = #which,                             \
+                                                       .query = query_##which,                     \
+                                                       .adapt = adapt_##which,                     \
+                                                       .open = open_##which,                       \
+                                                       SLOTS};                                     \
+    static int open_##which(const struct wio_iface_params *p, struct wio_iface **iface)            \
+    {                                                                                              \
+        return check_open(&check_##which, (wrapped), p, iface);                                    \
+    }
 
-static const struct wio_transport check_self = {
-    .size = sizeof(struct wio_transport),
-    .id = WIO_TR_SELF,
-    .name = "self",
-    .query = query_self,
-    .adapt = adapt_self,
-    .open = open_self,
-    SLOTS,
-};
-
-static int open_self(const struct wio_iface_params *p, struct wio_iface **iface)
-{
-    return check_open(&check_self, &wio_transport_self, p, iface);
-}
-
-static int open_tcp(const struct wio_iface_params *p, struct wio_iface **iface);
-static int query_tcp(const struct wio_config *cfg, struct wio_tr_attr *attr)
-{
-    return wio_transport_tcp.query(cfg, attr);
-}
-static bool adapt_tcp(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
-{
-    return wio_transport_tcp.adapt(cfg, d, attr);
-}
-
-static const struct wio_transport check_tcp = {
-    .size = sizeof(struct wio_transport),
-    .id = WIO_TR_TCP,
-    .name = "tcp",
-    .query = query_tcp,
-    .adapt = adapt_tcp,
-    .open = open_tcp,
-    SLOTS,
-};
-
-static int open_tcp(const struct wio_iface_params *p, struct wio_iface **iface)
-{
-    return check_open(&check_tcp, &wio_transport_tcp, p, iface);
-}
-
-static int open_shm(const struct wio_iface_params *p, struct wio_iface **iface);
-static int query_shm(const struct wio_config *cfg, struct wio_tr_attr *attr)
-{
-    return wio_transport_shm.query(cfg, attr);
-}
-static bool adapt_shm(const struct wio_config *cfg, enum wio_distance d, struct wio_tr_attr *attr)
-{
-    return wio_transport_shm.adapt(cfg, d, attr);
-}
-
-static const struct wio_transport check_shm = {
-    .size = sizeof(struct wio_transport),
-    .id = WIO_TR_SHM,
-    .name = "shm",
-    .query = query_shm,
-    .adapt = adapt_shm,
-    .open = open_shm,
-    SLOTS,
-};
-
-static int open_shm(const struct wio_iface_params *p, struct wio_iface **iface)
-{
-    return check_open(&check_shm, &wio_transport_shm, p, iface);
-}
+CHECKED(self, WIO_TR_SELF, &wio_transport_self)
+CHECKED(tcp, WIO_TR_TCP, &wio_transport_tcp)
+CHECKED(shm, WIO_TR_SHM, &wio_transport_shm)
+CHECKED(mpi, WIO_TR_OUTSIDE, wio_outside_transport(WIO_TR_OUTSIDE))
+CHECKED(ofi, WIO_TR_OUTSIDE + 1, wio_outside_transport(WIO_TR_OUTSIDE + 1))
+CHECKED(ucx, WIO_TR_OUTSIDE + 2, wio_outside_transport(WIO_TR_OUTSIDE + 2))
+CHECKED(other, WIO_TR_OUTSIDE + 3, wio_outside_transport(WIO_TR_OUTSIDE + 3))
 
 const struct wio_transport *wio_wrap_check(enum wio_transport_id id)
 {
-    switch (id) {
-    case WIO_TR_SELF:
-        return &check_self;
-    case WIO_TR_TCP:
-        return &check_tcp;
-    case WIO_TR_SHM:
-        return &check_shm;
-    default:
-        return NULL;
-    }
+    static const struct wio_transport *const tables[WIO_TR_COUNT] = {
+        [WIO_TR_SELF] = &check_self,        [WIO_TR_TCP] = &check_tcp,
+        [WIO_TR_SHM] = &check_shm,          [WIO_TR_OUTSIDE] = &check_mpi,
+        [WIO_TR_OUTSIDE + 1] = &check_ofi,  [WIO_TR_OUTSIDE + 2] = &check_ucx,
+        [WIO_TR_OUTSIDE + 3] = &check_other};
+    return id < WIO_TR_COUNT ? tables[id] : NULL;
 }

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file emulator.h
+ * Transport mpi: WaitIO's messages as messages of one MPI job. Built once per MPI, loaded on
+ * demand; of libwaitio it sees the door only (waitio_transport.h).
+ *
+ * A link needs no connecting: MPI has done that. What it sends are *frames*: MPI messages with the
+ * tag of frames, a head of 16 bytes, WaitIO's header and a payload of up to EMU_INLINE bytes. A
+ * larger payload follows as an MPI message of its own, from its sender's buffer into its
+ * receiver's. Frames arrive in receives that are always posted, from any source. Their order is
+ * MPI's.
+ *
+ *   tag of       carries                                  order
+ *   frames       everything                               as sent
+ *   small data   payloads announced by SMALL frames       as their frames
+ *   bulk data    payloads announced by other frames       as their frames
+ *
+ * A frame that is not SMALL waits until no payload of its link is under way (libwaitio wants the
+ * pieces of a message one after the other); SMALL ones pass it. That is why their data has a tag of
+ * its own.
+ *
+ * Threads: everything runs under libwaitio's lock. MPI is called only where it allows (emu_may):
+ * never by a thread of libwaitio's own, unless MPI_THREAD_MULTIPLE was granted or libwaitio itself
+ * is the only user of MPI.
+ */
+#ifndef EMU_EMULATOR_H
+#define EMU_EMULATOR_H
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "waitio_transport.h"
+
+enum {
+    EMU_INLINE = 4000,     /* payload of a frame; the whole is eager in every MPI */
+    EMU_COPY = 64 << 10,   /* larger payloads stay in their sender's buffer until MPI has read them:
+                              up to here sends complete locally, so MPI gets a copy */
+    EMU_FRAMES = 64,       /* receives posted */
+    EMU_FLYING = 4,        /* bulk payloads of one link that MPI has at a time */
+    EMU_SPARE_COPIES = 16, /* buffers of EMU_COPY kept for the next message */
+    EMU_ROUND = 64         /* frames taken in one round */
+};
+
+enum emu_kind {
+    EMU_MESSAGE = 1,
+    EMU_OPEN = 2, /* here begins a link */
+    EMU_BYE = 3,  /* here it ends, in this direction */
+    EMU_LEFT = 4  /* its sender leaves, and has no link with us */
+};
+
+/** Begins every frame. In native byte order: one MPI job. */
+struct emu_head {
+    uint8_t kind, flags; /* WAITIO_TX_SMALL */
+    uint16_t reason;     /* BYE */
+    uint32_t from;       /* universe rank */
+    uint32_t bytes;      /* of payload */
+    uint32_t separate;   /* 1: it comes as a message of its own */
+};
+struct emu_frame {
+    struct emu_head head;
+    uint8_t header[WAITIO_TRANSPORT_HEADER];
+    uint8_t data[EMU_INLINE];
+};
+enum { EMU_HEADS = sizeof(struct emu_head) + WAITIO_TRANSPORT_HEADER };
+_Static_assert(offsetof(struct emu_frame, data) == EMU_HEADS, "frames have no gaps");
+
+/** A doubly linked list; the head is an element, too. */
+struct emu_list {
+    struct emu_list *next, *prev;
+};
+
+/** A frame that MPI may still be reading. */
+struct emu_slot {
+    struct emu_list node;
+    MPI_Request req;
+    struct emu_frame frame;
+};
+
+/** A message to send. */
+struct emu_out {
+    struct emu_list node; /* link: queue or flying */
+    void *token;          /* libwaitio's; NULL: data is a copy, nobody waits */
+    const void *payload;
+    uint32_t bytes;
+    uint8_t flags;
+    bool spare; /* its room is EMU_COPY */
+    MPI_Request req;
+    uint8_t header[WAITIO_TRANSPORT_HEADER];
+    uint8_t data[];
+};
+
+/** A payload that is arriving. */
+struct emu_in {
+    struct emu_list node; /* link: arriving; iface: orphans */
+    struct waitio_sink sink;
+    MPI_Request req;
+    void *whole; /* all of it, when the sink is shorter */
+    bool small;
+};
+
+/** A frame that waits for payloads before it. */
+struct emu_wait {
+    struct emu_list node;
+    struct emu_frame frame; /* only as much as there is */
+};
+
+struct emu_link {
+    struct waitio_link base; /* first */
+    struct emu_list node;    /* iface->busy: it has something to do */
+    struct emu_list all;     /* iface->links */
+    bool busy, told_ready, said_open, said_bye, heard_bye;
+    int reason, err; /* why it ends; 0: in order */
+    char why[192];
+    struct emu_list small, bulk;    /* to be sent */
+    struct emu_list flying;         /* payloads that MPI has, in order */
+    struct emu_list arriving;       /* struct emu_in */
+    struct emu_list waiting;        /* struct emu_wait */
+    int nflying, narriving, rank;   /* rank: in comm */
+    size_t queued;                  /* bytes whose sent() is to come */
+    int tag_frame, tag[2], rtag[2]; /* of frames; of data: bulk, small; the same for receiving */
+};
+
+/** What is known of a member. */
+struct emu_peer {
+    struct emu_link *link;
+    struct emu_link *next; /* begins when that has ended */
+    bool deaf;             /* its messages belong to a link that we have ended: until its goodbye */
+    bool left;             /* it leaves, and had no link with us */
+};
+
+struct waitio_iface {
+    const struct waitio_open_params *p;
+    const struct waitio_host *host;
+    MPI_Comm comm;
+    bool made_mpi;   /* we have called MPI_Init_thread */
+    bool any_thread; /* every thread may call MPI, one at a time */
+    bool callers;    /* ... but not libwaitio's own ones */
+    bool down;       /* MPI is over, or was never there */
+    bool stuck;      /* others did not join: nothing collective can succeed */
+    bool ended;      /* emu_job_end() has run */
+    bool solo;       /* all members are in this process (the conformance suite) */
+    int key;         /* of the attribute that tells of MPI_Finalize; MPI_KEYVAL_INVALID: none */
+    pthread_t main;  /* who may call when neither any_thread nor callers */
+    bool warned;
+    uint32_t me, count;
+    const uint32_t *number;
+    uint64_t grant;
+    struct emu_peer *peer; /* by universe rank */
+    struct emu_list links, busy;
+
+    struct emu_frame *in; /* EMU_FRAMES of them */
+    MPI_Request in_req[EMU_FRAMES];
+    int head;       /* the receive that is complete next */
+    bool head_here; /* it is, and was not delivered yet */
+    bool posted;
+
+    struct emu_list slots, slots_free; /* frames on their way */
+    struct emu_list orphans;           /* payloads that nobody wants */
+    struct emu_list spares;            /* struct emu_out with room for EMU_COPY */
+    int nspares, nbusy;
+    bool moved; /* something has happened since the last look at the clock */
+    int64_t moved_ns;
+};
+
+/* ---- lists ---- */
+static inline void emu_list_init(struct emu_list *l)
+{
+    l->next = l->prev = l;
+}
+static inline bool emu_list_empty(const struct emu_list *l)
+{
+    return l->next == l;
+}
+static inline void emu_list_push(struct emu_list *l, struct emu_list *n)
+{
+    n->prev = l->prev;
+    n->next = l;
+    l->prev->next = n;
+    l->prev = n;
+}
+static inline void emu_list_push_front(struct emu_list *l, struct emu_list *n)
+{
+    emu_list_push(l->next, n);
+}
+static inline void emu_list_remove(struct emu_list *n)
+{
+    n->prev->next = n->next;
+    n->next->prev = n->prev;
+    n->next = n->prev = n;
+}
+static inline struct emu_list *emu_list_pop(struct emu_list *l)
+{
+    struct emu_list *n = l->next;
+    if (n == l)
+        return NULL;
+    emu_list_remove(n);
+    return n;
+}
+#define EMU_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+static inline struct emu_link *emu_link_of(struct waitio_link *l)
+{
+    return (struct emu_link *)(void *)l;
+}
+
+/* ---- job.c: MPI itself ---- */
+/** May the calling thread call MPI now? */
+bool emu_may(struct waitio_iface *f);
+/** Make @p rc of an MPI call an error of ours. @return code */
+int emu_mpi_error(struct waitio_iface *f, int code, int rc, const char *what);
+/** Is the MPI of this process the one this library was built for? @return 0; UNSUPPORTED */
+int emu_check_mpi(const struct waitio_host *host);
+int emu_gather(struct waitio_iface *f, struct waitio_gathering *g);
+/** MPI for an interface whose members are all in this process. @return 0, or an error */
+int emu_solo(struct waitio_iface *f);
+/** Take back the posted receives, and end MPI if we have begun it. Idempotent. */
+void emu_job_end(struct waitio_iface *f);
+
+/* ---- tx.c: sending ---- */
+int emu_send(struct waitio_link *link, const void *header, const void *payload, uint32_t bytes,
+             unsigned flags, void *token);
+int emu_put(struct waitio_link *link, const void *header, const void *payload, uint32_t bytes);
+size_t emu_queued(const struct waitio_link *link);
+/** A frame without a message. @return 0, or an error */
+int emu_say(struct waitio_iface *f, struct emu_link *l, enum emu_kind kind, int reason);
+/** The same to a member without a link. */
+void emu_say_left(struct waitio_iface *f, uint32_t peer);
+/** Frames that MPI has read. @return events */
+int emu_slots_done(struct waitio_iface *f);
+/** Start what is queued, and report payloads that MPI has read. @return events */
+int emu_pump(struct waitio_iface *f, struct emu_link *l);
+/** Give back what is queued. */
+void emu_drop_queued(struct waitio_iface *f, struct emu_link *l, int err);
+void emu_tx_free(struct waitio_iface *f);
+
+/* ---- rx.c: receiving ---- */
+int emu_post(struct waitio_iface *f); /* @return 0, or an error */
+void emu_unpost(struct waitio_iface *f);
+/** Frames that have arrived. @return events; *stop: libwaitio wants no more now */
+int emu_frames(struct waitio_iface *f, bool *stop);
+/** Payloads and waiting frames of a link. @return events */
+int emu_arrivals(struct waitio_iface *f, struct emu_link *l, bool *stop);
+/** Payloads that nobody wants. @return events */
+int emu_orphans(struct waitio_iface *f);
+/** Something lies there that libwaitio has not taken. */
+bool emu_has_input(struct waitio_iface *f);
+/** Let go of what is arriving on a link: libwaitio hears of it (@p tell), or not. */
+void emu_abandon(struct waitio_iface *f, struct emu_link *l, bool tell);
+
+/* ---- link.c ---- */
+struct emu_link *emu_link_new(struct waitio_iface *f, uint32_t peer);
+int emu_connect(struct waitio_iface *f, uint32_t peer, struct waitio_link **link);
+void emu_close(struct waitio_link *link, int reason);
+void emu_free_link(struct waitio_link *link);
+/** Put it among those that progress() looks at. */
+void emu_busy(struct waitio_iface *f, struct emu_link *l);
+/** libwaitio hears that the link is ready, unless it has heard so. */
+void emu_tell_ready(struct waitio_iface *f, struct emu_link *l);
+/** The peer has said goodbye. */
+void emu_heard_bye(struct waitio_iface *f, struct emu_link *l, int reason);
+/** The link ends with an error of ours, or of MPI. */
+void emu_link_fail(struct waitio_iface *f, struct emu_link *l, int err, const char *text);
+/** All that is to be done for a link. @return events */
+int emu_link_work(struct waitio_iface *f, struct emu_link *l, bool *stop);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file job.c
+ * MPI itself: beginning and ending it, the job's members, which thread may call it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "emulator/emulator.h"
+
+#define NAP_NS 1000000
+#define TELL_ALL_MAX 4096u /* members that a leaving process says so to */
+
+/* MPI is one per process, and so is what has to be known at its end. */
+static struct waitio_iface *the_one; /* that has joined by MPI */
+static struct {
+    MPI_Comm comm; /* of the interfaces of one process */
+    int users;
+    bool made_mpi;
+} alone;
+
+int emu_mpi_error(struct waitio_iface *f, int code, int rc, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING + 1] = "unknown error";
+    int n = 0;
+    if (MPI_Error_string(rc, text, &n) != MPI_SUCCESS)
+        snprintf(text, sizeof text, "error %d", rc);
+    return f->host->fail(code, "%s of %s: %s", what, WAITIO_MPI_KIND, text);
+}
+
+bool emu_may(struct waitio_iface *f)
+{
+    if (f->down)
+        return false;
+    if (f->any_thread)
+        return true;
+    if (f->host->own_thread())
+        return false;
+    if (f->callers || pthread_equal(f->main, pthread_self()))
+        return true;
+    if (!f->warned) {
+        f->warned = true;
+        f->host->log(f->p, 1,
+                     "a thread other than the one that called MPI_Init uses WaitIO, but MPI was "
+                     "initialised for that one only: its messages wait for calls of that thread. "
+                     "Call MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE");
+    }
+    return false;
+}
+
+/* ---- is it the right MPI? ---- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+int emu_check_mpi(const struct waitio_host *host)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
+    int n = 0;
+    MPI_Get_library_version(text, &n); /* allowed at any time, and the same call in every MPI */
+    text[strcspn(text, "\n,")] = '\0';
+    bool ours = begins(text, WAITIO_MPI_KIND);
+    /* MPICH and its descendants keep one binary interface. */
+    bool family = !begins(text, "Open MPI") && strcmp(WAITIO_MPI_KIND, "Open MPI") != 0;
+    if (ours || family)
+        return 0;
+    return host->fail(WAITIO_ERR_UNSUPPORTED,
+                      "this library was built for %s %s, but the program runs with %s: name the "
+                      "library for that MPI in WAITIO_PLUGINS (waitio info lists them), or build "
+                      "it: cmake -DWAITIO_MPI=<the mpicc that the program was built with>",
+                      WAITIO_MPI_KIND, WAITIO_MPI_VERSION, text);
+}
+
+/* The launcher of another MPI starts every process as a job of its own. */
+static int check_launcher(struct waitio_iface *f, int size)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    for (size_t i = 0; size == 1 && i < sizeof names / sizeof names[0]; i++) {
+        const char *value = f->host->environment(names[i]);
+        long n = value != NULL ? strtol(value, NULL, 10) : 0;
+        if (n > 1)
+            return f->host->fail(WAITIO_ERR_JOIN,
+                                 "the launcher has started %ld processes (%s), but %s sees only "
+                                 "this one: use the mpiexec of %s, or the library for the "
+                                 "launcher's MPI (WAITIO_PLUGINS)",
+                                 n, names[i], WAITIO_MPI_KIND, WAITIO_MPI_KIND);
+    }
+    return 0;
+}
+
+/* ---- beginning ---- */
+
+static int begin_mpi(struct waitio_iface *f, bool *made)
+{
+    int is = 0, was = 0, level = MPI_THREAD_SINGLE;
+    char words[32] = "";
+    *made = false;
+    MPI_Initialized(&is);
+    MPI_Finalized(&was);
+    if (was)
+        return f->host->fail(WAITIO_ERR_STATE, "MPI_Finalize was called already: join before it");
+    if (!is) {
+        (void)f->host->setting(f->p, "WAITIO_MPI_THREADS", words, sizeof words);
+        int want = strcmp(words, "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+        int rc = MPI_Init_thread(NULL, NULL, want, &level);
+        if (rc != MPI_SUCCESS)
+            return emu_mpi_error(f, WAITIO_ERR_SYSTEM, rc, "MPI_Init_thread");
+        *made = true;
+    } else {
+        MPI_Query_thread(&level);
+    }
+    /* Whom we have begun MPI for alone does not call it beside us. */
+    f->any_thread = level == MPI_THREAD_MULTIPLE || (*made && level == MPI_THREAD_SERIALIZED);
+    f->callers = level >= MPI_THREAD_SERIALIZED;
+    f->main = pthread_self();
+    int main_thread = 1;
+    if (!f->callers)
+        MPI_Is_thread_main(&main_thread);
+    if (!main_thread)
+        return f->host->fail(WAITIO_ERR_STATE,
+                             "MPI was initialised for one thread only, and this is another one: "
+                             "join in the thread that called MPI_Init, or use MPI_Init_thread");
+    f->host->log(f->p, 3, "%s %s, thread level %d, %s", WAITIO_MPI_KIND, WAITIO_MPI_VERSION, level,
+                 *made ? "initialised by us" : "initialised by the program");
+    return 0;
+}
+
+/* Wait for a collective call of all members, some of which may never make it. */
+static int complete(struct waitio_iface *f, MPI_Request *req, int64_t end, const char *what)
+{
+    int done = 0;
+    for (int64_t begun = f->host->now_ns(); !done;) {
+        int rc = MPI_Test(req, &done, MPI_STATUS_IGNORE);
+        int64_t now = f->host->now_ns();
+        if (rc != MPI_SUCCESS)
+            return emu_mpi_error(f, WAITIO_ERR_JOIN, rc, what);
+        if (!done && now >= end) {
+            f->stuck = true;
+            return f->host->fail(WAITIO_ERR_TIMEOUT,
+                                 "not all processes of MPI_COMM_WORLD have joined by MPI in time "
+                                 "(%s): set WAITIO_COMM_TYPE=mpi in all contexts of mpiexec, and "
+                                 "call waitio_init in all their processes",
+                                 what);
+        }
+        if (!done && now - begun > NAP_NS)
+            f->host->sleep_ns(NAP_NS / 4);
+    }
+    return 0;
+}
+
+static int exchange(struct waitio_iface *f, struct waitio_gathering *g, int size, int64_t end)
+{
+    MPI_Request req;
+    g->all = f->host->alloc((size_t)size * g->card_bytes);
+    if (g->all == NULL)
+        return f->host->fail(WAITIO_ERR_NOMEM, "no memory for the cards of %d processes", size);
+    int rc = MPI_Iallgather(g->mine, (int)g->card_bytes, MPI_BYTE, g->all, (int)g->card_bytes,
+                            MPI_BYTE, f->comm, &req);
+    rc = rc != MPI_SUCCESS ? emu_mpi_error(f, WAITIO_ERR_JOIN, rc, "MPI_Iallgather")
+                           : complete(f, &req, end, "MPI_Iallgather");
+    if (rc != 0)
+        return rc;
+    char text[64] = "";
+    (void)f->host->setting(f->p, "WAITIO_UNEXPECTED_MAX", text, sizeof text);
+    unsigned long long budget = strtoull(text, NULL, 10), least = budget;
+    rc = MPI_Iallreduce(&budget, &least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, f->comm, &req);
+    rc = rc != MPI_SUCCESS ? emu_mpi_error(f, WAITIO_ERR_JOIN, rc, "MPI_Iallreduce")
+                           : complete(f, &req, end, "MPI_Iallreduce");
+    /* Half of what the poorest holds for messages it has not asked for, shared by all. */
+    f->grant = least / 2 / (unsigned)size;
+    return rc;
+}
+
+/* The program calls MPI_Finalize, which begins with the attributes of MPI_COMM_SELF. */
+static int finalizing(MPI_Comm comm, int key, void *value, void *extra)
+{
+    struct waitio_iface *f = value;
+    (void)comm;
+    (void)key;
+    (void)extra;
+    if (!f->ended) {
+        f->key = MPI_KEYVAL_INVALID; /* it is being deleted */
+        f->p->up->ending(f->p->user);
+        emu_job_end(f);
+    }
+    return MPI_SUCCESS;
+}
+
+static void at_exit(void)
+{
+    if (the_one != NULL)
+        emu_job_end(the_one);
+}
+
+static void listen_for_end(struct waitio_iface *f)
+{
+    static bool registered;
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &f->key, NULL) == MPI_SUCCESS)
+        MPI_Comm_set_attr(MPI_COMM_SELF, f->key, f);
+    else
+        f->key = MPI_KEYVAL_INVALID;
+    the_one = f;
+    if (!registered && atexit(at_exit) == 0) /* runs after libwaitio's, which comes later */
+        registered = true;
+}
+
+int emu_gather(struct waitio_iface *f, struct waitio_gathering *g)
+{
+    int64_t end = f->host->now_ns() + (int64_t)(g->timeout_s * 1e9);
+    int rc = begin_mpi(f, &f->made_mpi);
+    if (rc != 0)
+        return rc;
+    f->down = false;
+    listen_for_end(f);
+    int size = 0, rank = 0, is_set = 0, *context = NULL;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rc = check_launcher(f, size);
+    if (rc != 0)
+        return rc;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &context, &is_set);
+    g->context(g, is_set ? *context : -1);
+    MPI_Request req;
+    int mpi = MPI_Comm_idup(MPI_COMM_WORLD, &f->comm, &req);
+    rc = mpi != MPI_SUCCESS ? emu_mpi_error(f, WAITIO_ERR_JOIN, mpi, "MPI_Comm_idup")
+                            : complete(f, &req, end, "MPI_Comm_idup");
+    if (rc != 0) {
+        f->comm = MPI_COMM_NULL;
+        return rc;
+    }
+    MPI_Comm_set_errhandler(f->comm, MPI_ERRORS_RETURN);
+    g->count = (uint32_t)size;
+    g->me = (uint32_t)rank;
+    return exchange(f, g, size, end);
+}
+
+/* ---- all members in this process ---- */
+
+static void end_alone(void)
+{
+    int was = 0;
+    MPI_Finalized(&was);
+    if (!was)
+        MPI_Finalize();
+}
+
+int emu_solo(struct waitio_iface *f)
+{
+    bool made = false;
+    int rc = begin_mpi(f, &made);
+    if (rc != 0)
+        return rc;
+    f->down = false;
+    f->solo = true;
+    f->grant = 64 << 10;
+    if (made && !alone.made_mpi) {
+        alone.made_mpi = true;
+        atexit(end_alone);
+    }
+    if (alone.users++ == 0) { /* what an earlier universe has left unread is not for this one */
+        MPI_Comm_dup(MPI_COMM_SELF, &alone.comm);
+        MPI_Comm_set_errhandler(alone.comm, MPI_ERRORS_RETURN);
+    }
+    f->comm = alone.comm;
+    return 0;
+}
+
+/* ---- the end ---- */
+
+/* Whoever turns to us later would wait in vain. */
+static void tell_all(struct waitio_iface *f)
+{
+    for (uint32_t i = 0; f->peer != NULL && i < f->count && f->count <= TELL_ALL_MAX; i++)
+        if (i != f->me && f->peer[i].link == NULL && !f->peer[i].left)
+            emu_say_left(f, i);
+}
+
+static void end_solo(struct waitio_iface *f)
+{
+    emu_unpost(f);
+    if (--alone.users == 0)
+        MPI_Comm_free(&alone.comm);
+    f->down = true;
+}
+
+void emu_job_end(struct waitio_iface *f)
+{
+    int was = 0;
+    if (f->ended)
+        return;
+    f->ended = true;
+    if (the_one == f)
+        the_one = NULL;
+    if (f->down)
+        return;
+    if (f->solo) {
+        end_solo(f);
+        return;
+    }
+    MPI_Finalized(&was);
+    if (!was && !f->stuck && f->posted) {
+        tell_all(f);
+        emu_slots_done(f);
+        emu_unpost(f);
+    }
+    if (!was && f->key != MPI_KEYVAL_INVALID) {
+        MPI_Comm_delete_attr(MPI_COMM_SELF, f->key);
+        MPI_Comm_free_keyval(&f->key);
+    }
+    f->down = true;
+    if (!was && f->made_mpi && !f->stuck)
+        MPI_Finalize();
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file plugins.c
+ * Libraries that bring transports. Which one to load is decided by a note in its file, because
+ * loading brings in the network's own library, and two MPIs in one process do not get along.
+ */
+#include <stdlib.h>
+
+#include "os/os.h"
+#include "transport/outside/outside.h"
+
+#define NOTE_WORD "WAITIO-PLUGIN "
+enum { BLOCK = 65536, NOTE_MAX = 1024 };
+/* From the folder of a program that holds libwaitio to that of our libraries. */
+#ifndef WIO_LIBRARIES
+#define WIO_LIBRARIES "lib"
+#endif
+
+/* ---- notes ---- */
+
+/* The value of a part "key=value;". @return false: there is none */
+static bool part(const char *note, const char *key, char *buf, size_t n)
+{
+    size_t len = strlen(key);
+    for (const char *at = note; at != NULL && *at != '\0'; at = strchr(at, ';'), at += at != NULL) {
+        if (strncmp(at, key, len) != 0 || at[len] != '=')
+            continue;
+        size_t got = strcspn(at + len + 1, ";");
+        wio_text(buf, n, "%.*s", (int)got, at + len + 1);
+        return true;
+    }
+    buf[0] = '\0';
+    return false;
+}
+
+static int parse_note(const char *text, struct wio_outside_note *note)
+{
+    char version[16];
+    if (!part(text, "version", version, sizeof version) ||
+        !part(text, "transport", note->transport, sizeof note->transport))
+        return wio_fail(WAITIO_ERR_CONFIG, "the note in %s is malformed", note->path);
+    note->version = (int)strtol(version, NULL, 10);
+    (void)part(text, "for", note->about, sizeof note->about);
+    (void)part(text, "library", note->library, sizeof note->library);
+    (void)part(text, "when", note->when, sizeof note->when);
+    return 0;
+}
+
+/* The note in a block of a file: behind the word stands "version=". NULL: none that begins here. */
+static const char *note_in(const char *block, size_t n)
+{
+    static const char head[] = NOTE_WORD "version=";
+    const char *at = block, *end = block + n;
+    while (at + sizeof head - 1 <= end) {
+        at = memchr(at, head[0], (size_t)(end - at) - (sizeof head - 2));
+        if (at == NULL || memcmp(at, head, sizeof head - 1) == 0)
+            return at != NULL ? at + strlen(NOTE_WORD) : NULL;
+        at++;
+    }
+    return NULL;
+}
+
+/* Blocks overlap by what a note may have. */
+static int find_note(int fd, char *block, struct wio_outside_note *note)
+{
+    size_t have = 0;
+    for (;;) {
+        ssize_t got = wio_os_read(fd, block + have, BLOCK - have);
+        if (got < 0)
+            return wio_fail_os(WAITIO_ERR_SYSTEM, (int)got, "cannot read %s", note->path);
+        have += (size_t)got;
+        const char *text = note_in(block, have);
+        bool whole = text != NULL && (got == 0 || (size_t)(text - block) + NOTE_MAX < have);
+        if (whole) {
+            block[have] = '\0';
+            return parse_note(text, note);
+        }
+        if (got == 0)
+            return wio_fail(WAITIO_ERR_CONFIG,
+                            "%s is no library with a transport: it has no note of "
+                            "WAITIO_PLUGIN_NOTE (waitio_transport.h)",
+                            note->path);
+        if (have == BLOCK) {
+            memmove(block, block + have - 2 * NOTE_MAX, 2 * NOTE_MAX);
+            have = 2 * NOTE_MAX;
+        }
+    }
+}
+
+int wio_outside_read_note(const char *path, struct wio_outside_note *note)
+{
+    *note = (struct wio_outside_note){0};
+    wio_text(note->path, sizeof note->path, "%s", path);
+    int fd = wio_os_open_read(path);
+    if (fd < 0)
+        return wio_fail_os(WAITIO_ERR_CONFIG, fd, "cannot open %s", path);
+    char *block = wio_os_alloc(BLOCK + 1);
+    int rc = block == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory to read %s", path)
+                           : find_note(fd, block, note);
+    wio_os_free(block);
+    wio_os_close(fd);
+    return rc;
+}
+
+/* ---- where they lie ---- */
+
+struct listing {
+    const char *folder;
+    void (*each)(void *arg, const struct wio_outside_note *note);
+    void *arg;
+};
+
+static void look_at(void *arg, const char *name)
+{
+    struct listing *l = arg;
+    struct wio_outside_note note;
+    char path[512];
+    size_t n = strlen(name);
+    if (strncmp(name, "libwaitio_", 10) != 0 || n < 3 || strcmp(name + n - 3, ".so") != 0)
+        return;
+    wio_text(path, sizeof path, "%s/%s", l->folder, name);
+    if (wio_outside_read_note(path, &note) == 0)
+        l->each(l->arg, &note);
+}
+
+static bool here(char *folder, size_t n)
+{
+    return wio_os_library_folder((const void *)&wio_outside_host, folder, n) == 0;
+}
+
+void wio_outside_each(void (*each)(void *arg, const struct wio_outside_note *note), void *arg)
+{
+    char folder[400], lib[420];
+    if (!here(folder, sizeof folder))
+        return;
+    struct listing l = {.folder = folder, .each = each, .arg = arg};
+    (void)wio_os_list(folder, look_at, &l);
+    wio_text(lib, sizeof lib, "%s/../" WIO_LIBRARIES, folder); /* libwaitio.a in a program */
+    struct wio_os_stat a, b;
+    if (wio_os_stat(lib, &b) != 0 || (wio_os_stat(folder, &a) == 0 && a.inode == b.inode))
+        return;
+    l.folder = lib;
+    (void)wio_os_list(lib, look_at, &l);
+}
+
+/* ---- loading ---- */
+
+static int load(const struct wio_outside_note *note, struct wio_log *lg)
+{
+    char why[512];
+    if (note->version != WAITIO_TRANSPORT_VERSION)
+        return wio_fail(WAITIO_ERR_VERSION,
+                        "%s was built for version %d of waitio_transport.h, this libwaitio has "
+                        "version %d: install the one that belongs to this libwaitio",
+                        note->path, note->version, WAITIO_TRANSPORT_VERSION);
+    void *lib = wio_os_library_open(note->path, why, sizeof why);
+    if (lib == NULL)
+        return wio_fail(WAITIO_ERR_CONFIG, "cannot load %s: %s", note->path, why);
+    void *entry = wio_os_library_symbol(lib, "waitio_plugin");
+    if (entry == NULL)
+        return wio_fail(WAITIO_ERR_CONFIG, "%s does not export waitio_plugin()", note->path);
+    const struct waitio_transport *(*plugin)(const struct waitio_host *);
+    memcpy(&plugin, &entry, sizeof plugin);
+    const struct waitio_transport *t = plugin(&wio_outside_host);
+    if (t == NULL) {
+        wio_text(why, sizeof why, "%s", wio_last_detail());
+        return wio_fail(WAITIO_ERR_UNSUPPORTED, "%s: %s", note->path, why);
+    }
+    int rc = wio_outside_register(t);
+    if (rc == 0)
+        wio_info(lg, WIO_C_CONFIG, "transport %s from %s (%s)", t->name, note->path,
+                 t->about != NULL ? t->about : "");
+    return rc;
+}
+
+struct wanted {
+    const char *name;
+    size_t len;
+    struct wio_outside_note note;
+    bool found;
+};
+
+/* "emulator_openmpi" and "libwaitio_emulator_openmpi.so" name the same file. */
+static void is_it(void *arg, const struct wio_outside_note *note)
+{
+    struct wanted *w = arg;
+    const char *slash = strrchr(note->path, '/'), *name = slash != NULL ? slash + 1 : note->path;
+    char full[600];
+    wio_text(full, sizeof full, "libwaitio_%.*s.so", (int)w->len, w->name);
+    bool same = strlen(name) == w->len && strncmp(name, w->name, w->len) == 0;
+    if (!w->found && (same || strcmp(name, full) == 0)) {
+        w->note = *note;
+        w->found = true;
+    }
+}
+
+/* One entry of WAITIO_PLUGINS. */
+static int load_named(const char *name, size_t len, struct wio_log *lg)
+{
+    struct wanted w = {.name = name, .len = len};
+    char path[512];
+    wio_text(path, sizeof path, "%.*s", (int)len, name);
+    if (memchr(name, '/', len) != NULL) {
+        int rc = wio_outside_read_note(path, &w.note);
+        return rc != 0 ? rc : load(&w.note, lg);
+    }
+    wio_outside_each(is_it, &w);
+    if (w.found)
+        return load(&w.note, lg);
+    char folder[400] = "?";
+    (void)here(folder, sizeof folder);
+    return wio_fail(WAITIO_ERR_CONFIG,
+                    "WAITIO_PLUGINS: there is no library %s beside libwaitio (%s); waitio info "
+                    "lists those there are, a path with a / names any other",
+                    path, folder);
+}
+
+/* ---- choosing the one for WAITIO_COMM_TYPE ---- */
+
+struct choice {
+    const char *transport;
+    int best, ties, seen;
+    struct wio_outside_note note;
+    char names[512];
+};
+
+static bool any_is_set(const char *names)
+{
+    for (const char *at = names; *at != '\0';) {
+        char name[96];
+        size_t n = strcspn(at, ",");
+        wio_text(name, sizeof name, "%.*s", (int)n, at);
+        if (wio_os_getenv(name) != NULL)
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
+}
+
+/* The network's library in this process counts more than the launcher's variables. */
+static void weigh(void *arg, const struct wio_outside_note *note)
+{
+    struct choice *c = arg;
+    if (strcmp(note->transport, c->transport) != 0)
+        return;
+    int score = note->library[0] != '\0' && wio_os_library_is_loaded(note->library) ? 2
+                : any_is_set(note->when)                                            ? 1
+                                                                                    : 0;
+    size_t at = strlen(c->names);
+    const char *slash = strrchr(note->path, '/');
+    wio_text(c->names + at, sizeof c->names - at, "%s%s", at > 0 ? ", " : "",
+             slash != NULL ? slash + 1 : note->path);
+    c->seen++;
+    if (score > c->best) {
+        c->best = score;
+        c->ties = 0;
+        c->note = *note;
+    }
+    c->ties += score == c->best;
+}
+
+static int load_for(const char *transport, struct wio_log *lg)
+{
+    struct choice c = {.transport = transport, .best = -1};
+    wio_outside_each(weigh, &c);
+    if (c.ties == 1)
+        return load(&c.note, lg);
+    char folder[400] = "?";
+    (void)here(folder, sizeof folder);
+    if (c.seen == 0)
+        return wio_fail(WAITIO_ERR_CONFIG,
+                        "WAITIO_COMM_TYPE=%s needs a library libwaitio_emulator_<mpi>.so, and "
+                        "there is none beside libwaitio (%s): build WaitIO where the MPI's mpicc "
+                        "is found (cmake -DWAITIO_MPI=mpicc), or name the file in WAITIO_PLUGINS",
+                        transport, folder);
+    return wio_fail(WAITIO_ERR_CONFIG,
+                    "WAITIO_COMM_TYPE=%s: %s would do, and nothing in this process shows which "
+                    "one is meant: name it in WAITIO_PLUGINS",
+                    transport, c.names);
+}
+
+int wio_outside_load(const struct wio_config *cfg, struct wio_log *lg)
+{
+    int rc = 0;
+    for (const char *at = cfg->plugins; rc == 0 && *at != '\0';) {
+        size_t n = strcspn(at, ":");
+        if (n > 0)
+            rc = load_named(at, n, lg);
+        at += n + (at[n] == ':');
+    }
+    if (rc == 0 && cfg->comm_type == WIO_CFG_COMM_TYPE_MPI &&
+        wio_outside_at(WAITIO_PLACE_MPI) == NULL)
+        rc = load_for("mpi", lg);
+    return rc;
+}
