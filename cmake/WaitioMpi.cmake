@@ -220,17 +220,22 @@ endif()
 
 # A shared library of ours for one MPI. What it was built for is compiled into it:
 #   WAITIO_MPI_NAME "openmpi", WAITIO_MPI_KIND "Open MPI", WAITIO_MPI_RELEASE "4.1.4",
-#   WAITIO_MPI_SONAME "libmpi.so.40", WAITIO_MPI_LAUNCHER "OMPI_COMM_WORLD_SIZE"
+#   WAITIO_MPI_SONAME "libmpi.so.40", WAITIO_MPI_LAUNCHER "OMPI_COMM_WORLD_SIZE",
+#   WAITIO_MPI_RIVALS: sonames of other MPIs
 # It sees public headers and its own folder only. LINK: further libraries.
 function(waitio_mpi_library kind mpi)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LINK")
   set(target waitio_${kind}_${mpi})
+  # MPIs that a program may have instead.
+  set(rivals libmpi.so.40 libmpi.so.20 libmpi.so.12 libmpich.so.12 libmpi_cray.so.12 libmpi.so.0)
+  list(REMOVE_ITEM rivals "${WAITIO_MPI_${mpi}_SONAME}")
+  string(REPLACE ";" "," rivals "${rivals}")
   add_library(${target} SHARED ${arg_SOURCES})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE WAITIO_MPI_NAME="${mpi}"
     WAITIO_MPI_KIND="${WAITIO_MPI_${mpi}_KIND}" WAITIO_MPI_RELEASE="${WAITIO_MPI_${mpi}_VERSION}"
     WAITIO_MPI_SONAME="${WAITIO_MPI_${mpi}_SONAME}"
-    WAITIO_MPI_LAUNCHER="${WAITIO_MPI_${mpi}_LAUNCHER}")
+    WAITIO_MPI_LAUNCHER="${WAITIO_MPI_${mpi}_LAUNCHER}" WAITIO_MPI_RIVALS="${rivals}")
   target_compile_options(${target} PRIVATE ${WAITIO_WARNINGS})
   target_link_libraries(${target} PRIVATE waitio_mpi::${mpi} ${arg_LINK} Threads::Threads)
   set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)

@@ -344,6 +344,7 @@ const struct waitio_transport *waitio_plugin(const struct waitio_host *host);
  *   for=TEXT;         which network, for messages
  *   library=SONAME;   prefer this one when the process has that library loaded
  *   when=VAR,VAR;     ... or when one of these environment variables is set
+ *   rivals=SONAME,SONAME;  refuse when the process has one of these, but not `library`
  */
 #define WAITIO_PLUGIN_NOTE(parts)                                                                  \
     __attribute__((used)) const char waitio_plugin_note[] =                                        \

@@ -100,9 +100,8 @@ static int64_t blocks(const struct wio_card *cards, uint32_t n, uint32_t *size, 
     int rc = agree(cards, n, by_pbid, &said);
     if (rc != 0)
         return rc;
-    const char *are = *by_pbid ? "WAITIO_PBID names"
-                               : "the job has contexts (programs of mpiexec "
-                                 "with : between them) for";
+    const char *are = *by_pbid ? "the number of blocks that WAITIO_PBID names is"
+                               : "the number of contexts of mpiexec (a : b) is";
     char a[160];
     uint32_t npb = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -117,8 +116,8 @@ static int64_t blocks(const struct wio_card *cards, uint32_t n, uint32_t *size, 
     }
     if (said >= 0 && npb != (uint32_t)said)
         return wio_fail(WAITIO_ERR_JOIN,
-                        "WAITIO_NPB is %d, but %s %u blocks: start all blocks by one mpiexec, or "
-                        "set WAITIO_NPB=%u, or leave it out",
+                        "WAITIO_NPB is %d, but %s %u: start all blocks by one mpiexec, or set "
+                        "WAITIO_NPB=%u, or leave it out",
                         said, are, npb, npb);
     for (uint32_t pb = 0; pb < npb; pb++)
         if (size[pb] == 0)

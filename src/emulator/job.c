@@ -70,7 +70,7 @@ int emu_check_mpi(const struct waitio_host *host)
                       "this library was built for %s %s, but the program runs with %s: name the "
                       "library for that MPI in WAITIO_PLUGINS (waitio info lists them), or build "
                       "it: cmake -DWAITIO_MPI=<the mpicc that the program was built with>",
-                      WAITIO_MPI_KIND, WAITIO_MPI_VERSION, text);
+                      WAITIO_MPI_KIND, WAITIO_MPI_RELEASE, text);
 }
 
 /* The launcher of another MPI starts every process as a job of its own. */
@@ -122,7 +122,7 @@ static int begin_mpi(struct waitio_iface *f, bool *made)
         return f->host->fail(WAITIO_ERR_STATE,
                              "MPI was initialised for one thread only, and this is another one: "
                              "join in the thread that called MPI_Init, or use MPI_Init_thread");
-    f->host->log(f->p, 3, "%s %s, thread level %d, %s", WAITIO_MPI_KIND, WAITIO_MPI_VERSION, level,
+    f->host->log(f->p, 3, "%s %s, thread level %d, %s", WAITIO_MPI_KIND, WAITIO_MPI_RELEASE, level,
                  *made ? "initialised by us" : "initialised by the program");
     return 0;
 }

@@ -4,8 +4,9 @@
 
 #include "emulator/emulator.h"
 
-WAITIO_PLUGIN_NOTE("transport=mpi;for=" WAITIO_MPI_KIND " " WAITIO_MPI_VERSION
-                   ";library=" WAITIO_MPI_SONAME ";when=" WAITIO_MPI_LAUNCHER ";");
+WAITIO_PLUGIN_NOTE("transport=mpi;for=" WAITIO_MPI_KIND " " WAITIO_MPI_RELEASE
+                   ";library=" WAITIO_MPI_SONAME ";when=" WAITIO_MPI_LAUNCHER
+                   ";rivals=" WAITIO_MPI_RIVALS ";");
 
 #define NAP_MIN_NS 20000
 #define NAP_MAX_NS 1000000
@@ -178,7 +179,7 @@ static int dump(struct waitio_iface *f, const struct waitio_link *link, char *bu
     static const char *const states[] = {"connecting", "ready", "closing", "closed"};
     if (link == NULL)
         return snprintf(buf, n, "%s %s, member %u of %u, %d busy links%s", WAITIO_MPI_KIND,
-                        WAITIO_MPI_VERSION, f->me, f->count, f->nbusy,
+                        WAITIO_MPI_RELEASE, f->me, f->count, f->nbusy,
                         f->down ? ", MPI is over" : "");
     const struct emu_link *l = (const struct emu_link *)(const void *)link;
     return snprintf(buf, n, "%s, %zu bytes queued, %d payloads leaving, %d arriving%s",
@@ -191,7 +192,7 @@ static const struct waitio_transport table = {
     .version = WAITIO_TRANSPORT_VERSION,
     .name = "mpi",
     .place = WAITIO_PLACE_MPI,
-    .about = "one MPI job, " WAITIO_MPI_KIND " " WAITIO_MPI_VERSION,
+    .about = "one MPI job, " WAITIO_MPI_KIND " " WAITIO_MPI_RELEASE,
     .query = query,
     .adapt = adapt,
     .open = open_iface,

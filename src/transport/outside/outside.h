@@ -29,7 +29,7 @@ int wio_outside_load(const struct wio_config *cfg, struct wio_log *lg);
 struct wio_outside_note {
     char path[512];
     int version;
-    char transport[16], about[96], library[96], when[96];
+    char transport[16], about[96], library[96], when[96], rivals[192];
 };
 /** Read the note of a file. @return 0; CONFIG: it has none, or is malformed; SYSTEM */
 int wio_outside_read_note(const char *path, struct wio_outside_note *note);

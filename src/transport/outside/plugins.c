@@ -43,18 +43,23 @@ static int parse_note(const char *text, struct wio_outside_note *note)
     (void)part(text, "for", note->about, sizeof note->about);
     (void)part(text, "library", note->library, sizeof note->library);
     (void)part(text, "when", note->when, sizeof note->when);
+    (void)part(text, "rivals", note->rivals, sizeof note->rivals);
     return 0;
 }
 
 /* The note in a block of a file: behind the word stands "version=". NULL: none that begins here. */
 static const char *note_in(const char *block, size_t n)
 {
-    static const char head[] = NOTE_WORD "version=";
+    /* In two parts, so that this file itself has no note. */
+    static const char word[] = NOTE_WORD, key[] = "version=";
+    enum { WORD = sizeof word - 1, KEY = sizeof key - 1 };
     const char *at = block, *end = block + n;
-    while (at + sizeof head - 1 <= end) {
-        at = memchr(at, head[0], (size_t)(end - at) - (sizeof head - 2));
-        if (at == NULL || memcmp(at, head, sizeof head - 1) == 0)
-            return at != NULL ? at + strlen(NOTE_WORD) : NULL;
+    while (at + WORD + KEY <= end) {
+        at = memchr(at, word[0], (size_t)(end - at) - (WORD + KEY - 1));
+        if (at == NULL)
+            return NULL;
+        if (memcmp(at, word, WORD) == 0 && memcmp(at + WORD, key, KEY) == 0)
+            return at + WORD;
         at++;
     }
     return NULL;
@@ -145,9 +150,44 @@ void wio_outside_each(void (*each)(void *arg, const struct wio_outside_note *not
 
 /* ---- loading ---- */
 
+/* Call @p is with each word of a comma list. @return the first for which it is true, in @p word */
+static bool any(const char *list, bool (*is)(const char *), char *word, size_t n)
+{
+    for (const char *at = list; *at != '\0';) {
+        size_t len = strcspn(at, ",");
+        wio_text(word, n, "%.*s", (int)len, at);
+        if (is(word))
+            return true;
+        at += len + (at[len] == ',');
+    }
+    return false;
+}
+
+static bool is_set(const char *variable)
+{
+    return wio_os_getenv(variable) != NULL;
+}
+
+/* Two libraries with the same functions in one process end in a crash. */
+static int check_rivals(const struct wio_outside_note *note)
+{
+    char other[96];
+    if (wio_os_library_is_loaded(note->library) ||
+        !any(note->rivals, wio_os_library_is_loaded, other, sizeof other))
+        return 0;
+    return wio_fail(WAITIO_ERR_UNSUPPORTED,
+                    "%s was built for %s (%s), but the program runs with %s: name the library for "
+                    "that one in WAITIO_PLUGINS (waitio info lists them), or build it (cmake "
+                    "-DWAITIO_MPI=<the mpicc that the program was built with>)",
+                    note->path, note->about, note->library, other);
+}
+
 static int load(const struct wio_outside_note *note, struct wio_log *lg)
 {
     char why[512];
+    int rc = check_rivals(note);
+    if (rc != 0)
+        return rc;
     if (note->version != WAITIO_TRANSPORT_VERSION)
         return wio_fail(WAITIO_ERR_VERSION,
                         "%s was built for version %d of waitio_transport.h, this libwaitio has "
@@ -166,7 +206,7 @@ static int load(const struct wio_outside_note *note, struct wio_log *lg)
         wio_text(why, sizeof why, "%s", wio_last_detail());
         return wio_fail(WAITIO_ERR_UNSUPPORTED, "%s: %s", note->path, why);
     }
-    int rc = wio_outside_register(t);
+    rc = wio_outside_register(t);
     if (rc == 0)
         wio_info(lg, WIO_C_CONFIG, "transport %s from %s (%s)", t->name, note->path,
                  t->about != NULL ? t->about : "");
@@ -224,27 +264,15 @@ struct choice {
     char names[512];
 };
 
-static bool any_is_set(const char *names)
-{
-    for (const char *at = names; *at != '\0';) {
-        char name[96];
-        size_t n = strcspn(at, ",");
-        wio_text(name, sizeof name, "%.*s", (int)n, at);
-        if (wio_os_getenv(name) != NULL)
-            return true;
-        at += n + (at[n] == ',');
-    }
-    return false;
-}
-
 /* The network's library in this process counts more than the launcher's variables. */
 static void weigh(void *arg, const struct wio_outside_note *note)
 {
     struct choice *c = arg;
+    char word[96];
     if (strcmp(note->transport, c->transport) != 0)
         return;
     int score = note->library[0] != '\0' && wio_os_library_is_loaded(note->library) ? 2
-                : any_is_set(note->when)                                            ? 1
+                : any(note->when, is_set, word, sizeof word)                        ? 1
                                                                                     : 0;
     size_t at = strlen(c->names);
     const char *slash = strrchr(note->path, '/');

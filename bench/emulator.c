@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * @file emulator.c
+ * What WaitIO's calls over MPI (WAITIO_COMM_TYPE=mpi) cost over the same messages by plain MPI:
+ * both in one run, by turns. Started as one MPI job of two processes; rank 0 prints a row per size:
+ *   bytes  plain_us  waitio_us  ratio
+ * Times are half round trips, medians of ROUNDS rounds; the ratio is the median of the rounds'
+ * ratios, with its quartiles behind it.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <waitio.h>
+
+enum { ROUNDS = 41 };
+
+static int me;
+static char *out, *in;
+static waitio_group_t group;
+
+static void plain(int bytes, int turns)
+{
+    for (int i = 0; i < turns; i++) {
+        if (me == 0)
+            MPI_Send(out, bytes, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+        MPI_Recv(in, bytes, MPI_BYTE, 1 - me, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (me == 1)
+            MPI_Send(out, bytes, MPI_BYTE, 0, 7, MPI_COMM_WORLD);
+    }
+}
+
+static void ours(int bytes, int turns)
+{
+    waitio_req_t r;
+    for (int i = 0; i < turns; i++) {
+        if (me == 0) {
+            waitio_isend(group, 1, out, (size_t)bytes, 7, &r);
+            waitio_wait(&r);
+        }
+        waitio_irecv(group, 1 - me, in, (size_t)bytes, 7, &r);
+        waitio_wait(&r);
+        if (me == 1) {
+            waitio_isend(group, 0, out, (size_t)bytes, 7, &r);
+            waitio_wait(&r);
+        }
+    }
+}
+
+static double half_trip_us(void (*way)(int, int), int bytes, int turns)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    way(bytes, turns / 10 + 1);
+    double begun = MPI_Wtime();
+    way(bytes, turns);
+    return (MPI_Wtime() - begun) * 1e6 / 2 / turns;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void row(int bytes, int turns)
+{
+    double a[ROUNDS], b[ROUNDS], r[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        a[i] = half_trip_us(plain, bytes, turns);
+        b[i] = half_trip_us(ours, bytes, turns);
+        r[i] = b[i] / a[i];
+    }
+    qsort(a, ROUNDS, sizeof *a, by_size);
+    qsort(b, ROUNDS, sizeof *b, by_size);
+    qsort(r, ROUNDS, sizeof *r, by_size);
+    if (me == 0)
+        printf("%9d %12.3f %12.3f %7.3f (%.3f to %.3f)\n", bytes, a[ROUNDS / 2], b[ROUNDS / 2],
+               r[ROUNDS / 2], r[ROUNDS / 4], r[3 * ROUNDS / 4]);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        int bytes, turns;
+    } rows[] = {{8, 4000}, {1024, 4000}, {65536, 600}, {1 << 20, 40}, {8 << 20, 8}};
+    enum { MOST = 8 << 20 };
+    int size = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size != 2) {
+        fprintf(stderr, "emulator: start two processes\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (waitio_init(30) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    out = malloc(MOST);
+    in = malloc(MOST);
+    if (out == NULL || in == NULL || waitio_group_universe(1, &group) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    memset(out, 1, MOST);
+    memset(in, 2, MOST);
+    if (me == 0)
+        printf("%9s %12s %12s %7s\n", "bytes", "plain_us", "waitio_us", "ratio");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        row(rows[i].bytes, rows[i].turns);
+    waitio_finalize();
+    MPI_Finalize();
+    free(out);
+    free(in);
+    return 0;
+}
