@@ -287,6 +287,10 @@ struct waitio_transport {
     /** A short message at once (as WAITIO_TX_SMALL), or not at all. @return 1: taken, 0: not. May
      * be NULL. */
     int (*put)(struct waitio_link *link, const void *header, const void *payload, uint32_t bytes);
+    /** The sender of a queued message wants to go on: copy its payload, so that sent() comes in the
+     * next progress(), with err 0. @return 1; 0: the network has it already, or there is no
+     * memory: sent() comes when it comes. May be NULL: 0. */
+    int (*keep)(struct waitio_link *link, void *token);
     /** Bytes of queued messages on this link, so that libwaitio keeps few queued. */
     size_t (*queued)(const struct waitio_link *link);
     /** Write what was kept back. May be NULL. */

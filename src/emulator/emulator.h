@@ -5,19 +5,22 @@
  * demand; of libwaitio it sees the door only (waitio_transport.h).
  *
  * A link needs no connecting: MPI has done that. What it sends are *frames*: MPI messages with the
- * tag of frames, a head of 16 bytes, WaitIO's header and a payload of up to EMU_INLINE bytes. A
- * larger payload follows as an MPI message of its own, from its sender's buffer into its
- * receiver's. Frames arrive in receives that are always posted, from any source. Their order is
- * MPI's.
+ * tag of frames. A frame is a head of 8 bytes, those words of WaitIO's header that differ from the
+ * header before it on this link (mostly one or two of five: a cache line less is a quarter of the
+ * time of a short message), and a payload of up to EMU_INLINE bytes. Frames arrive in receives that
+ * are always posted, from any source. Their order is MPI's.
  *
- *   tag of       carries                                  order
- *   frames       everything                               as sent
- *   small data   payloads announced by SMALL frames       as their frames
- *   bulk data    payloads announced by other frames       as their frames
+ * A larger payload is an MPI message of its own, from its sender's buffer into its receiver's:
  *
- * A frame that is not SMALL waits until no payload of its link is under way (libwaitio wants the
- * pieces of a message one after the other); SMALL ones pass it. That is why their data has a tag of
- * its own.
+ *   announced by       sent                                          tag of
+ *   SMALL, <= EMU_COPY when the receiver's ASK has come; until then  asked data
+ *                      its sender may go on with a copy (keep())
+ *   SMALL, longer      at once                                       small data
+ *   other frames       at once                                       bulk data
+ *
+ * Payloads of one tag are in the order of their frames. A frame that is not SMALL waits until no
+ * payload of its link is under way (libwaitio wants the pieces of a message one after the other);
+ * SMALL ones pass it.
  *
  * Threads: everything runs under libwaitio's lock. MPI is called only where it allows (emu_may):
  * never by a thread of libwaitio's own, unless MPI_THREAD_MULTIPLE was granted or libwaitio itself
@@ -35,36 +38,58 @@
 
 enum {
     EMU_INLINE = 4000,     /* payload of a frame; the whole is eager in every MPI */
-    EMU_COPY = 64 << 10,   /* larger payloads stay in their sender's buffer until MPI has read them:
-                              up to here sends complete locally, so MPI gets a copy */
+    EMU_COPY = 64 << 10,   /* sends up to this size complete locally */
     EMU_FRAMES = 64,       /* receives posted */
     EMU_FLYING = 4,        /* bulk payloads of one link that MPI has at a time */
     EMU_SPARE_COPIES = 16, /* buffers of EMU_COPY kept for the next message */
-    EMU_ROUND = 64         /* frames taken in one round */
+    EMU_ROUND = 64,        /* frames taken in one round */
+    EMU_TAG_FRAMES = 1,    /* ... and the next EMU_WAYS of payloads */
+    EMU_TAG_SOLO = 1000    /* the same of universes in one process begin here */
 };
 
 enum emu_kind {
     EMU_MESSAGE = 1,
     EMU_OPEN = 2, /* here begins a link */
     EMU_BYE = 3,  /* here it ends, in this direction */
-    EMU_LEFT = 4  /* its sender leaves, and has no link with us */
+    EMU_LEFT = 4, /* its sender leaves, and has no link with us */
+    EMU_ASK = 5   /* send the next asked payload */
 };
+
+/** Ways of a payload; for those that are MPI messages of their own also which tag. */
+enum emu_way { EMU_BULK = 0, EMU_SMALL = 1, EMU_ASKED = 2, EMU_WAYS = 3, EMU_INSIDE = 3 };
+static inline enum emu_way emu_way_of(uint32_t bytes, bool small)
+{
+    return bytes <= EMU_INLINE ? EMU_INSIDE
+           : !small            ? EMU_BULK
+           : bytes <= EMU_COPY ? EMU_ASKED
+                               : EMU_SMALL;
+}
 
 /** Begins every frame. In native byte order: one MPI job. */
 struct emu_head {
-    uint8_t kind, flags; /* WAITIO_TX_SMALL */
-    uint16_t reason;     /* BYE */
-    uint32_t from;       /* universe rank */
-    uint32_t bytes;      /* of payload */
-    uint32_t separate;   /* 1: it comes as a message of its own */
+    uint8_t kind;
+    uint8_t words; /* bit per word of the header that follows; EMU_SMALL_BIT, EMU_SEPARATE_BIT */
+    uint16_t n;    /* bytes of payload inside; BYE: the reason */
+    uint32_t from; /* universe rank */
+};
+enum {
+    EMU_WORDS = WAITIO_TRANSPORT_HEADER / 8,
+    EMU_SMALL_BIT = 1 << 6,
+    EMU_SEPARATE_BIT = 1 << 7 /* a word with the payload's length ends the frame */
 };
 struct emu_frame {
     struct emu_head head;
-    uint8_t header[WAITIO_TRANSPORT_HEADER];
-    uint8_t data[EMU_INLINE];
+    uint8_t body[WAITIO_TRANSPORT_HEADER + EMU_INLINE];
 };
-enum { EMU_HEADS = sizeof(struct emu_head) + WAITIO_TRANSPORT_HEADER };
-_Static_assert(offsetof(struct emu_frame, data) == EMU_HEADS, "frames have no gaps");
+_Static_assert(sizeof(struct emu_head) == 8 && offsetof(struct emu_frame, body) == 8,
+               "a short message shall fit in a cache line");
+
+/** A frame that was read. */
+struct emu_message {
+    bool small;
+    uint32_t bytes;
+    const void *header, *payload; /* payload: when it is inside */
+};
 
 /** A doubly linked list; the head is an element, too. */
 struct emu_list {
@@ -80,11 +105,11 @@ struct emu_slot {
 
 /** A message to send. */
 struct emu_out {
-    struct emu_list node; /* link: queue or flying */
+    struct emu_list node; /* link: small, bulk, asked, flying or kept */
     void *token;          /* libwaitio's; NULL: data is a copy, nobody waits */
     const void *payload;
     uint32_t bytes;
-    uint8_t flags;
+    bool small;
     bool spare; /* its room is EMU_COPY */
     MPI_Request req;
     uint8_t header[WAITIO_TRANSPORT_HEADER];
@@ -97,13 +122,16 @@ struct emu_in {
     struct waitio_sink sink;
     MPI_Request req;
     void *whole; /* all of it, when the sink is shorter */
-    bool small;
+    enum emu_way way;
 };
 
 /** A frame that waits for payloads before it. */
 struct emu_wait {
     struct emu_list node;
-    struct emu_frame frame; /* only as much as there is */
+    bool small;
+    uint32_t bytes;
+    uint8_t header[WAITIO_TRANSPORT_HEADER];
+    uint8_t data[]; /* the payload, if it was inside */
 };
 
 struct emu_link {
@@ -113,13 +141,16 @@ struct emu_link {
     bool busy, told_ready, said_open, said_bye, heard_bye;
     int reason, err; /* why it ends; 0: in order */
     char why[192];
-    struct emu_list small, bulk;    /* to be sent */
-    struct emu_list flying;         /* payloads that MPI has, in order */
-    struct emu_list arriving;       /* struct emu_in */
-    struct emu_list waiting;        /* struct emu_wait */
-    int nflying, narriving, rank;   /* rank: in comm */
-    size_t queued;                  /* bytes whose sent() is to come */
-    int tag_frame, tag[2], rtag[2]; /* of frames; of data: bulk, small; the same for receiving */
+    struct emu_list small, bulk;  /* to be sent */
+    struct emu_list asked;        /* announced; their payloads leave when the receiver asks */
+    struct emu_list kept;         /* copied: sent() is to come */
+    struct emu_list flying;       /* payloads that MPI has, in order */
+    struct emu_list arriving;     /* struct emu_in */
+    struct emu_list waiting;      /* struct emu_wait */
+    int nflying, narriving, rank; /* rank: in comm */
+    size_t queued;                /* bytes whose sent() is to come */
+    int tag_frame, tag[EMU_WAYS], rtag[EMU_WAYS];     /* of frames; of data; the same received */
+    uint64_t last_out[EMU_WORDS], last_in[EMU_WORDS]; /* headers */
 };
 
 /** What is known of a member. */
@@ -222,6 +253,9 @@ void emu_job_end(struct waitio_iface *f);
 int emu_send(struct waitio_link *link, const void *header, const void *payload, uint32_t bytes,
              unsigned flags, void *token);
 int emu_put(struct waitio_link *link, const void *header, const void *payload, uint32_t bytes);
+int emu_keep(struct waitio_link *link, void *token);
+/** The receiver asks for the next asked payload. */
+void emu_asked(struct waitio_iface *f, struct emu_link *l);
 size_t emu_queued(const struct waitio_link *link);
 /** A frame without a message. @return 0, or an error */
 int emu_say(struct waitio_iface *f, struct emu_link *l, enum emu_kind kind, int reason);

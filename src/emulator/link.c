@@ -6,19 +6,19 @@
  * process (tests) the tags must. */
 static void set_tags(struct waitio_iface *f, struct emu_link *l)
 {
-    enum { ROOM = 64 };
+    enum { ROOM = 64 }; /* members of such a universe */
     int me = (int)f->me, peer = (int)l->base.peer;
     if (!f->solo) {
         l->rank = (int)f->number[peer];
-        l->tag_frame = 1;
-        l->tag[0] = l->rtag[0] = 2;
-        l->tag[1] = l->rtag[1] = 3;
+        l->tag_frame = EMU_TAG_FRAMES;
+        for (int way = 0; way < EMU_WAYS; way++)
+            l->tag[way] = l->rtag[way] = EMU_TAG_FRAMES + 1 + way;
         return;
     }
-    l->tag_frame = 1000 + peer;
-    for (int small = 0; small < 2; small++) {
-        l->tag[small] = 2000 + 2 * (ROOM * me + peer) + small;
-        l->rtag[small] = 2000 + 2 * (ROOM * peer + me) + small;
+    l->tag_frame = EMU_TAG_SOLO + peer;
+    for (int way = 0; way < EMU_WAYS; way++) {
+        l->tag[way] = EMU_TAG_SOLO + ROOM + EMU_WAYS * (ROOM * me + peer) + way;
+        l->rtag[way] = EMU_TAG_SOLO + ROOM + EMU_WAYS * (ROOM * peer + me) + way;
     }
 }
 
@@ -33,6 +33,8 @@ struct emu_link *emu_link_new(struct waitio_iface *f, uint32_t peer)
     emu_list_init(&l->node);
     emu_list_init(&l->small);
     emu_list_init(&l->bulk);
+    emu_list_init(&l->asked);
+    emu_list_init(&l->kept);
     emu_list_init(&l->flying);
     emu_list_init(&l->arriving);
     emu_list_init(&l->waiting);
@@ -186,7 +188,8 @@ static void over(struct waitio_iface *f, struct emu_link *l)
 
 static bool all_sent(const struct emu_link *l)
 {
-    return emu_list_empty(&l->small) && emu_list_empty(&l->bulk) && emu_list_empty(&l->flying);
+    return emu_list_empty(&l->small) && emu_list_empty(&l->bulk) && emu_list_empty(&l->asked) &&
+           emu_list_empty(&l->kept) && emu_list_empty(&l->flying);
 }
 
 /* @return whether the link has ended */

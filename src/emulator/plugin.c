@@ -158,7 +158,8 @@ static void close_iface(struct waitio_iface *f)
     emu_job_end(f);
     while ((n = f->links.next) != &f->links) {
         struct emu_link *l = EMU_OF(n, struct emu_link, all);
-        while ((n = emu_list_pop(&l->small)) != NULL || (n = emu_list_pop(&l->bulk)) != NULL)
+        while ((n = emu_list_pop(&l->small)) != NULL || (n = emu_list_pop(&l->bulk)) != NULL ||
+               (n = emu_list_pop(&l->asked)) != NULL || (n = emu_list_pop(&l->kept)) != NULL)
             f->host->free(EMU_OF(n, struct emu_out, node));
         emu_free_link(&l->base); /* what MPI may still read stays */
     }
@@ -204,6 +205,7 @@ static const struct waitio_transport table = {
     .connect = emu_connect,
     .send = emu_send,
     .put = emu_put,
+    .keep = emu_keep,
     .queued = emu_queued,
     .progress = progress,
     .progress_link = progress_link,

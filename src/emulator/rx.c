@@ -3,11 +3,11 @@
 #include "emulator/emulator.h"
 
 /* What became of a frame. */
-enum verdict { TAKEN, TAKEN_STOP, LATER };
+enum verdict { TAKEN, TAKEN_STOP, LATER, BEHIND /* what has to go first is not over */ };
 
 int emu_post(struct waitio_iface *f)
 {
-    int tag = f->solo ? 1000 + (int)f->me : 1;
+    int tag = f->solo ? EMU_TAG_SOLO + (int)f->me : EMU_TAG_FRAMES;
     f->in = f->host->alloc(EMU_FRAMES * sizeof *f->in);
     if (f->in == NULL)
         return f->host->fail(WAITIO_ERR_NOMEM, "no memory for receives of MPI");
@@ -41,14 +41,13 @@ void emu_unpost(struct waitio_iface *f)
 
 /* ---- payloads ---- */
 
-static struct emu_in *in_new(struct waitio_iface *f, struct emu_link *l, const struct emu_head *h)
+static struct emu_in *in_new(struct waitio_iface *f, enum emu_way way)
 {
     struct emu_in *in = f->host->alloc(sizeof *in);
-    (void)l;
     if (in == NULL)
         return NULL;
     in->req = MPI_REQUEST_NULL;
-    in->small = (h->flags & WAITIO_TX_SMALL) != 0;
+    in->way = way;
     return in;
 }
 
@@ -72,12 +71,13 @@ static int in_ask(struct waitio_iface *f, struct emu_in *in, uint32_t bytes, int
 }
 
 /* Nobody wants the payload that follows: MPI must get rid of it all the same. */
-static void discard(struct waitio_iface *f, const struct emu_head *h, int rank, int tag)
+static void discard(struct waitio_iface *f, struct emu_link *l, uint32_t bytes, bool small)
 {
-    if (!h->separate)
+    enum emu_way way = emu_way_of(bytes, small);
+    if (way == EMU_INSIDE || way == EMU_ASKED) /* it comes only if asked for */
         return;
-    struct emu_in *in = in_new(f, NULL, h);
-    if (in == NULL || in_ask(f, in, h->bytes, rank, tag) != 0) {
+    struct emu_in *in = in_new(f, way);
+    if (in == NULL || in_ask(f, in, bytes, l->rank, l->rtag[way]) != 0) {
         if (in != NULL)
             in_free(f, in);
         return; /* it stays in MPI */
@@ -118,8 +118,7 @@ void emu_abandon(struct waitio_iface *f, struct emu_link *l, bool tell)
     while ((n = emu_list_pop(&l->waiting)) != NULL) {
         struct emu_wait *w = EMU_OF(n, struct emu_wait, node);
         if (!f->down)
-            discard(f, &w->frame.head, l->rank,
-                    l->rtag[(w->frame.head.flags & WAITIO_TX_SMALL) != 0]);
+            discard(f, l, w->bytes, w->small);
         f->host->free(w);
     }
 }
@@ -127,62 +126,64 @@ void emu_abandon(struct waitio_iface *f, struct emu_link *l, bool tell)
 /* ---- messages ---- */
 
 /* libwaitio has refused a message. */
-static enum verdict refuse(struct waitio_iface *f, struct emu_link *l, const struct emu_head *h,
+static enum verdict refuse(struct waitio_iface *f, struct emu_link *l, const struct emu_message *m,
                            int err)
 {
     emu_link_fail(f, l, err, f->host->last_error());
-    discard(f, h, l->rank, l->rtag[(h->flags & WAITIO_TX_SMALL) != 0]);
+    discard(f, l, m->bytes, m->small);
     return TAKEN;
 }
 
 /* The payload is in the frame. */
-static enum verdict take_inline(struct waitio_iface *f, struct emu_link *l,
-                                const struct emu_frame *fr)
+static enum verdict take_inside(struct waitio_iface *f, struct emu_link *l,
+                                const struct emu_message *m)
 {
     const struct waitio_upcalls *up = f->p->up;
-    uint32_t bytes = fr->head.bytes;
-    int whole = up->whole(f->p->user, &l->base, fr->header, fr->data, bytes);
+    int whole = up->whole(f->p->user, &l->base, m->header, m->payload, m->bytes);
     if (whole == WAITIO_WHOLE_LATER)
         return LATER;
     if (whole != WAITIO_WHOLE_LEFT)
         return whole == WAITIO_WHOLE_STOP ? TAKEN_STOP : TAKEN;
     struct waitio_sink sink = {.whole = 1};
-    int rc = up->message(f->p->user, &l->base, fr->header, bytes, &sink);
+    int rc = up->message(f->p->user, &l->base, m->header, m->bytes, &sink);
     if (rc > 0)
         return LATER;
     if (rc < 0)
-        return refuse(f, l, &fr->head, rc);
-    size_t n = sink.len < bytes ? sink.len : bytes;
+        return refuse(f, l, m, rc);
+    size_t n = sink.len < m->bytes ? sink.len : m->bytes;
     if (n > 0)
-        memcpy(sink.buf, fr->data, n);
+        memcpy(sink.buf, m->payload, n);
     return up->payload(f->p->user, &l->base, &sink) != 0 ? TAKEN_STOP : TAKEN;
 }
 
 /* It follows. */
 static enum verdict take_separate(struct waitio_iface *f, struct emu_link *l,
-                                  const struct emu_frame *fr)
+                                  const struct emu_message *m)
 {
-    struct emu_in *in = in_new(f, l, &fr->head);
+    enum emu_way way = emu_way_of(m->bytes, m->small);
+    struct emu_in *in = in_new(f, way);
     if (in == NULL)
-        return refuse(f, l, &fr->head,
+        return refuse(f, l, m,
                       f->host->fail(WAITIO_ERR_NOMEM, "no memory for an arriving message"));
-    int rc = f->p->up->message(f->p->user, &l->base, fr->header, fr->head.bytes, &in->sink);
+    int rc = f->p->up->message(f->p->user, &l->base, m->header, m->bytes, &in->sink);
     if (rc != 0) {
         in_free(f, in);
-        return rc > 0 ? LATER : refuse(f, l, &fr->head, rc);
+        return rc > 0 ? LATER : refuse(f, l, m, rc);
     }
-    rc = in_ask(f, in, fr->head.bytes, l->rank, l->rtag[in->small]);
+    rc = in_ask(f, in, m->bytes, l->rank, l->rtag[way]);
     emu_list_push(&l->arriving, &in->node);
     l->narriving++;
     emu_busy(f, l);
+    if (rc == 0 && way == EMU_ASKED) /* after the receive is posted: it finds it there */
+        rc = emu_say(f, l, EMU_ASK, 0);
     if (rc != 0)
         emu_link_fail(f, l, rc, f->host->last_error());
     return TAKEN;
 }
 
-static enum verdict take(struct waitio_iface *f, struct emu_link *l, const struct emu_frame *fr)
+static enum verdict take(struct waitio_iface *f, struct emu_link *l, const struct emu_message *m)
 {
-    return fr->head.separate ? take_separate(f, l, fr) : take_inline(f, l, fr);
+    return m->bytes <= EMU_INLINE ? take_inside(f, l, m) : take_separate(f, l, m);
 }
 
 /* ---- payloads that have come ---- */
@@ -208,21 +209,21 @@ static bool arrived(struct waitio_iface *f, struct emu_link *l, struct emu_in *i
     return true;
 }
 
-/* Those of one kind end in their order. */
+/* Those of one way end in their order. */
 static int payloads(struct waitio_iface *f, struct emu_link *l, bool *stop)
 {
-    bool open[2] = {true, true};
+    bool waits[EMU_WAYS] = {false};
     int events = 0;
     for (struct emu_list *n = l->arriving.next, *next; n != &l->arriving && !*stop; n = next) {
         struct emu_in *in = EMU_OF(n, struct emu_in, node);
-        bool small = in->small;
+        enum emu_way way = in->way;
         next = n->next;
-        if (!open[small])
+        if (waits[way])
             continue;
         if (arrived(f, l, in, stop))
             events++;
         else
-            open[small] = false;
+            waits[way] = true;
         if (l->err != 0)
             break;
     }
@@ -234,7 +235,9 @@ int emu_arrivals(struct waitio_iface *f, struct emu_link *l, bool *stop)
     int events = l->narriving > 0 ? payloads(f, l, stop) : 0;
     while (!*stop && l->err == 0 && l->narriving == 0 && !emu_list_empty(&l->waiting)) {
         struct emu_wait *w = EMU_OF(l->waiting.next, struct emu_wait, node);
-        enum verdict v = take(f, l, &w->frame);
+        struct emu_message m = {
+            .small = w->small, .bytes = w->bytes, .header = w->header, .payload = w->data};
+        enum verdict v = take(f, l, &m);
         if (v == LATER) {
             *stop = true;
             break;
@@ -249,19 +252,24 @@ int emu_arrivals(struct waitio_iface *f, struct emu_link *l, bool *stop)
 
 /* ---- frames ---- */
 
-static bool has_to_wait(const struct emu_link *l, const struct emu_head *h)
+static bool has_to_wait(const struct emu_link *l, const struct emu_message *m)
 {
-    return (h->flags & WAITIO_TX_SMALL) == 0 && (l->narriving > 0 || !emu_list_empty(&l->waiting));
+    return !m->small && (l->narriving > 0 || !emu_list_empty(&l->waiting));
 }
 
-static enum verdict keep(struct waitio_iface *f, struct emu_link *l, const struct emu_frame *fr)
+static enum verdict wait_behind(struct waitio_iface *f, struct emu_link *l,
+                                const struct emu_message *m)
 {
-    size_t bytes = EMU_HEADS + (fr->head.separate ? 0 : fr->head.bytes);
-    struct emu_wait *w = f->host->alloc(offsetof(struct emu_wait, frame) + bytes);
+    uint32_t inside = m->bytes <= EMU_INLINE ? m->bytes : 0;
+    struct emu_wait *w = f->host->alloc(sizeof *w + inside);
     if (w == NULL)
-        return refuse(f, l, &fr->head,
+        return refuse(f, l, m,
                       f->host->fail(WAITIO_ERR_NOMEM, "no memory for an arriving message"));
-    memcpy(&w->frame, fr, bytes);
+    w->small = m->small;
+    w->bytes = m->bytes;
+    memcpy(w->header, m->header, sizeof w->header);
+    if (inside > 0)
+        memcpy(w->data, m->payload, inside);
     emu_list_push(&l->waiting, &w->node);
     emu_busy(f, l);
     return TAKEN;
@@ -279,52 +287,107 @@ static struct emu_link *link_for(struct waitio_iface *f, uint32_t from)
     return p->link;
 }
 
-/* Not of a link that is open. @return whether that was all */
-static bool without_link(struct waitio_iface *f, const struct emu_head *h)
+/* Read a frame with a message. Reading it twice gives the same, as long as none of its link was
+ * read in between. */
+static void read_message(struct emu_link *l, const struct emu_frame *fr, struct emu_message *m)
 {
-    struct emu_peer *p = &f->peer[h->from];
-    if (h->kind == EMU_LEFT) {
+    const uint8_t *at = fr->body;
+    for (int i = 0; i < EMU_WORDS; i++)
+        if ((fr->head.words >> i & 1) != 0) {
+            memcpy(&l->last_in[i], at, 8);
+            at += 8;
+        }
+    uint64_t bytes = fr->head.n;
+    if ((fr->head.words & EMU_SEPARATE_BIT) != 0)
+        memcpy(&bytes, at, 8);
+    *m = (struct emu_message){.small = (fr->head.words & EMU_SMALL_BIT) != 0,
+                              .bytes = (uint32_t)bytes,
+                              .header = l->last_in,
+                              .payload = at};
+}
+
+/* Of a link that has ended for us: read on until the peer knows. */
+static void not_heard(struct waitio_iface *f, const struct emu_frame *fr)
+{
+    struct emu_peer *p = &f->peer[fr->head.from];
+    if (fr->head.kind == EMU_BYE)
+        p->deaf = false;
+    if (fr->head.kind != EMU_MESSAGE)
+        return;
+    struct emu_message m;
+    struct emu_link *l = emu_link_new(f, fr->head.from); /* for its tags */
+    if (l == NULL)
+        return;
+    read_message(l, fr, &m);
+    discard(f, l, m.bytes, m.small);
+    emu_free_link(&l->base);
+}
+
+/* @return whether that was all */
+static bool without_link(struct waitio_iface *f, const struct emu_frame *fr)
+{
+    struct emu_peer *p = &f->peer[fr->head.from];
+    if (fr->head.kind == EMU_LEFT) {
         p->left = true;
         if (p->link != NULL)
             emu_heard_bye(f, p->link, WAITIO_BYE_FINALIZE);
         return true;
     }
-    if (!p->deaf)
-        return false;
-    if (h->kind == EMU_BYE)
-        p->deaf = false;
-    else if (h->kind == EMU_MESSAGE) {
-        struct emu_link *probe = emu_link_new(f, h->from); /* for its tags */
-        if (probe != NULL) {
-            discard(f, h, probe->rank, probe->rtag[(h->flags & WAITIO_TX_SMALL) != 0]);
-            emu_free_link(&probe->base);
-        }
+    if (p->deaf) {
+        not_heard(f, fr);
+        return true;
     }
-    return true;
+    return fr->head.kind == EMU_BYE && p->link == NULL;
+}
+
+static enum verdict message(struct waitio_iface *f, struct emu_link *l, const struct emu_frame *fr)
+{
+    struct emu_message m;
+    read_message(l, fr, &m);
+    if (l->err != 0) {
+        discard(f, l, m.bytes, m.small);
+        return TAKEN;
+    }
+    return has_to_wait(l, &m) ? wait_behind(f, l, &m) : take(f, l, &m);
+}
+
+/* The peer has begun a new link, and ours is not over: payloads of it are still arriving. */
+static bool behind_old(struct waitio_iface *f, uint32_t from)
+{
+    struct emu_link *l = f->peer[from].link;
+    bool stop = false;
+    if (l == NULL || !l->heard_bye)
+        return false;
+    (void)emu_link_work(f, l, &stop);
+    l = f->peer[from].link;
+    return l != NULL && l->heard_bye;
 }
 
 static enum verdict frame(struct waitio_iface *f, const struct emu_frame *fr)
 {
     const struct emu_head *h = &fr->head;
-    if (h->from >= f->count || h->from == f->me || h->kind < EMU_MESSAGE || h->kind > EMU_LEFT)
+    if (h->from >= f->count || h->from == f->me || h->kind < EMU_MESSAGE || h->kind > EMU_ASK)
         return TAKEN; /* not of ours; it cannot be */
-    if (without_link(f, h))
+    if (without_link(f, fr))
         return TAKEN;
+    if (behind_old(f, h->from))
+        return BEHIND;
     struct emu_link *l = link_for(f, h->from);
     if (l == NULL)
-        return LATER; /* no memory: again in the next round */
+        return BEHIND; /* no memory: again in the next round */
     emu_tell_ready(f, l);
-    if (h->kind == EMU_OPEN)
+    switch (h->kind) {
+    case EMU_MESSAGE:
+        return message(f, l, fr);
+    case EMU_BYE:
+        emu_heard_bye(f, l, h->n);
         return TAKEN;
-    if (h->kind == EMU_BYE) {
-        emu_heard_bye(f, l, h->reason);
+    case EMU_ASK:
+        emu_asked(f, l);
+        return TAKEN;
+    default: /* OPEN: that was all */
         return TAKEN;
     }
-    if (l->err != 0) {
-        discard(f, h, l->rank, l->rtag[(h->flags & WAITIO_TX_SMALL) != 0]);
-        return TAKEN;
-    }
-    return has_to_wait(l, h) ? keep(f, l, fr) : take(f, l, fr);
 }
 
 static bool head_is_here(struct waitio_iface *f)
@@ -347,8 +410,8 @@ int emu_frames(struct waitio_iface *f, bool *stop)
     int events = 0;
     while (!*stop && events < EMU_ROUND && head_is_here(f)) {
         enum verdict v = frame(f, &f->in[f->head]);
-        if (v == LATER) {
-            *stop = true;
+        if (v == LATER || v == BEHIND) {
+            *stop = v == LATER;
             break;
         }
         *stop = v == TAKEN_STOP;

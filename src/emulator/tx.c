@@ -9,17 +9,17 @@ static struct emu_slot *slot_get(struct waitio_iface *f)
 }
 
 /* Hand a frame to MPI. It is mostly over at once. */
-static int slot_send(struct waitio_iface *f, struct emu_slot *s, int rank, int tag)
+static int slot_send(struct waitio_iface *f, struct emu_slot *s, size_t bytes, int rank, int tag)
 {
-    int bytes = (int)(EMU_HEADS + (s->frame.head.separate ? 0 : s->frame.head.bytes)), done = 0;
-    int rc = MPI_Isend(&s->frame, bytes, MPI_BYTE, rank, tag, f->comm, &s->req);
+    int done = 0;
+    int rc = MPI_Isend(&s->frame, (int)bytes, MPI_BYTE, rank, tag, f->comm, &s->req);
     if (rc == MPI_SUCCESS)
         rc = MPI_Test(&s->req, &done, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) {
         emu_list_push(&f->slots_free, &s->node);
         return emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Isend");
     }
-    emu_list_push(done ? &f->slots_free : &f->slots, &s->node);
+    emu_list_push_front(done ? &f->slots_free : &f->slots, &s->node);
     return 0;
 }
 
@@ -46,26 +46,50 @@ static int no_memory(struct waitio_iface *f, uint32_t bytes)
     return f->host->fail(WAITIO_ERR_NOMEM, "no memory for a message of %u bytes to MPI", bytes);
 }
 
-static bool plain_memory(uint32_t bytes)
+/* The words of the header that differ from the last one's. @return where the payload begins */
+static uint8_t *put_header(struct emu_link *l, struct emu_frame *fr, const void *header)
 {
-    return bytes <= EMU_INLINE;
+    const uint8_t *from = header;
+    uint8_t *to = fr->body;
+    for (int i = 0; i < EMU_WORDS; i++, from += 8) {
+        uint64_t word;
+        memcpy(&word, from, 8);
+        if (word == l->last_out[i])
+            continue;
+        l->last_out[i] = word;
+        fr->head.words |= (uint8_t)(1u << i);
+        memcpy(to, &word, 8);
+        to += 8;
+    }
+    return to;
 }
 
 static int send_frame(struct waitio_iface *f, struct emu_link *l, const void *header,
-                      const void *payload, uint32_t bytes, unsigned flags)
+                      const void *payload, uint32_t bytes, bool small)
 {
     struct emu_slot *s = slot_get(f);
     if (s == NULL)
         return no_memory(f, bytes);
-    s->frame.head = (struct emu_head){.kind = EMU_MESSAGE,
-                                      .flags = (uint8_t)flags & WAITIO_TX_SMALL,
-                                      .from = f->me,
-                                      .bytes = bytes,
-                                      .separate = !plain_memory(bytes)};
-    memcpy(s->frame.header, header, sizeof s->frame.header);
-    if (bytes > 0 && plain_memory(bytes))
-        memcpy(s->frame.data, payload, bytes);
-    return slot_send(f, s, l->rank, l->tag_frame);
+    bool inside = bytes <= EMU_INLINE;
+    struct emu_frame *fr = &s->frame;
+    fr->head = (struct emu_head){.kind = EMU_MESSAGE,
+                                 .words = small ? EMU_SMALL_BIT : 0,
+                                 .n = (uint16_t)(inside ? bytes : 0),
+                                 .from = f->me};
+    uint8_t *to = put_header(l, fr, header);
+    if (!inside) {
+        uint64_t word = bytes;
+        fr->head.words |= EMU_SEPARATE_BIT;
+        memcpy(to, &word, 8);
+        to += 8;
+    } else if (bytes == 8) {
+        memcpy(to, payload, 8);
+        to += 8;
+    } else if (bytes > 0) {
+        memcpy(to, payload, bytes);
+        to += bytes;
+    }
+    return slot_send(f, s, (size_t)(to - (uint8_t *)fr), l->rank, l->tag_frame);
 }
 
 static struct emu_out *out_new(struct waitio_iface *f, uint32_t room)
@@ -98,7 +122,7 @@ static void out_over(struct waitio_iface *f, struct emu_link *l, struct emu_out 
 {
     void *token = o->token;
     if (token != NULL)
-        l->queued -= o->bytes + EMU_HEADS;
+        l->queued -= o->bytes + sizeof(struct emu_head);
     out_free(f, o);
     if (token != NULL)
         f->p->up->sent(f->p->user, token, err);
@@ -107,64 +131,81 @@ static void out_over(struct waitio_iface *f, struct emu_link *l, struct emu_out 
 /* What a message needs until MPI has read it. Short ones are copied, so that their sends are over
  * for libwaitio. */
 static struct emu_out *out_make(struct waitio_iface *f, struct emu_link *l, const void *header,
-                                const void *payload, uint32_t bytes, unsigned flags, void *token)
+                                const void *payload, uint32_t bytes, bool small, void *token)
 {
-    bool copy = bytes <= EMU_COPY;
+    bool copy = bytes <= EMU_INLINE;
     struct emu_out *o = out_new(f, copy ? bytes : 0);
     if (o == NULL)
         return NULL;
     o->token = copy ? NULL : token;
     o->payload = copy ? o->data : payload;
     o->bytes = bytes;
-    o->flags = (uint8_t)flags & WAITIO_TX_SMALL;
+    o->small = small;
+    o->req = MPI_REQUEST_NULL;
+    emu_list_init(&o->node);
     memcpy(o->header, header, sizeof o->header);
     if (copy && bytes > 0)
         memcpy(o->data, payload, bytes);
     if (!copy)
-        l->queued += bytes + EMU_HEADS;
+        l->queued += bytes + sizeof(struct emu_head);
     return o;
 }
 
-/* @return whether MPI has all of it; then o is gone */
+/* Hand a payload to MPI. */
+static bool fly(struct waitio_iface *f, struct emu_link *l, struct emu_out *o, enum emu_way way)
+{
+    int rc = MPI_Isend(o->payload, (int)o->bytes, MPI_BYTE, l->rank, l->tag[way], f->comm, &o->req);
+    emu_list_push(&l->flying, &o->node);
+    l->nflying++;
+    if (rc == MPI_SUCCESS)
+        return true;
+    o->req = MPI_REQUEST_NULL;
+    emu_link_fail(f, l, emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Isend"), f->host->last_error());
+    return false;
+}
+
+/* Announce a message, and send its payload if nobody has to ask. @return false: the link fails */
 static bool start(struct waitio_iface *f, struct emu_link *l, struct emu_out *o)
 {
-    int rc = send_frame(f, l, o->header, o->payload, o->bytes, o->flags);
-    if (rc == 0 && plain_memory(o->bytes)) {
-        out_over(f, l, o, 0); /* it was a copy: no upcall */
-        return true;
-    }
-    bool small = (o->flags & WAITIO_TX_SMALL) != 0;
-    if (rc == 0) {
-        int mpi = MPI_Isend(o->payload, (int)o->bytes, MPI_BYTE, l->rank, l->tag[small], f->comm,
-                            &o->req);
-        rc = mpi != MPI_SUCCESS ? emu_mpi_error(f, WAITIO_ERR_PEER, mpi, "MPI_Isend") : 0;
-    }
+    enum emu_way way = emu_way_of(o->bytes, o->small);
+    int rc = send_frame(f, l, o->header, o->payload, o->bytes, o->small);
     if (rc != 0) {
-        emu_list_push_front(small ? &l->small : &l->bulk, &o->node);
+        emu_list_push_front(o->small ? &l->small : &l->bulk, &o->node);
         emu_link_fail(f, l, rc, f->host->last_error());
         return false;
     }
-    emu_list_push(&l->flying, &o->node);
-    l->nflying++;
+    if (way == EMU_INSIDE)
+        out_over(f, l, o, 0); /* it was a copy: no upcall */
+    else if (way == EMU_ASKED)
+        emu_list_push(&l->asked, &o->node);
+    else
+        return fly(f, l, o, way);
     return true;
 }
 
+void emu_asked(struct waitio_iface *f, struct emu_link *l)
+{
+    struct emu_list *n = emu_list_pop(&l->asked);
+    if (n == NULL)
+        return; /* it was given back: the link ends */
+    (void)fly(f, l, EMU_OF(n, struct emu_out, node), EMU_ASKED);
+    emu_busy(f, l);
+}
+
 /* May a message go to MPI now, before any that is queued? */
-static bool in_turn(struct waitio_iface *f, const struct emu_link *l, unsigned flags,
-                    uint32_t bytes)
+static bool in_turn(struct waitio_iface *f, const struct emu_link *l, bool small, uint32_t bytes)
 {
     if (l->base.state != WAITIO_LINK_READY || !emu_list_empty(&l->small) || !emu_may(f))
         return false;
-    return (flags & WAITIO_TX_SMALL) != 0 ||
-           (emu_list_empty(&l->bulk) && (plain_memory(bytes) || l->nflying < EMU_FLYING));
+    return small || (emu_list_empty(&l->bulk) && (bytes <= EMU_INLINE || l->nflying < EMU_FLYING));
 }
 
 int emu_put(struct waitio_link *link, const void *header, const void *payload, uint32_t bytes)
 {
     struct emu_link *l = emu_link_of(link);
     struct waitio_iface *f = link->iface;
-    return plain_memory(bytes) && in_turn(f, l, WAITIO_TX_SMALL, bytes) &&
-           send_frame(f, l, header, payload, bytes, WAITIO_TX_SMALL) == 0;
+    return bytes <= EMU_INLINE && in_turn(f, l, true, bytes) &&
+           send_frame(f, l, header, payload, bytes, true) == 0;
 }
 
 int emu_send(struct waitio_link *link, const void *header, const void *payload, uint32_t bytes,
@@ -172,23 +213,59 @@ int emu_send(struct waitio_link *link, const void *header, const void *payload, 
 {
     struct emu_link *l = emu_link_of(link);
     struct waitio_iface *f = link->iface;
+    bool small = (flags & WAITIO_TX_SMALL) != 0;
     if (link->state >= WAITIO_LINK_CLOSING)
         return f->host->fail(WAITIO_ERR_BUSY, "the link is closing");
-    bool now = in_turn(f, l, flags, bytes);
-    if (now && plain_memory(bytes))
-        return send_frame(f, l, header, payload, bytes, flags);
-    struct emu_out *o = out_make(f, l, header, payload, bytes, flags, token);
+    bool now = in_turn(f, l, small, bytes);
+    if (now && bytes <= EMU_INLINE)
+        return send_frame(f, l, header, payload, bytes, small);
+    struct emu_out *o = out_make(f, l, header, payload, bytes, small, token);
     if (o == NULL)
         return no_memory(f, bytes);
-    bool copied = o->token == NULL;
-    emu_list_init(&o->node);
-    if (!now || !start(f, l, o)) {
-        bool small = (flags & WAITIO_TX_SMALL) != 0;
-        if (!now)
-            emu_list_push(small ? &l->small : &l->bulk, &o->node);
-    }
+    bool waits = o->token != NULL;
+    if (now)
+        (void)start(f, l, o); /* if not, the link fails, and gives it back */
+    else
+        emu_list_push(small ? &l->small : &l->bulk, &o->node);
     emu_busy(f, l);
-    return copied ? WAITIO_TX_DONE : WAITIO_TX_QUEUED;
+    return waits ? WAITIO_TX_QUEUED : WAITIO_TX_DONE;
+}
+
+static struct emu_out *find(struct emu_list *list, const void *token)
+{
+    for (struct emu_list *n = list->next; n != list; n = n->next) {
+        struct emu_out *o = EMU_OF(n, struct emu_out, node);
+        if (o->token == token)
+            return o;
+    }
+    return NULL;
+}
+
+/* A copy takes its place; the old one is there for the upcall only. */
+int emu_keep(struct waitio_link *link, void *token)
+{
+    struct emu_link *l = emu_link_of(link);
+    struct waitio_iface *f = link->iface;
+    struct emu_out *o = find(&l->asked, token), *copy;
+    if (o == NULL)
+        o = find(&l->small, token);
+    if (o == NULL || o->bytes > EMU_COPY)
+        return 0;
+    copy = out_new(f, EMU_COPY);
+    if (copy == NULL)
+        return 0;
+    copy->token = NULL;
+    copy->payload = copy->data;
+    copy->bytes = o->bytes;
+    copy->small = o->small;
+    copy->req = MPI_REQUEST_NULL;
+    memcpy(copy->header, o->header, sizeof copy->header);
+    memcpy(copy->data, o->payload, o->bytes);
+    emu_list_push(&o->node, &copy->node); /* before it */
+    emu_list_remove(&o->node);
+    emu_list_push(&l->kept, &o->node);
+    emu_busy(f, l);
+    return 1;
 }
 
 size_t emu_queued(const struct waitio_link *link)
@@ -196,21 +273,23 @@ size_t emu_queued(const struct waitio_link *link)
     return ((const struct emu_link *)(const void *)link)->queued;
 }
 
-int emu_say(struct waitio_iface *f, struct emu_link *l, enum emu_kind kind, int reason)
+static int say(struct waitio_iface *f, int rank, int tag, enum emu_kind kind, int reason)
 {
     struct emu_slot *s = slot_get(f);
     if (s == NULL)
         return no_memory(f, 0);
-    s->frame.head =
-        (struct emu_head){.kind = (uint8_t)kind, .reason = (uint16_t)reason, .from = f->me};
-    memset(s->frame.header, 0, sizeof s->frame.header);
-    return slot_send(f, s, l->rank, l->tag_frame);
+    s->frame.head = (struct emu_head){.kind = (uint8_t)kind, .n = (uint16_t)reason, .from = f->me};
+    return slot_send(f, s, sizeof s->frame.head, rank, tag);
+}
+
+int emu_say(struct waitio_iface *f, struct emu_link *l, enum emu_kind kind, int reason)
+{
+    return say(f, l->rank, l->tag_frame, kind, reason);
 }
 
 void emu_say_left(struct waitio_iface *f, uint32_t peer)
 {
-    struct emu_link to = {.rank = (int)f->number[peer], .tag_frame = 1};
-    (void)emu_say(f, &to, EMU_LEFT, WAITIO_BYE_FINALIZE);
+    (void)say(f, (int)f->number[peer], EMU_TAG_FRAMES, EMU_LEFT, WAITIO_BYE_FINALIZE);
 }
 
 /* In their order, so that a sender's completions are, too. */
@@ -237,17 +316,18 @@ static int landed(struct waitio_iface *f, struct emu_link *l)
 
 int emu_pump(struct waitio_iface *f, struct emu_link *l)
 {
-    int events = landed(f, l);
+    int events = 0;
     struct emu_list *n;
-    while (l->err == 0 && (n = emu_list_pop(&l->small)) != NULL) {
+    while ((n = emu_list_pop(&l->kept)) != NULL) {
+        out_over(f, l, EMU_OF(n, struct emu_out, node), 0);
         events++;
-        if (!start(f, l, EMU_OF(n, struct emu_out, node)))
-            return events;
     }
-    while (l->err == 0 && l->nflying < EMU_FLYING && (n = emu_list_pop(&l->bulk)) != NULL) {
+    events += landed(f, l);
+    while (l->err == 0 && ((n = emu_list_pop(&l->small)) != NULL ||
+                           (l->nflying < EMU_FLYING && (n = emu_list_pop(&l->bulk)) != NULL))) {
         events++;
         if (!start(f, l, EMU_OF(n, struct emu_out, node)))
-            return events;
+            break;
     }
     return events;
 }
@@ -255,13 +335,15 @@ int emu_pump(struct waitio_iface *f, struct emu_link *l)
 void emu_drop_queued(struct waitio_iface *f, struct emu_link *l, int err)
 {
     struct emu_list *n;
-    while ((n = emu_list_pop(&l->small)) != NULL || (n = emu_list_pop(&l->bulk)) != NULL)
+    while ((n = emu_list_pop(&l->kept)) != NULL)
+        out_over(f, l, EMU_OF(n, struct emu_out, node), 0);
+    while ((n = emu_list_pop(&l->asked)) != NULL || (n = emu_list_pop(&l->small)) != NULL ||
+           (n = emu_list_pop(&l->bulk)) != NULL)
         out_over(f, l, EMU_OF(n, struct emu_out, node), err);
     while ((n = emu_list_pop(&l->flying)) != NULL) { /* nobody will ever ask MPI for them */
         struct emu_out *o = EMU_OF(n, struct emu_out, node);
         if (!f->down && o->req != MPI_REQUEST_NULL)
             MPI_Request_free(&o->req);
-        o->spare = false;
         if (o->token != NULL)
             out_over(f, l, o, err);
         /* else MPI may read the copy still: it stays */

@@ -88,6 +88,10 @@ void wio_fetch_take_back(struct wio_universe *u)
     struct wio_list *n;
     while ((n = wio_list_pop(&u->lent)) != NULL) {
         struct wio_request *r = WIO_CONTAINER(n, struct wio_request, node);
+        if (!r->lent) { /* its transport has it, from where it lies */
+            (void)r->peer->iface->tr->keep(r->peer->ep, &r->tx);
+            continue;
+        }
         atomic_store_explicit(&r->lend, 0, memory_order_relaxed);
         atomic_thread_fence(memory_order_seq_cst); /* before the program changes the buffer */
         if (r->peer->ways != NULL)

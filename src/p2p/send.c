@@ -122,6 +122,7 @@ static void tx_done(struct wio_tx *tx, int err)
     struct wio_peer *p = r->peer;
     struct wio_universe *u = r->u;
     r->tx_busy = false;
+    wio_list_remove(&r->node); /* of those that may have to be kept */
     if (err != 0)
         return; /* the link is broken: its CLOSED state fails the request */
     piece_left(r);
@@ -257,14 +258,21 @@ static void copy_to_pool(struct wio_request *r)
     r->buf = r->pool;
 }
 
-/* Some transports read the payload where it was, and with some only calls of the program bring
- * forward what has not been taken yet: the program must not go on before. */
-static bool may_complete_locally(const struct wio_request *r)
+/* Some transports read the payload where it was: the program goes on when they have, or, if it has
+ * waited as long as a wait spins, when they have copied it (wio_fetch_take_back). With some only
+ * calls of the program bring forward what has not been taken yet. */
+static bool may_complete_locally(struct wio_request *r)
 {
     uint32_t caps = r->peer->iface != NULL ? r->u->attr[r->peer->iface->tr->id].caps : 0;
-    bool held = r->tx_busy && r->tx.payload != NULL;
-    return !((caps & WIO_CAP_PINS) != 0 && held) &&
-           !((caps & WIO_CAP_CALLS_ONLY) != 0 && r->state == WIO_RS_QUEUED);
+    if ((caps & WIO_CAP_CALLS_ONLY) != 0 && r->state == WIO_RS_QUEUED)
+        return false;
+    if ((caps & WIO_CAP_PINS) == 0 || !r->tx_busy || r->tx.payload == NULL)
+        return true;
+    if (!wio_list_linked(&r->node)) {
+        wio_list_push(&r->u->lent, &r->node);
+        r->u->lent_ns = wio_os_now_ns();
+    }
+    return false;
 }
 
 void wio_send_local(struct wio_request *r)

@@ -46,6 +46,13 @@ bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *pay
     return false;
 }
 
+bool wio_tr_no_keep(struct wio_ep *ep, struct wio_tx *tx)
+{
+    (void)ep;
+    (void)tx;
+    return false;
+}
+
 int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes)
 {
     (void)from;

@@ -269,6 +269,9 @@ struct wio_transport {
      * asks for pieces. No bytes: can it be done? @return 0; UNSUPPORTED: not on this link (any
      * more); SYSTEM: not there, or taken back; buf may hold a part then */
     int (*fetch)(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes);
+    /** With WIO_CAP_PINS: the sender of a queued tx wants to go on; the transport copies its payload
+     * and calls done() in the next progress. @return false: not possible (any more) */
+    bool (*keep)(struct wio_ep *ep, struct wio_tx *tx);
     /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks
      * queued). Only such whose done() is still to come: p2p waits for it when these are many. */
     size_t (*queued)(const struct wio_ep *ep);
@@ -340,6 +343,7 @@ int wio_tr_no_gather(struct wio_iface *iface, struct waitio_gathering *g);  /* U
 void wio_tr_no_settle(struct wio_iface *iface, struct wio_tr_attr *attr);
 bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
                    uint32_t bytes); /* false */
+bool wio_tr_no_keep(struct wio_ep *ep, struct wio_tx *tx); /* false */
 int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf,
                     size_t bytes); /* UNSUPPORTED */
 void wio_tr_no_flush(struct wio_iface *iface);

@@ -270,6 +270,12 @@ static bool outside_put(struct wio_ep *ep, const struct wio_msg *msg, const void
     return f->t->put(e->link, header, payload, bytes) != 0;
 }
 
+static bool outside_keep(struct wio_ep *ep, struct wio_tx *tx)
+{
+    struct outside_iface *f = outside_iface_of(ep->iface);
+    return f->t->keep != NULL && f->t->keep(ep_of(ep)->link, tx) != 0;
+}
+
 static size_t outside_queued(const struct wio_ep *ep)
 {
     const struct outside_ep *e = (const struct outside_ep *)(const void *)ep;
@@ -320,9 +326,9 @@ static void outside_free_ep(struct wio_ep *ep)
 
 #define SLOTS                                                                                      \
     .size = sizeof(struct wio_transport), .address = outside_address, .start = outside_start,      \
-    .gather = wio_outside_gather, .settle = outside_settle, .reachable = outside_reachable,        \
-    .distance = outside_distance, .connect = outside_connect, .send = outside_send,                \
-    .put = outside_put, .fetch = wio_tr_no_fetch, .queued = outside_queued,                        \
+    .gather = wio_outside_gather, .settle = outside_settle, .keep = outside_keep,                  \
+    .reachable = outside_reachable, .distance = outside_distance, .connect = outside_connect,      \
+    .send = outside_send, .put = outside_put, .fetch = wio_tr_no_fetch, .queued = outside_queued,  \
     .flush = outside_flush, .watch = outside_watch, .progress = outside_progress,                  \
     .progress_ep = outside_progress_ep, .event_fd = outside_event_fd, .arm = outside_arm,          \
     .needs_service = outside_needs_service, .next_timer_ns = outside_next_timer_ns,                \

@@ -382,6 +382,7 @@ const struct wio_transport wio_transport_self = {
     .start = self_start,
     .gather = wio_tr_no_gather,
     .settle = wio_tr_no_settle,
+    .keep = wio_tr_no_keep,
     .reachable = self_reachable,
     .connect = self_connect,
     .send = self_send,

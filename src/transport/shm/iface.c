@@ -281,6 +281,7 @@ const struct wio_transport wio_transport_shm = {
     .start = shm_start,
     .gather = wio_tr_no_gather,
     .settle = wio_tr_no_settle,
+    .keep = wio_tr_no_keep,
     .reachable = shm_reachable,
     .connect = shm_connect,
     .send = wio_shm_send,

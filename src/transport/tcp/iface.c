@@ -287,6 +287,7 @@ const struct wio_transport wio_transport_tcp = {
     .start = tcp_start,
     .gather = wio_tr_no_gather,
     .settle = wio_tr_no_settle,
+    .keep = wio_tr_no_keep,
     .reachable = tcp_reachable,
     .connect = tcp_connect,
     .send = wio_tcp_send,

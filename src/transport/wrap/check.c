@@ -259,6 +259,11 @@ static bool check_reachable(struct wio_iface *iface, uint32_t peer, char *why, s
     return check_of(iface)->inner->reachable(iface, peer, why, nwhy);
 }
 
+static bool check_keep(struct wio_ep *ep, struct wio_tx *tx)
+{
+    return check_of(ep->iface)->inner->keep(ep, tx);
+}
+
 static size_t check_queued(const struct wio_ep *ep)
 {
     return check_of(ep->iface)->inner->queued(ep);
@@ -322,7 +327,7 @@ static enum wio_distance check_distance(struct wio_iface *iface, uint32_t peer)
 /* ---- one table per transport: open() and query() have nothing to find the inner one by ---- */
 
 #define SLOTS                                                                                      \
-    .start = check_start, .gather = check_gather, .settle = check_settle,                          \
+    .start = check_start, .gather = check_gather, .settle = check_settle, .keep = check_keep,      \
     .connect = check_connect, .send = check_send, .put = check_put, .fetch = wio_tr_no_fetch,      \
     .progress = check_progress, .progress_ep = check_progress_ep, .close = check_close,            \
     .free_ep = check_free_ep, .close_iface = check_close_iface, .address = check_address,          \
