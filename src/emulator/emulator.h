@@ -39,7 +39,7 @@
 enum {
     EMU_INLINE = 4000,     /* payload of a frame; the whole is eager in every MPI */
     EMU_COPY = 64 << 10,   /* sends up to this size complete locally */
-    EMU_FRAMES = 64,       /* receives posted */
+    EMU_FRAMES = 8,        /* receives posted */
     EMU_FLYING = 4,        /* bulk payloads of one link that MPI has at a time */
     EMU_SPARE_COPIES = 16, /* buffers of EMU_COPY kept for the next message */
     EMU_ROUND = 64,        /* frames taken in one round */
@@ -158,11 +158,12 @@ struct emu_peer {
     struct emu_link *link;
     struct emu_link *next; /* begins when that has ended */
     bool deaf;             /* its messages belong to a link that we have ended: until its goodbye */
-    bool left;             /* it leaves, and had no link with us */
+    bool left;             /* it leaves: it has said so */
+    bool told;             /* we leave: we have said so to it */
 };
 
 struct waitio_iface {
-    const struct waitio_open_params *p;
+    const struct waitio_open_params *p; /* NULL: alone */
     const struct waitio_host *host;
     MPI_Comm comm;
     bool made_mpi;   /* we have called MPI_Init_thread */
@@ -170,7 +171,8 @@ struct waitio_iface {
     bool callers;    /* ... but not libwaitio's own ones */
     bool down;       /* MPI is over, or was never there */
     bool stuck;      /* others did not join: nothing collective can succeed */
-    bool ended;      /* emu_job_end() has run */
+    bool told;       /* all know that we leave */
+    bool alone;      /* libwaitio has let go of it: nothing but MPI's end is to come */
     bool solo;       /* all members are in this process (the conformance suite) */
     int key;         /* of the attribute that tells of MPI_Finalize; MPI_KEYVAL_INVALID: none */
     pthread_t main;  /* who may call when neither any_thread nor callers */
@@ -246,8 +248,11 @@ int emu_check_mpi(const struct waitio_host *host);
 int emu_gather(struct waitio_iface *f, struct waitio_gathering *g);
 /** MPI for an interface whose members are all in this process. @return 0, or an error */
 int emu_solo(struct waitio_iface *f);
-/** Take back the posted receives, and end MPI if we have begun it. Idempotent. */
-void emu_job_end(struct waitio_iface *f);
+/** The universe ends: tell those who do not know. MPI goes on until the program, or exit(), ends
+ * it; until then @p f lives if @return true. */
+bool emu_job_leave(struct waitio_iface *f);
+/** In a forked child: MPI is none of ours. */
+void emu_job_forget(struct waitio_iface *f);
 
 /* ---- tx.c: sending ---- */
 int emu_send(struct waitio_link *link, const void *header, const void *payload, uint32_t bytes,
@@ -268,6 +273,8 @@ int emu_pump(struct waitio_iface *f, struct emu_link *l);
 /** Give back what is queued. */
 void emu_drop_queued(struct waitio_iface *f, struct emu_link *l, int err);
 void emu_tx_free(struct waitio_iface *f);
+/** Free an interface and all that nobody else has. */
+void emu_free(struct waitio_iface *f);
 
 /* ---- rx.c: receiving ---- */
 int emu_post(struct waitio_iface *f); /* @return 0, or an error */
@@ -278,6 +285,8 @@ int emu_frames(struct waitio_iface *f, bool *stop);
 int emu_arrivals(struct waitio_iface *f, struct emu_link *l, bool *stop);
 /** Payloads that nobody wants. @return events */
 int emu_orphans(struct waitio_iface *f);
+/** The universe has ended: note who says that it leaves, and throw away all else. */
+void emu_drain(struct waitio_iface *f);
 /** Something lies there that libwaitio has not taken. */
 bool emu_has_input(struct waitio_iface *f);
 /** Let go of what is arriving on a link: libwaitio hears of it (@p tell), or not. */

@@ -9,6 +9,7 @@
 #include "emulator/emulator.h"
 
 #define NAP_NS 1000000
+#define HEAR_NS INT64_C(5000000000)
 #define TELL_ALL_MAX 4096u /* members that a leaving process says so to */
 
 /* MPI is one per process, and so is what has to be known at its end. */
@@ -173,6 +174,8 @@ static int exchange(struct waitio_iface *f, struct waitio_gathering *g, int size
     return rc;
 }
 
+static void job_end(struct waitio_iface *f);
+
 /* The program calls MPI_Finalize, which begins with the attributes of MPI_COMM_SELF. */
 static int finalizing(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -180,18 +183,19 @@ static int finalizing(MPI_Comm comm, int key, void *value, void *extra)
     (void)comm;
     (void)key;
     (void)extra;
-    if (!f->ended) {
-        f->key = MPI_KEYVAL_INVALID; /* it is being deleted */
+    if (the_one != f)
+        return MPI_SUCCESS;      /* it ends already */
+    f->key = MPI_KEYVAL_INVALID; /* it is being deleted */
+    if (!f->alone)
         f->p->up->ending(f->p->user);
-        emu_job_end(f);
-    }
+    job_end(f);
     return MPI_SUCCESS;
 }
 
 static void at_exit(void)
 {
     if (the_one != NULL)
-        emu_job_end(the_one);
+        job_end(the_one);
 }
 
 static void listen_for_end(struct waitio_iface *f)
@@ -242,7 +246,7 @@ static void end_alone(void)
 {
     int was = 0;
     MPI_Finalized(&was);
-    if (!was)
+    if (!was && alone.made_mpi) /* not in a forked child */
         MPI_Finalize();
 }
 
@@ -272,9 +276,31 @@ int emu_solo(struct waitio_iface *f)
 /* Whoever turns to us later would wait in vain. */
 static void tell_all(struct waitio_iface *f)
 {
-    for (uint32_t i = 0; f->peer != NULL && i < f->count && f->count <= TELL_ALL_MAX; i++)
-        if (i != f->me && f->peer[i].link == NULL && !f->peer[i].left)
+    for (uint32_t i = 0; i < f->count && f->count <= TELL_ALL_MAX && !f->told; i++)
+        if (i != f->me && f->peer[i].link == NULL && !f->peer[i].told)
             emu_say_left(f, i);
+    f->told = true;
+}
+
+static bool all_left(const struct waitio_iface *f)
+{
+    for (uint32_t i = 0; i < f->count; i++)
+        if (i != f->me && !f->peer[i].left)
+            return false;
+    return true;
+}
+
+/* Everybody says so once, and MPI dislikes messages that nobody has received. MPI_Finalize waits
+ * for all anyway. */
+static void hear_all(struct waitio_iface *f)
+{
+    int64_t end = f->host->now_ns() + HEAR_NS;
+    emu_drain(f);
+    while (f->count <= TELL_ALL_MAX && !all_left(f) && f->host->now_ns() < end) {
+        f->host->sleep_ns(NAP_NS / 10);
+        emu_drain(f);
+        emu_slots_done(f);
+    }
 }
 
 static void end_solo(struct waitio_iface *f)
@@ -285,24 +311,15 @@ static void end_solo(struct waitio_iface *f)
     f->down = true;
 }
 
-void emu_job_end(struct waitio_iface *f)
+/* MPI ends, by the program or by exit(). */
+static void job_end(struct waitio_iface *f)
 {
     int was = 0;
-    if (f->ended)
-        return;
-    f->ended = true;
-    if (the_one == f)
-        the_one = NULL;
-    if (f->down)
-        return;
-    if (f->solo) {
-        end_solo(f);
-        return;
-    }
+    the_one = NULL;
     MPI_Finalized(&was);
     if (!was && !f->stuck && f->posted) {
         tell_all(f);
-        emu_slots_done(f);
+        hear_all(f);
         emu_unpost(f);
     }
     if (!was && f->key != MPI_KEYVAL_INVALID) {
@@ -312,4 +329,28 @@ void emu_job_end(struct waitio_iface *f)
     f->down = true;
     if (!was && f->made_mpi && !f->stuck)
         MPI_Finalize();
+    if (f->alone)
+        emu_free(f);
+}
+
+void emu_job_forget(struct waitio_iface *f)
+{
+    if (the_one == f)
+        the_one = NULL;
+    alone.made_mpi = false;
+}
+
+bool emu_job_leave(struct waitio_iface *f)
+{
+    if (f->down)
+        return false;
+    if (f->solo) {
+        end_solo(f);
+        return false;
+    }
+    if (f->posted && !f->stuck)
+        tell_all(f);
+    f->alone = true;
+    f->p = NULL;
+    return true;
 }

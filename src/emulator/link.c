@@ -177,6 +177,9 @@ static void over(struct waitio_iface *f, struct emu_link *l)
     emu_abandon(f, l, true);
     emu_drop_queued(f, l, l->err != 0 ? l->err : WAITIO_ERR_PEER);
     p->deaf = l->said_open && !l->heard_bye && !p->left;
+    bool farewell = l->reason == WAITIO_BYE_FINALIZE;
+    p->left = p->left || (l->heard_bye && farewell);
+    p->told = p->told || (l->said_bye && farewell);
     p->link = p->next;
     p->next = NULL;
     if (p->link != NULL)

@@ -152,27 +152,40 @@ static int64_t heard_ns(const struct waitio_link *link)
     return link->iface->host->now_ns();
 }
 
-static void close_iface(struct waitio_iface *f)
+void emu_free(struct waitio_iface *f)
 {
-    struct emu_list *n;
-    emu_job_end(f);
-    while ((n = f->links.next) != &f->links) {
-        struct emu_link *l = EMU_OF(n, struct emu_link, all);
-        while ((n = emu_list_pop(&l->small)) != NULL || (n = emu_list_pop(&l->bulk)) != NULL ||
-               (n = emu_list_pop(&l->asked)) != NULL || (n = emu_list_pop(&l->kept)) != NULL)
-            f->host->free(EMU_OF(n, struct emu_out, node));
-        emu_free_link(&l->base); /* what MPI may still read stays */
-    }
     emu_tx_free(f);
     f->host->free(f->peer);
     f->host->free(f->in);
     f->host->free(f);
 }
 
+static void drop(struct waitio_iface *f, struct emu_list *queue)
+{
+    struct emu_list *n;
+    while ((n = emu_list_pop(queue)) != NULL)
+        f->host->free(EMU_OF(n, struct emu_out, node));
+}
+
+static void close_iface(struct waitio_iface *f)
+{
+    while (f->links.next != &f->links) {
+        struct emu_link *l = EMU_OF(f->links.next, struct emu_link, all);
+        drop(f, &l->small);
+        drop(f, &l->bulk);
+        drop(f, &l->asked);
+        drop(f, &l->kept);
+        emu_free_link(&l->base); /* what MPI may still read stays */
+    }
+    if (!emu_job_leave(f))
+        emu_free(f);
+}
+
 /* MPI is the parent's; not a call of it is allowed here. */
 static void after_fork(struct waitio_iface *f)
 {
-    f->down = f->ended = true;
+    f->down = true;
+    emu_job_forget(f);
 }
 
 static int dump(struct waitio_iface *f, const struct waitio_link *link, char *buf, size_t n)

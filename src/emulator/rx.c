@@ -281,8 +281,10 @@ static struct emu_link *link_for(struct waitio_iface *f, uint32_t from)
     struct emu_peer *p = &f->peer[from];
     if (p->link == NULL) {
         p->link = emu_link_new(f, from);
-        if (p->link != NULL)
+        if (p->link != NULL) {
             p->link->said_open = true; /* the peer has opened it */
+            p->left = p->told = false;
+        }
     }
     return p->link;
 }
@@ -398,7 +400,8 @@ static bool head_is_here(struct waitio_iface *f)
     int rc = MPI_Test(&f->in_req[f->head], &done, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) {
         (void)emu_mpi_error(f, WAITIO_ERR_SYSTEM, rc, "MPI_Test");
-        f->host->log(f->p, 0, "%s", f->host->last_error());
+        if (f->p != NULL)
+            f->host->log(f->p, 0, "%s", f->host->last_error());
         return false;
     }
     f->head_here = done != 0;
@@ -421,6 +424,19 @@ int emu_frames(struct waitio_iface *f, bool *stop)
         events++;
     }
     return events;
+}
+
+void emu_drain(struct waitio_iface *f)
+{
+    while (head_is_here(f)) {
+        const struct emu_head *h = &f->in[f->head].head;
+        bool last = h->kind == EMU_LEFT || (h->kind == EMU_BYE && h->n == WAITIO_BYE_FINALIZE);
+        if (last && h->from < f->count)
+            f->peer[h->from].left = true;
+        f->head_here = false;
+        MPI_Start(&f->in_req[f->head]);
+        f->head = (f->head + 1) % EMU_FRAMES;
+    }
 }
 
 bool emu_has_input(struct waitio_iface *f)
