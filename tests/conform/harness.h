@@ -21,6 +21,7 @@
 
 #include "os/os.h"
 #include "patience.h"
+#include "transport/outside/outside.h"
 #include "transport/transport.h"
 
 #define NODES_MAX 16
@@ -321,7 +322,18 @@ struct variant {
     enum wio_transport_id id;
     const char *name;
     void (*set)(struct wio_config *cfg);
+    unsigned lacks;
 };
+/* What a transport need not have. */
+enum {
+    LACKS_HANDSHAKE = 1, /* links are ready at once */
+    LACKS_DEATH = 2,     /* somebody else notices that a peer is dead: a launcher */
+    LACKS_SERVICE = 4    /* the service thread does nothing, or everything */
+};
+static inline void threads_call(struct wio_config *cfg)
+{
+    cfg->mpi_threads = WIO_CFG_MPI_THREADS_MULTIPLE;
+}
 static inline void as_is(struct wio_config *cfg)
 {
     (void)cfg;
@@ -343,13 +355,24 @@ static inline void tiny(struct wio_config *cfg)
     cfg->shm_demote = 0.0005;
 }
 static const struct variant conform_variants[] = {
-    {WIO_TR_TCP, "tcp", as_is},
-    {WIO_TR_SHM, "shm", as_is},
-    {WIO_TR_SHM, "shm, inbox only", inbox_only},
-    {WIO_TR_SHM, "shm, ring at once", ring_at_once},
-    {WIO_TR_SHM, "shm, tiny", tiny},
+    {WIO_TR_TCP, "tcp", as_is, 0},
+    {WIO_TR_SHM, "shm", as_is, 0},
+    {WIO_TR_SHM, "shm, inbox only", inbox_only, 0},
+    {WIO_TR_SHM, "shm, ring at once", ring_at_once, 0},
+    {WIO_TR_SHM, "shm, tiny", tiny, 0},
+};
+/* With CONFORM_PLUGIN=file: the transport that this library brings, alone. */
+static const struct variant outside_variants[] = {
+    {WIO_TR_OUTSIDE + WAITIO_PLACE_MPI, "mpi", threads_call,
+     LACKS_HANDSHAKE | LACKS_DEATH | LACKS_SERVICE},
+    {WIO_TR_OUTSIDE + WAITIO_PLACE_OTHER, "toy", as_is,
+     LACKS_HANDSHAKE | LACKS_DEATH | LACKS_SERVICE},
 };
 static const struct variant *conform_now = &conform_variants[0];
+static inline bool lacks(unsigned what)
+{
+    return (conform_now->lacks & what) != 0;
+}
 
 /* Settings before opening: change nodes between world_new and world_open. */
 static inline struct world *world_new(const struct wio_transport *tr, int n)
@@ -601,8 +624,26 @@ static inline const struct wio_transport *checked(enum wio_transport_id id)
     assert_ptr_not_equal(tr, wio_transport_get(id));
     return tr;
 }
+static inline const struct wio_transport *outside_variant(const struct variant **v, bool only_tcp)
+{
+    static struct wio_config cfg;
+    if (*v != NULL || only_tcp)
+        return NULL;
+    wio_config_defaults(&cfg);
+    wio_text(cfg.plugins, sizeof cfg.plugins, "%s", wio_os_getenv("CONFORM_PLUGIN"));
+    if (wio_outside_load(&cfg, NULL) != 0)
+        fail_msg("%s", wio_last_error());
+    for (size_t i = 0; i < WIO_ARRAY_LEN(outside_variants); i++)
+        if (wio_transport_get(outside_variants[i].id) != NULL)
+            *v = conform_now = &outside_variants[i];
+    assert_non_null(*v);
+    return checked((*v)->id);
+}
 static inline const struct wio_transport *next_variant(const struct variant **v, bool only_tcp)
 {
+    if (wio_os_getenv("CONFORM_PLUGIN") != NULL)
+        return outside_variant(v, only_tcp);
+
     const struct variant *end = conform_variants + WIO_ARRAY_LEN(conform_variants);
     *v = *v == NULL ? conform_variants : *v + 1;
     if (*v == end || (only_tcp && (*v)->id != WIO_TR_TCP))

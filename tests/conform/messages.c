@@ -35,6 +35,8 @@ static void test_queue_before_ready(void **state)
     (void)state;
     EACH_TRANSPORT(tr)
     {
+        if (lacks(LACKS_HANDSHAKE))
+            continue;
         struct world *w = world_open(world_new(tr, 2));
         for (uint32_t i = 0; i < 300; i++)
             assert_int_equal(node_send(&w->node[0], 1, i * 3, i % 2 ? WIO_TX_BATCH : 0, false),

@@ -151,6 +151,8 @@ static void test_service_accepts_and_answers_goodbye(void **state)
     (void)state;
     EACH_TRANSPORT(tr)
     {
+        if (lacks(LACKS_SERVICE))
+            continue;
         struct world *w = world_open(world_new(tr, 2));
         struct node *a = &w->node[0], *b = &w->node[1];
         struct driver d;
@@ -184,6 +186,8 @@ static void test_service_reads_watched_links(void **state)
     (void)state;
     EACH_TRANSPORT(tr)
     {
+        if (lacks(LACKS_SERVICE))
+            continue;
         struct world *w = pair_ready(tr);
         struct node *a = &w->node[0], *b = &w->node[1];
         struct driver d;
@@ -207,6 +211,8 @@ static void test_service_writes_what_is_queued(void **state)
     (void)state;
     EACH_TRANSPORT(tr)
     {
+        if (lacks(LACKS_SERVICE))
+            continue;
         struct world *w = pair_ready(tr);
         struct node *a = &w->node[0], *b = &w->node[1];
         struct driver d;
@@ -233,6 +239,8 @@ static void test_service_notices_death(void **state)
     (void)state;
     EACH_TRANSPORT(tr)
     {
+        if (lacks(LACKS_DEATH))
+            continue;
         struct world *w = pair_ready(tr);
         struct driver d;
         driver_start(&d, &w->node[1], WIO_PROGRESS_SERVICE, NULL);
@@ -273,6 +281,8 @@ static void test_ping(void **state)
     (void)state;
     EACH_TRANSPORT(tr)
     {
+        if (lacks(LACKS_DEATH))
+            continue;
         struct world *w = pair_ready(tr);
         FOR_MS(w, 5); /* whatever else belongs to the connecting */
         struct wio_ep *ep = w->node[0].peer[1].ep;
