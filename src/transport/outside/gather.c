@@ -37,7 +37,8 @@ static void *watch(void *arg)
     struct watcher *w = arg;
     const char *name = w->f->t->name;
     pthread_mutex_lock(&w->lock);
-    int64_t end = w->begun_ns + w->limit_ns + GRACE_NS, say = w->begun_ns + SAY_AFTER_NS;
+    int64_t first = w->limit_ns / 3 < SAY_AFTER_NS ? w->limit_ns / 3 : SAY_AFTER_NS;
+    int64_t end = w->begun_ns + w->limit_ns + GRACE_NS, say = w->begun_ns + first;
     while (!sleep_until(w, say < end ? say : end)) {
         int64_t now = wio_os_now_ns();
         if (now >= end) {

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""WaitIO's calls in one MPI job (WAITIO_COMM_TYPE=mpi), under each MPI that there is: the same
+programs as anywhere, what goes wrong, and what happens at the end."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import patience
+import pytest
+
+MPIS = ("openmpi", "mpich")
+
+
+@pytest.fixture(params=MPIS)
+def mpi(request, build_dir):
+    """Name of an MPI with its emulator; the test runs once for each."""
+    name = request.param
+    if shutil.which(f"mpiexec.{name}") is None:
+        pytest.skip(f"no mpiexec.{name}")
+    if not (build_dir / "lib" / f"libwaitio_emulator_{name}.so").exists():
+        pytest.skip(f"no emulator for {name} was built")
+    return name
+
+
+class Job:
+    """Result of a finished MPI job."""
+
+    def __init__(self, done):
+        self.rc, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def all(self):
+        return f"status {self.rc}\n{self.out}\n{self.err}"
+
+
+@pytest.fixture
+def job(build_dir, tmp_path):
+    """job(mpi, (COUNT, WORDS[, ENV]), ..., limit=S, **env): one mpiexec with a context for each."""
+
+    def run(mpi, *contexts, limit=60, **env):
+        words = [f"mpiexec.{mpi}"]
+        if mpi == "openmpi":
+            words += ["--allow-run-as-root", "--oversubscribe"]
+        for i, (count, program, *more) in enumerate(contexts):
+            words += [":"] if i > 0 else []
+            words += ["-n", str(count)]
+            for name, value in (more[0] if more else {}).items():
+                words += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-env", name, value]
+            program = [str(w) for w in program]
+            program[0] = str(build_dir / "tests" / program[0].format(mpi=mpi))
+            if not pathlib.Path(program[0]).exists():
+                pytest.skip(f"{program[0]} was not built")
+            words += program
+        base = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("WAITIO_", "PMI", "OMPI_", "COUPLER_"))
+        }
+        base.update(HOME=str(tmp_path), WAITIO_COMM_TYPE="mpi")
+        base.update(env)
+        base = {k: v for k, v in base.items() if v is not None}
+        return Job(
+            subprocess.run(
+                words,
+                env=base,
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=patience.scaled(limit),
+                check=False,
+            )
+        )
+
+    return run
+
+
+EMULATED = "system/mpi_emulated.{mpi}"
+
+
+def fine(done, word, count):
+    assert done.rc == 0, done.all()
+    assert done.out.count(word) == count, done.all()
+    assert done.err == "" or "waitio" not in done.err, done.all()
+
+
+# ---- programs that know nothing of it ----
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ["system/mpi_ring.{mpi}", 40],
+        ["system/ring", 40],
+        ["system/traffic", 5, 3, 300, 300000],
+        ["system/traffic", 6, 2, 200, 3000000],
+    ],
+    ids=lambda words: "-".join(str(w).replace("/", "_").replace(".{mpi}", "") for w in words),
+)
+@pytest.mark.parametrize("ending", ["finalize", "exit"])
+def test_messages(job, mpi, program, ending):
+    """With and without MPI_Init in the program; with and without waitio_finalize."""
+    if ending == "exit":
+        if "ring" not in program[0]:
+            pytest.skip("this program always finalizes")
+        program = [*program, "no-finalize"]
+    word = "ring ok" if "ring" in program[0] else "traffic ok"
+    # mpi_ring takes MPI_COMM_WORLD for its block, so it has to be the only one.
+    contexts = [(3, program)] if "mpi_ring" in program[0] else [(2, program), (1, program)]
+    fine(job(mpi, *contexts), word, 3)
+
+
+@pytest.mark.parametrize(
+    "name", ["coll_random", "coll_all", "comms", "requests", "mpi_types", "threads", "mpi_inter"]
+)
+def test_conversion_library_in_c(job, mpi, name):
+    program = [f"lang/{name}"]
+    done = job(mpi, (3, program), (2, program), limit=100)
+    assert done.rc == 0, done.all()
+
+
+@pytest.mark.parametrize("name", ["mpi_style", "mpi_types_f", "mpi_groups", "mpi_mixed"])
+def test_conversion_library_in_fortran(job, mpi, name):
+    program = [f"lang/{name}"]
+    done = job(mpi, (2, program), (1, program))
+    assert done.rc == 0, done.all()
+
+
+def test_more_processes_than_processors(job, mpi):
+    """Waits give the processor away: no time slices are burnt."""
+    ring = ["system/ring", 30]
+    fine(job(mpi, (5, ring), (4, ring), (3, ring)), "ring ok", 12)
+
+
+# ---- promises ----
+
+
+def test_short_sends_are_over_before_anybody_answers(job, mpi):
+    fine(job(mpi, (2, [EMULATED, "first"]), (3, [EMULATED, "first"])), "first ok", 5)
+
+
+def test_everybody_sends_before_receiving(job, mpi):
+    fine(job(mpi, (2, [EMULATED, "swap"]), (1, [EMULATED, "swap"])), "swap ok", 3)
+
+
+def test_thread_multiple(job, mpi):
+    fine(job(mpi, (2, [EMULATED, "swap", "threads"]), (1, [EMULATED, "swap"])), "swap ok", 3)
+
+
+def test_sending_to_who_has_left(job, mpi):
+    fine(job(mpi, (1, [EMULATED, "late"]), (2, [EMULATED, "late"])), "late ok", 3)
+
+
+def test_mpi_finalize_first(job, mpi):
+    fine(job(mpi, (2, [EMULATED, "order"]), (2, [EMULATED, "order"])), "order ok", 4)
+
+
+def test_a_waiting_process_sleeps(job, mpi):
+    done = job(mpi, (1, [EMULATED, "idle"]), (1, [EMULATED, "idle"]))
+    fine(done, "idle ok", 2)
+    spent = float(re.search(r"^idle ([0-9.]+)", done.out, re.M).group(1))
+    assert spent < 0.5, f"{spent} s of processor time for a wait of 1 s"
+
+
+def test_service_thread_answers_where_mpi_allows_it(job, mpi):
+    """Without MPI_THREAD_MULTIPLE a program that computes answers when it calls again."""
+    both = (1, [EMULATED, "busy", "threads"]), (1, [EMULATED, "busy", "threads"])
+    done = job(mpi, *both)
+    fine(done, "busy ok", 2)
+    took = float(re.search(r"^busy ([0-9.]+)", done.out, re.M).group(1))
+    alone = (1, [EMULATED, "busy"]), (1, [EMULATED, "busy"])
+    done = job(mpi, *alone)
+    fine(done, "busy ok", 2)
+    waited = float(re.search(r"^busy ([0-9.]+)", done.out, re.M).group(1))
+    assert waited > 1.4, "a transfer went on while nobody called MPI"
+    assert took < 1.3, f"the sender waited {took} s for a program that computes"
+
+
+def test_a_death_ends_the_job(job, mpi):
+    """The launcher ends all others: nobody waits for ever."""
+    done = job(mpi, (2, [EMULATED, "die"]), (1, [EMULATED, "die"]), limit=40)
+    assert done.rc != 0, done.all()
+    assert "die ok" not in done.out
+
+
+# ---- blocks ----
+
+
+RING = ["system/ring", 5]
+
+
+def test_blocks_by_variable(job, mpi):
+    blocks = (1, RING, {"WAITIO_PBID": "1"}), (2, RING, {"WAITIO_PBID": "0"})
+    done = job(mpi, *blocks, WAITIO_NPB="2", WAITIO_LOG="p2p:info")
+    assert done.rc == 0, done.all()
+    assert len(re.findall(r"joined: 3 processes in 2 PBs, I am PB 0", done.err)) == 2, done.all()
+    assert len(re.findall(r"joined: 3 processes in 2 PBs, I am PB 1", done.err)) == 1, done.all()
+
+
+@pytest.mark.parametrize(
+    ("contexts", "env", "text"),
+    [
+        (((1, RING), (1, RING)), {"WAITIO_NPB": "3"}, "WAITIO_NPB is 3, but the number of contexts"),
+        (
+            ((1, RING, {"WAITIO_PBID": "0"}), (1, RING)),
+            {},
+            "set it in all contexts of mpiexec, or in none",
+        ),
+        (
+            ((1, RING, {"WAITIO_NPB": "2"}), (1, RING, {"WAITIO_NPB": "4"})),
+            {},
+            "set the same in all contexts",
+        ),
+        (
+            ((1, RING, {"WAITIO_PBID": "2"}), (1, RING, {"WAITIO_PBID": "0"})),
+            {},
+            "is in PB 2, but there are only 2",
+        ),
+    ],
+    ids=["npb", "some", "differ", "gap"],
+)
+def test_blocks_that_disagree(job, mpi, contexts, env, text):
+    """Every process says the same, and none waits."""
+    done = job(mpi, *contexts, limit=40, **env)
+    assert done.rc != 0, done.all()
+    assert text in done.err, done.all()
+
+
+# ---- the wrong library, or none ----
+
+
+def other(mpi):
+    return MPIS[1 - MPIS.index(mpi)]
+
+
+@pytest.mark.parametrize("program", ["system/mpi_ring.{mpi}", "system/ring"])
+def test_library_of_another_mpi(job, mpi, program):
+    """The program has another MPI, or the launcher is of another one."""
+    if shutil.which(f"mpiexec.{other(mpi)}") is None:
+        pytest.skip("needs two MPIs")
+    done = job(mpi, (2, [program, 5]), WAITIO_PLUGINS=f"emulator_{other(mpi)}")
+    assert done.rc != 0, done.all()
+    if "mpi_ring" in program:
+        assert f"libwaitio_emulator_{other(mpi)}.so was built for" in done.err, done.all()
+        assert "WAITIO_PLUGINS" in done.err
+    else:
+        assert "the launcher has started 2 processes" in done.err, done.all()
+
+
+def test_no_library(job, mpi, build_dir, tmp_path):
+    """A libwaitio without emulators beside it."""
+    lib = tmp_path / "lib"
+    lib.mkdir()
+    for name in ("libwaitio.so.0",):
+        shutil.copy((build_dir / "lib" / name).resolve(), lib / name)
+    done = job(mpi, (2, RING), LD_PRELOAD=str(lib / "libwaitio.so.0"))
+    assert done.rc != 0, done.all()
+    assert "there is none beside libwaitio" in done.err, done.all()
+    assert "WAITIO_MPI=" in done.err, done.all()
+
+
+def test_only_some_contexts_ask_for_mpi(job, mpi):
+    """Nobody hangs: those who wait in MPI and those at the rendezvous give up in time."""
+    done = job(
+        mpi,
+        (1, RING),
+        (1, RING, {"WAITIO_COMM_TYPE": "socket", "WAITIO_NPB": "2", "WAITIO_PBID": "1"}),
+        limit=60,
+        WAITIO_INIT_TIMEOUT="3",
+    )
+    assert done.rc != 0, done.all()
+    assert "is WAITIO_COMM_TYPE=mpi set in all its contexts" in done.err, done.all()
+
+
+def test_info_lists_what_could_be_loaded(mpi, build_dir):
+    info = subprocess.run(
+        [build_dir / "bin" / "waitio-info"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert f"libwaitio_emulator_{mpi}.so: transport mpi for" in info.stdout

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** @file test_boot_gathered.c  Blocks and ranks of processes that were started together. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "boot/gathered.h"
+#include "os/os.h"
+
+enum { MANY = 6 };
+static struct wio_card cards[MANY];
+
+/* Processes 0 to n - 1; contexts and blocks by letters, '-' for none. */
+static void deal(uint32_t n, const char *contexts, const char *pbids, int npb)
+{
+    struct wio_config cfg;
+    struct wio_boot_offer offer = {.ep = {.caps = 16}};
+    wio_config_defaults(&cfg);
+    for (uint32_t i = 0; i < n; i++) {
+        wio_card_fill(&cards[i], &cfg, &offer);
+        cards[i].context = contexts[i] == '-' ? -1 : contexts[i] - '0';
+        cards[i].pbid = pbids[i] == '-' ? -1 : pbids[i] - '0';
+        cards[i].npb = npb;
+        cards[i].identity = 100 + i / 2;
+        cards[i].ep.port = (uint16_t)i;
+    }
+}
+
+static void expect(uint32_t n, const char *order, uint32_t npb)
+{
+    for (uint32_t me = 0; me < n; me++) {
+        struct wio_table *t = NULL;
+        if (wio_gathered_table(cards, n, me, &t) != 0)
+            fail_msg("%s", wio_last_error());
+        assert_int_equal(t->size, n);
+        assert_int_equal(t->npb, npb);
+        assert_int_equal(t->number[t->me], me);
+        assert_memory_equal(t->universe, cards[0].universe, sizeof t->universe);
+        for (uint32_t r = 0; r < n; r++) {
+            assert_int_equal(t->number[r], (uint32_t)(order[r] - '0'));
+            assert_int_equal(t->ep[r].port, t->number[r]);
+            assert_int_equal(t->host[t->ep[r].host].identity, 100 + t->number[r] / 2);
+        }
+        assert_int_equal(t->nhosts, (n + 1) / 2);
+        wio_table_free(t);
+    }
+}
+
+static void refuse(uint32_t n, int code, const char *part)
+{
+    for (uint32_t me = 0; me < n; me++) { /* all say the same */
+        struct wio_table *t = NULL;
+        assert_int_equal(wio_gathered_table(cards, n, me, &t), code);
+        assert_null(t);
+        if (strstr(wio_last_error(), part) == NULL)
+            fail_msg("\"%s\" is not in: %s", part, wio_last_error());
+    }
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    deal(4, "0011", "----", -1);
+    expect(4, "0123", 2);
+    deal(4, "0011", "----", 2);
+    expect(4, "0123", 2);
+    deal(4, "0011", "1100", -1); /* the contexts in another order */
+    expect(4, "2301", 2);
+    deal(6, "000000", "010101", 2); /* blocks inside one context */
+    expect(6, "024135", 2);
+    deal(1, "-", "-", -1);
+    expect(1, "0", 1);
+    deal(3, "---", "---", 1);
+    expect(3, "012", 1);
+}
+
+static void test_disagreement(void **state)
+{
+    (void)state;
+    deal(4, "0011", "00--", -1);
+    refuse(4, WAITIO_ERR_JOIN, "not for process 2 of the job (context 1");
+    deal(4, "0011", "----", 3);
+    refuse(4, WAITIO_ERR_JOIN, "WAITIO_NPB is 3, but the number of contexts");
+    deal(4, "0011", "0011", 3);
+    refuse(4, WAITIO_ERR_JOIN, "WAITIO_NPB is 3, but the number of blocks that WAITIO_PBID names");
+    deal(4, "0011", "0022", -1);
+    refuse(4, WAITIO_ERR_JOIN, "PB 1 has no process");
+    deal(4, "0011", "0022", 2);
+    refuse(4, WAITIO_ERR_JOIN, "is in PB 2, but there are only 2 (WAITIO_NPB)");
+    deal(4, "0011", "0009", -1);
+    refuse(4, WAITIO_ERR_JOIN, "is in PB 9");
+    deal(4, "0011", "----", 2);
+    cards[3].npb = 1;
+    refuse(4, WAITIO_ERR_JOIN, "WAITIO_NPB is 2 for process 0");
+}
+
+static void test_a_member_cannot(void **state)
+{
+    (void)state;
+    deal(4, "0011", "----", -1);
+    cards[2].code = WAITIO_ERR_SYSTEM;
+    wio_text(cards[2].text, sizeof cards[2].text, "no luck");
+    refuse(4, WAITIO_ERR_SYSTEM, "process 2 of the job (context 1");
+    deal(4, "0011", "----", -1);
+    wio_text(cards[1].version, sizeof cards[1].version, "9.9");
+    refuse(4, WAITIO_ERR_VERSION, "another libwaitio (9.9)");
+    deal(4, "0011", "----", -1);
+    cards[1].magic = 0;
+    refuse(4, WAITIO_ERR_VERSION, "process 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_disagreement),
+        cmocka_unit_test(test_a_member_cannot),
+    };
+    return cmocka_run_group_tests_name("gathered", tests, NULL, NULL);
+}
