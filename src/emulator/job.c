@@ -33,11 +33,11 @@ bool emu_may(struct waitio_iface *f)
 {
     if (f->down)
         return false;
-    if (f->any_thread)
+    if (f->any_thread || pthread_equal(f->main, pthread_self()))
         return true;
     if (f->host->own_thread())
         return false;
-    if (f->callers || pthread_equal(f->main, pthread_self()))
+    if (f->callers)
         return true;
     if (!f->warned) {
         f->warned = true;
