@@ -65,6 +65,9 @@ typedef WAITIO_MPI_Comm_errhandler_function WAITIO_MPI_Handler_function;
 /** An operator of the program: inout[i] = in[i] op inout[i] for *length elements of *type. */
 typedef void WAITIO_MPI_User_function(void *in, void *inout, int *length,
                                       WAITIO_MPI_Datatype *type);
+/** The same with what waitio_mpi_op_create_with() was given. */
+typedef void waitio_mpi_stateful_function(void *in, void *inout, int *length,
+                                          WAITIO_MPI_Datatype *type, void *state);
 
 /** Fields as in MPI. The lower-case calls use the short form int[WAITIO_STATUS_SIZE] instead:
  *  source, tag, error (WAITIO_ERR_CANCELLED: withdrawn), bytes (INT_MAX for 2 GiB and more). */
@@ -794,6 +797,10 @@ int WAITIO_MPI_Pack_external_size(const char *datarep, int count, WAITIO_MPI_Dat
 
 /** @param commute non-zero: operands may change places; else they are folded in rank order */
 int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO_MPI_Op *op);
+/** The same for bindings: a function that also gets @p state, so that one function serves many
+ * operators. @p state must live until the operator is freed and no operation uses it. */
+int waitio_mpi_op_create_with(waitio_mpi_stateful_function *function, void *state, int commute,
+                              WAITIO_MPI_Op *op);
 int WAITIO_MPI_Op_free(WAITIO_MPI_Op *op);
 int WAITIO_MPI_Op_commutative(WAITIO_MPI_Op op, int *commute);
 /** inout[i] = in[i] op inout[i], without communication. */

@@ -106,7 +106,10 @@ static int apply_user(const struct wio_fold *f, const void *a, const void *b, vo
         int length = (int)some;
         wio_type_unpack(t, o.a, 0, some * t->size, (const char *)a + at);
         wio_type_unpack(t, o.b, 0, some * t->size, (const char *)b + at);
-        f->user->function(o.a, o.b, &length, &id);
+        if (f->user->stateful != NULL)
+            f->user->stateful(o.a, o.b, &length, &id, f->user->state);
+        else
+            f->user->function(o.a, o.b, &length, &id);
         wio_type_pack(t, o.b, 0, some * t->size, (char *)out + at);
         done += some;
     }
@@ -152,12 +155,13 @@ int wio_fold_swapped(const struct wio_fold *f, const void *a, const void *b, voi
 
 /* ---- public calls ---- */
 
-int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO_MPI_Op *op)
+static int create(const struct wio_user_op *like, WAITIO_MPI_Op *op)
 {
+    bool none = like->function == NULL && like->stateful == NULL;
     struct wio_user_op *mine = NULL;
-    int rc = function == NULL || op == NULL ? wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
-                                                       function == NULL ? "function" : "operator")
-                                            : 0;
+    int rc = none || op == NULL ? wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
+                                           none ? "function" : "operator")
+                                : 0;
 
     if (rc == 0) {
         mine = wio_os_alloc(sizeof *mine);
@@ -165,12 +169,29 @@ int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO
             rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for an operator");
     }
     if (rc == 0) {
-        *mine = (struct wio_user_op){function, commute != 0, 1};
+        *mine = *like;
+        mine->refs = 1;
         rc = wio_names_add(&names, mine, "operator", op);
     }
     if (rc != 0)
         wio_os_free(mine);
-    return wio_mpi_result("WAITIO_MPI_Op_create", rc);
+    return rc;
+}
+
+int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO_MPI_Op *op)
+{
+    struct wio_user_op like = {.function = function, .commutative = commute != 0};
+
+    return wio_mpi_result("WAITIO_MPI_Op_create", create(&like, op));
+}
+
+int waitio_mpi_op_create_with(waitio_mpi_stateful_function *function, void *state, int commute,
+                              WAITIO_MPI_Op *op)
+{
+    struct wio_user_op like = {
+        .stateful = function, .state = state, .commutative = commute != 0};
+
+    return wio_mpi_result("waitio_mpi_op_create_with", create(&like, op));
 }
 
 int WAITIO_MPI_Op_free(WAITIO_MPI_Op *op)

@@ -29,7 +29,9 @@ wio_mpi_kernel wio_op_kernel(enum wio_mpi_kind kind, enum wio_op_index op);
 
 /** An operator of the program. */
 struct wio_user_op {
-    WAITIO_MPI_User_function *function;
+    WAITIO_MPI_User_function *function; /**< or NULL: the other one */
+    waitio_mpi_stateful_function *stateful;
+    void *state;
     bool commutative;
     int refs; /**< the number, and operations under way; changed atomically */
 };
