@@ -34,11 +34,12 @@ for _name, _under in (
     ("mpi", ("api",)),
     ("hybrid", ("mpi",)),
     ("emulator", ()),
+    ("span", ("os",)),  # a library of its own, on the public headers
 ):
     BELOW[_name] = set(_under).union(*(BELOW[u] for u in _under)) if _under else set()
 
 # Layers that work for users' handles and so may see the whole public header; the rest see errors.
-PUBLIC_HEADER = {"p2p", "group", "api", "mpi", "hybrid"}
+PUBLIC_HEADER = {"p2p", "group", "api", "mpi", "hybrid", "span"}
 # The door for libraries outside the core: its two sides.
 DOOR = {"transport", "p2p", "api", "emulator"}
 

@@ -43,6 +43,7 @@ class Block:
     wdir: str = ""
     hosts: list[str] = field(default_factory=list)
     pbid: int = 0
+    before: list[str] = field(default_factory=list)  # words in front of the program
 
     @property
     def plain(self) -> bool:
@@ -68,6 +69,7 @@ class Settings:
     job_id: str = ""
     rendezvous: str = "auto"
     tagging: str = "auto"
+    span: bool = False
 
 
 def base_name(command: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from waitio import mpicheck, rendezvous
+from waitio import mpicheck, rendezvous, span
 from waitio.blocks import Block, Settings
 from waitio.launchers import plan
 
@@ -17,6 +17,8 @@ def describe(blocks: Sequence[Block], settings: Settings) -> str:
     meeting = rendezvous.arrange(blocks, settings)
     env = rendezvous.common_env(meeting, "PRIVATE-FOLDER-OF-THE-RUN/secret")
     lines = [rendezvous.describe(meeting, env)]
+    if settings.span:
+        span.prepare(blocks)
     for block in blocks:
         launches = plan(block, env, len(blocks), settings.tagging)
         lines.append(f"# block {block.pbid}: {block.name} ({block.mpi}, {block.n} processes)")

@@ -115,6 +115,7 @@ RUN_KEYS: dict[str, Check] = {
     "job_id": _text,
     "rendezvous": _one_of("auto", "serv", "embedded"),
     "tagging": _one_of("auto", "direct", "launcher", "none"),
+    "span": _switch,
     "env": _variables,
 }
 

@@ -183,7 +183,7 @@ def _mpi(block: Block, env: dict[str, str], alone: bool, tagging: str) -> Launch
         words += TAG_OPTIONS[mpi]
     words += block.mpi_args
     return Launch(
-        words + block.command,
+        words + block.before + block.command,
         env,
         split=len(words),
         direct=tagging == "direct",
@@ -213,11 +213,12 @@ def _free(block: Block, env: dict[str, str], tagging: str) -> Launch:
         for mark, text in fill.items():
             word = word.replace(mark, text)
         filled.append(word)
-    command = filled[:place] + block.command + filled[place + 1 :]
+    program = block.before + block.command
+    command = filled[:place] + program + filled[place + 1 :]
     direct = tagging in ("auto", "direct")
     if any("{cmd}" in word for word in filled if word != "{cmd}"):
         # Inside a longer word, for a shell: no room for the output helper.
-        command = [word.replace("{cmd}", shlex.join(block.command)) for word in filled]
+        command = [word.replace("{cmd}", shlex.join(program)) for word in filled]
         place, direct = len(command), False
     return Launch(command, env, split=place, direct=direct)
 
@@ -227,7 +228,7 @@ def _plain(block: Block, env: dict[str, str]) -> list[Launch]:
     for rank in range(block.n):
         mine = {**env, "WAITIO_RANK": str(rank), "WAITIO_NPROCS": str(block.n)}
         host = block.hosts[rank % len(block.hosts)] if block.hosts else ""
-        command = list(block.command)
+        command = block.before + block.command
         if host and not is_local(host):
             command = _ssh(host.partition(":")[0], block, mine)
         launches.append(Launch(command, mine, rank=rank))
@@ -241,7 +242,7 @@ def _ssh(host: str, block: Block, env: Mapping[str, str]) -> list[str]:
     line = (
         shlex.join(["cd", os.path.abspath(block.wdir or ".")])
         + " && exec "
-        + shlex.join(["env", *pairs, *block.command])
+        + shlex.join(["env", *pairs, *block.before, *block.command])
     )
     # -tt: the remote process ends when the connection does.
     return ["ssh", "-tt", "-o", "BatchMode=yes", host, line]

@@ -135,6 +135,11 @@ RUN_OPTIONS = (
         "HOW",
         choice("auto", "direct", "launcher", "none"),
     ),
+    Option(
+        ("--span",),
+        "span",
+        "MPI programs as they are: one MPI_COMM_WORLD of all blocks",
+    ),
     Option(("--separator",), "separator", "word between blocks instead of ':'", "WORD"),
     Option(("-h", "--help"), "help", "show this text"),
 )

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Callable
 
-from waitio import mpicheck, procs, rendezvous, stats, summary
+from waitio import mpicheck, procs, rendezvous, span, stats, summary
 from waitio.blocks import Block, Settings
 from waitio.errors import WaitioError
 from waitio.intake import Intake, Owner
@@ -196,6 +196,8 @@ class Runner:
         common = rendezvous.common_env(self.meeting, self.folder.secret)
         common.update(stats.file_variables(self.blocks, os.environ, self.folder.shared))
         npb = len(self.blocks)
+        if self.settings.span:
+            span.prepare(self.blocks)
         self.runs = [
             BlockRun(block, plan(block, common, npb, self.settings.tagging))
             for block in self.blocks

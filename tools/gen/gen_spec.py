@@ -15,8 +15,20 @@ import difflib
 import os
 import sys
 
-from emit import c_files, crc, docs, faces, fortran, header, profile, python, rename, renamed
-from tables import SpecError, load_spec
+from emit import (
+    c_files,
+    crc,
+    docs,
+    faces,
+    fortran,
+    header,
+    profile,
+    python,
+    rename,
+    renamed,
+    span,
+)
+from tables import SpecError, load_spec, load_table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -40,6 +52,11 @@ def generate(spec):
         **renamed_fortran(),
         **renamed.files(read("include/waitio_mpi.h")),
         **profile.files(read("include/waitio_mpi.h")),
+        **span.files(
+            read("spec/mpi-4.0-calls.txt"),
+            load_table(os.path.join(ROOT, "spec"), "span.toml"),
+            read("include/waitio_mpi.h"),
+        ),
     }
 
 

@@ -48,9 +48,13 @@ def load_spec(folder):
     return spec
 
 
-def load(folder, name, key):
+def load_table(folder, name):
     with open(os.path.join(folder, name), "rb") as handle:
-        return tomllib.load(handle)[key]
+        return tomllib.load(handle)
+
+
+def load(folder, name, key):
+    return load_table(folder, name)[key]
 
 
 def need(row, what, *fields):

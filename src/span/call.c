@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments and ends of wrapped calls, where they are not short enough for the header. */
+#include "span/call.h"
+
+#include <stdio.h>
+
+#include "os/os.h"
+
+void *span_scratch(struct span_call *call, size_t n, size_t size)
+{
+    struct span_scratch *s = wio_os_alloc(sizeof *s + n * size);
+
+    if (s == NULL) {
+        call->code = WAITIO_ERR_NOMEM;
+        call->why = "no memory for its arguments";
+        return NULL;
+    }
+    s->next = call->scratch;
+    call->scratch = s;
+    return s + 1;
+}
+
+void span_scratch_free(struct span_scratch *list)
+{
+    while (list != NULL) {
+        struct span_scratch *next = list->next;
+        wio_os_free(list);
+        list = next;
+    }
+}
+
+const WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int n, const MPI_Datatype types[])
+{
+    WAITIO_MPI_Datatype *ours = span_scratch(call, (size_t)n, sizeof *ours);
+
+    for (int i = 0; ours != NULL && i < n; i++)
+        ours[i] = span_type(call, types[i]);
+    return ours;
+}
+
+static void too_large(struct span_call *call)
+{
+    call->code = WAITIO_MPI_ERR_COUNT;
+    call->why =
+        "a count or displacement above 2147483647 on a communicator that spans jobs: make a "
+        "derived type of many elements";
+}
+
+int span_count(struct span_call *call, MPI_Count count)
+{
+    if (count <= INT_MAX)
+        return (int)count;
+    too_large(call);
+    return 0;
+}
+
+const int *span_counts(struct span_call *call, int n, const MPI_Count counts[])
+{
+    int *ours = span_scratch(call, (size_t)n, sizeof *ours);
+
+    for (int i = 0; ours != NULL && i < n; i++)
+        ours[i] = span_count(call, counts[i]);
+    return ours;
+}
+
+const int *span_places(struct span_call *call, int n, const MPI_Aint places[])
+{
+    int *ours = span_scratch(call, (size_t)n, sizeof *ours);
+
+    for (int i = 0; ours != NULL && i < n; i++) {
+        ours[i] = (int)places[i];
+        if (ours[i] != places[i])
+            too_large(call);
+    }
+    return ours;
+}
+
+int span_degree(struct span_call *call, int side)
+{
+    WAITIO_MPI_Comm comm = call->comm->comm;
+    int kind = 0, in = 0, out = 0, weighted;
+
+    if (WAITIO_MPI_Topo_test(comm, &kind) != 0)
+        return 0;
+    if (kind == WAITIO_MPI_CART && WAITIO_MPI_Cartdim_get(comm, &in) == 0)
+        in = out = 2 * in;
+    else if (kind == WAITIO_MPI_GRAPH)
+        out = WAITIO_MPI_Graph_neighbors_count(comm, call->comm->rank, &in) == 0 ? in : 0;
+    else if (kind == WAITIO_MPI_DIST_GRAPH)
+        (void)WAITIO_MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+    return side == SPAN_IN ? in : out;
+}
+
+static void out_of_memory(struct span_call *call)
+{
+    call->code = WAITIO_ERR_NOMEM;
+    call->why = "no memory for another request";
+}
+
+void span_start(struct span_call *call, bool persistent)
+{
+    call->request = call->code == 0 ? span_request_take(call, persistent) : NULL;
+    if (call->code == 0 && call->request == NULL)
+        out_of_memory(call);
+}
+
+int span_started(struct span_call *call, MPI_Request *request)
+{
+    if (call->code == 0) {
+        call->request->scratch = call->scratch;
+        *request = call->request->stand_in;
+        return MPI_SUCCESS;
+    }
+    if (call->request != NULL)
+        span_request_drop(call->request);
+    return span_end_with(call);
+}
+
+int span_end_with(struct span_call *call)
+{
+    span_scratch_free(call->scratch);
+    if (call->code == 0)
+        return MPI_SUCCESS;
+    if (call->why != NULL)
+        return span_fail_why(call->comm->handle, call->name, call->code, call->why);
+    return span_fail(call->comm->handle, call->name, call->code);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls that make, free and compare communicators. */
+#include "span/call.h"
+#include "span/comms.h"
+
+/* The end of a call that made @p made out of the communicator of @p call. */
+static int give(struct span_call *call, WAITIO_MPI_Comm made, int tag, MPI_Comm *out)
+{
+    struct span_place place = {call->name, call->comm->handle, tag};
+
+    *out = MPI_COMM_NULL;
+    return call->code != 0 ? span_end(call) : span_comm_give(&place, made, out);
+}
+
+/* A duplicate spans, too. The vendor's duplicate has the attributes; its functions were called. */
+static int give_duplicate(struct span_call *call, int rc, MPI_Comm stand_in)
+{
+    WAITIO_MPI_Comm made = NULL;
+    struct span_comm *c;
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    call->code = WAITIO_MPI_Comm_dup(call->comm->comm, &made);
+    if (call->code == 0)
+        call->code = span_comm_register(stand_in, made, &c);
+    return span_end(call);
+}
+
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Comm_dup(comm, newcomm));
+    struct span_call call = {.comm = c, .name = "MPI_Comm_dup"};
+    return give_duplicate(&call, span_vendor.Comm_dup(comm, newcomm), *newcomm);
+}
+SPAN_NAME(Comm_dup)
+
+int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Comm_dup_with_info(comm, info, newcomm));
+    struct span_call call = {.comm = c, .name = "MPI_Comm_dup_with_info"};
+    return give_duplicate(&call, span_vendor.Comm_dup_with_info(comm, info, newcomm), *newcomm);
+}
+SPAN_NAME(Comm_dup_with_info)
+
+/* Ours is made at once. The vendor's is ready when its request is; its handle may come with it. */
+static int give_later(struct span_call *call, int rc, MPI_Comm *newcomm, MPI_Request *request)
+{
+    if (rc == MPI_SUCCESS && *newcomm == MPI_COMM_NULL) {
+        rc = span_vendor.Wait(request, MPI_STATUS_IGNORE);
+        if (rc == MPI_SUCCESS) /* there must be a request to wait for */
+            rc = span_vendor.Ibarrier(MPI_COMM_SELF, request);
+    }
+    return give_duplicate(call, rc, *newcomm);
+}
+
+int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return span_vendor.Comm_idup(comm, newcomm, request);
+    struct span_call call = {.comm = c, .name = "MPI_Comm_idup"};
+    *newcomm = MPI_COMM_NULL;
+    return give_later(&call, span_vendor.Comm_idup(comm, newcomm, request), newcomm, request);
+}
+SPAN_NAME(Comm_idup)
+
+#if MPI_VERSION >= 4
+int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return span_vendor.Comm_idup_with_info(comm, info, newcomm, request);
+    struct span_call call = {.comm = c, .name = "MPI_Comm_idup_with_info"};
+    *newcomm = MPI_COMM_NULL;
+    return give_later(&call, span_vendor.Comm_idup_with_info(comm, info, newcomm, request), newcomm,
+                      request);
+}
+SPAN_NAME(Comm_idup_with_info)
+#endif
+
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Comm_split(comm, color, key, newcomm));
+    struct span_call call = {.comm = c, .name = "MPI_Comm_split"};
+    WAITIO_MPI_Comm made = NULL;
+    int ours = color == MPI_UNDEFINED ? WAITIO_MPI_UNDEFINED : color;
+    call.code = WAITIO_MPI_Comm_split(c->comm, ours, key, &made);
+    return give(&call, made, 0, newcomm);
+}
+SPAN_NAME(Comm_split)
+
+/* What processes may share (memory, a socket of the machine) they share inside a job: the vendor
+ * splits the members of this job. */
+int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (c != NULL && c->inter)
+        return span_fail_why(comm, "MPI_Comm_split_type", WAITIO_MPI_ERR_COMM,
+                             "the communicator is an intercommunicator: merge it first");
+    return SPAN_BLOCKING(span_vendor.Comm_split_type(comm, split_type, key, info, newcomm));
+}
+SPAN_NAME(Comm_split_type)
+
+int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Comm_create(comm, group, newcomm));
+    struct span_call call = {.comm = c, .name = "MPI_Comm_create"};
+    WAITIO_MPI_Comm made = NULL;
+    WAITIO_MPI_Group ours = NULL;
+    bool mine = false;
+    call.code = span_group_ours(group, &ours, &mine);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Comm_create(c->comm, ours, &made);
+    if (mine)
+        (void)WAITIO_MPI_Group_free(&ours);
+    return give(&call, made, 0, newcomm);
+}
+SPAN_NAME(Comm_create)
+
+int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Comm_create_group(comm, group, tag, newcomm));
+    struct span_call call = {.comm = c, .name = "MPI_Comm_create_group"};
+    WAITIO_MPI_Comm made = NULL;
+    WAITIO_MPI_Group ours = NULL;
+    bool mine = false;
+    call.code = span_group_ours(group, &ours, &mine);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Comm_create_group(c->comm, ours, tag, &made);
+    if (mine)
+        (void)WAITIO_MPI_Group_free(&ours);
+    return give(&call, made, tag, newcomm);
+}
+SPAN_NAME(Comm_create_group)
+
+/* The vendor frees first: functions of attributes may use the communicator once more. */
+static int let_go(struct span_comm *c, int (*vendors)(MPI_Comm *), MPI_Comm *comm)
+{
+    MPI_Comm handle = *comm;
+    int rc = vendors(comm);
+
+    if (rc != MPI_SUCCESS)
+        return rc;
+    span_table_drop(&span_comms, SPAN_KEY(handle), c);
+    (void)WAITIO_MPI_Comm_free(&c->comm);
+    c->handle = MPI_COMM_NULL;
+    span_comm_release(c);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Comm_free(MPI_Comm *comm)
+{
+    struct span_comm *c = span_comm_of(*comm);
+
+    return c == NULL ? span_vendor.Comm_free(comm) : let_go(c, span_vendor.Comm_free, comm);
+}
+SPAN_NAME(Comm_free)
+
+int PMPI_Comm_disconnect(MPI_Comm *comm)
+{
+    struct span_comm *c = span_comm_of(*comm);
+
+    return c == NULL ? span_vendor.Comm_disconnect(comm)
+                     : let_go(c, span_vendor.Comm_disconnect, comm);
+}
+SPAN_NAME(Comm_disconnect)
+
+static int comparison(int ours)
+{
+    return ours == WAITIO_MPI_IDENT       ? MPI_IDENT
+           : ours == WAITIO_MPI_CONGRUENT ? MPI_CONGRUENT
+           : ours == WAITIO_MPI_SIMILAR   ? MPI_SIMILAR
+                                          : MPI_UNEQUAL;
+}
+
+int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
+{
+    struct span_comm *c = span_comm_of(comm1), *other = span_comm_of(comm2);
+    int ours = WAITIO_MPI_UNEQUAL;
+
+    if (c == NULL && other == NULL)
+        return span_vendor.Comm_compare(comm1, comm2, result);
+    struct span_call call = {.comm = c != NULL ? c : other, .name = "MPI_Comm_compare"};
+    if (c != NULL && other != NULL)
+        call.code = WAITIO_MPI_Comm_compare(c->comm, other->comm, &ours);
+    *result = comparison(ours);
+    return span_end(&call);
+}
+SPAN_NAME(Comm_compare)

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Progress of our operations while a call of the vendor's blocks. The engine's service thread moves
+ * messages, but collectives that were started go on only in threads that wait for something. So a
+ * thread of ours does, when a call of the vendor's has blocked for a while with operations of ours
+ * under way: a short one costs no more than two atomic additions.
+ */
+#include <errno.h>
+
+#include "os/os.h"
+#include "span/span.h"
+
+#define LOOK_NS 500000 /* a call that lasts longer blocks */
+#define SLICE 0.002    /* seconds of waiting between two looks */
+enum { IDLE_LOOKS = 200 };
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    atomic_int blocked;         /* calls of the vendor's under way */
+    atomic_uint turns;          /* counts them */
+    atomic_bool asleep, ending; /* asleep: only the condition wakes it */
+    bool runs;
+    pthread_t thread;
+    WAITIO_MPI_Comm self;
+    waitio_req_t never; /* a receive of a message that nobody sends */
+    char byte;
+} assist = {.mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+/* Make progress until the call that blocks is over. */
+static void serve(unsigned turn)
+{
+    int flag = 0;
+
+    while (!flag && !atomic_load(&assist.ending) && atomic_load(&assist.blocked) > 0 &&
+           atomic_load(&assist.turns) == turn)
+        if (waitio_wait_for(&assist.never, SLICE, &flag, NULL) != 0)
+            return;
+}
+
+static void sleep_until_called(void)
+{
+    pthread_mutex_lock(&assist.mutex);
+    atomic_store(&assist.asleep, true);
+    while (atomic_load(&assist.blocked) == 0 && !atomic_load(&assist.ending))
+        pthread_cond_wait(&assist.wake, &assist.mutex);
+    atomic_store(&assist.asleep, false);
+    pthread_mutex_unlock(&assist.mutex);
+}
+
+static void *run(void *arg)
+{
+    unsigned idle = 0, seen = 0;
+
+    (void)arg;
+    while (!atomic_load(&assist.ending)) {
+        unsigned turn = atomic_load(&assist.turns);
+        bool blocked = atomic_load(&assist.blocked) > 0;
+        if (blocked && turn == seen)
+            serve(turn);
+        idle = blocked ? 0 : idle + 1;
+        seen = turn;
+        if (idle > IDLE_LOOKS)
+            sleep_until_called();
+        else
+            wio_os_sleep_ns(LOOK_NS);
+    }
+    return NULL;
+}
+
+static void start(void)
+{
+    pthread_mutex_lock(&assist.mutex);
+    if (!assist.runs && span_is_on)
+        assist.runs = wio_os_thread_start(&assist.thread, run, NULL, "waitio-span") == 0;
+    pthread_mutex_unlock(&assist.mutex);
+}
+
+void span_assist_begin(void)
+{
+    atomic_fetch_add(&assist.turns, 1);
+    atomic_fetch_add(&assist.blocked, 1);
+    if (!assist.runs)
+        start();
+    if (atomic_load(&assist.asleep)) {
+        pthread_mutex_lock(&assist.mutex);
+        pthread_cond_signal(&assist.wake);
+        pthread_mutex_unlock(&assist.mutex);
+    }
+}
+
+int span_assist_end(int code)
+{
+    atomic_fetch_sub(&assist.blocked, 1);
+    return code;
+}
+
+int span_progress_begin(void)
+{
+    int rc = WAITIO_MPI_Comm_dup(WAITIO_MPI_COMM_SELF, &assist.self);
+
+    return rc != 0 ? rc : waitio_irecv(assist.self, 0, &assist.byte, 1, 0, &assist.never);
+}
+
+void span_progress_end(void)
+{
+    atomic_store(&assist.ending, true);
+    pthread_mutex_lock(&assist.mutex);
+    pthread_cond_signal(&assist.wake);
+    pthread_mutex_unlock(&assist.mutex);
+    if (assist.runs)
+        pthread_join(assist.thread, NULL);
+    assist.runs = false;
+    if (waitio_cancel(&assist.never) == 0)
+        (void)waitio_wait(&assist.never);
+    (void)WAITIO_MPI_Comm_free(&assist.self);
+}
