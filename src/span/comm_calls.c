@@ -13,7 +13,7 @@ static int give(struct span_call *call, WAITIO_MPI_Comm made, int tag, MPI_Comm 
 }
 
 /* A duplicate spans, too. The vendor's duplicate has the attributes; its functions were called. */
-static int give_duplicate(struct span_call *call, int rc, MPI_Comm stand_in)
+static int give_duplicate(struct span_call *call, int rc, const MPI_Comm *newcomm)
 {
     WAITIO_MPI_Comm made = NULL;
     struct span_comm *c;
@@ -22,7 +22,7 @@ static int give_duplicate(struct span_call *call, int rc, MPI_Comm stand_in)
         return rc;
     call->code = WAITIO_MPI_Comm_dup(call->comm->comm, &made);
     if (call->code == 0)
-        call->code = span_comm_register(stand_in, made, &c);
+        call->code = span_comm_register(*newcomm, made, &c);
     return span_end(call);
 }
 
@@ -32,7 +32,7 @@ int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Comm_dup(comm, newcomm));
     struct span_call call = {.comm = c, .name = "MPI_Comm_dup"};
-    return give_duplicate(&call, span_vendor.Comm_dup(comm, newcomm), *newcomm);
+    return give_duplicate(&call, span_vendor.Comm_dup(comm, newcomm), newcomm);
 }
 SPAN_NAME(Comm_dup)
 
@@ -42,7 +42,7 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Comm_dup_with_info(comm, info, newcomm));
     struct span_call call = {.comm = c, .name = "MPI_Comm_dup_with_info"};
-    return give_duplicate(&call, span_vendor.Comm_dup_with_info(comm, info, newcomm), *newcomm);
+    return give_duplicate(&call, span_vendor.Comm_dup_with_info(comm, info, newcomm), newcomm);
 }
 SPAN_NAME(Comm_dup_with_info)
 
@@ -54,7 +54,7 @@ static int give_later(struct span_call *call, int rc, MPI_Comm *newcomm, MPI_Req
         if (rc == MPI_SUCCESS) /* there must be a request to wait for */
             rc = span_vendor.Ibarrier(MPI_COMM_SELF, request);
     }
-    return give_duplicate(call, rc, *newcomm);
+    return give_duplicate(call, rc, newcomm);
 }
 
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)

@@ -178,42 +178,48 @@ static int give(const char *name, int rc, WAITIO_MPI_Group made, MPI_Group *out)
 int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
     WAITIO_MPI_Group ours = ours_of(group), made = NULL;
+    int rc;
 
     if (ours == NULL)
         return span_vendor.Group_incl(group, n, ranks, newgroup);
-    return give("MPI_Group_incl", WAITIO_MPI_Group_incl(ours, n, ranks, &made), made, newgroup);
+    rc = WAITIO_MPI_Group_incl(ours, n, ranks, &made);
+    return give("MPI_Group_incl", rc, made, newgroup);
 }
 SPAN_NAME(Group_incl)
 
 int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
 {
     WAITIO_MPI_Group ours = ours_of(group), made = NULL;
+    int rc;
 
     if (ours == NULL)
         return span_vendor.Group_excl(group, n, ranks, newgroup);
-    return give("MPI_Group_excl", WAITIO_MPI_Group_excl(ours, n, ranks, &made), made, newgroup);
+    rc = WAITIO_MPI_Group_excl(ours, n, ranks, &made);
+    return give("MPI_Group_excl", rc, made, newgroup);
 }
 SPAN_NAME(Group_excl)
 
 int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
 {
     WAITIO_MPI_Group ours = ours_of(group), made = NULL;
+    int rc;
 
     if (ours == NULL)
         return span_vendor.Group_range_incl(group, n, ranges, newgroup);
-    return give("MPI_Group_range_incl", WAITIO_MPI_Group_range_incl(ours, n, ranges, &made), made,
-                newgroup);
+    rc = WAITIO_MPI_Group_range_incl(ours, n, ranges, &made);
+    return give("MPI_Group_range_incl", rc, made, newgroup);
 }
 SPAN_NAME(Group_range_incl)
 
 int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup)
 {
     WAITIO_MPI_Group ours = ours_of(group), made = NULL;
+    int rc;
 
     if (ours == NULL)
         return span_vendor.Group_range_excl(group, n, ranges, newgroup);
-    return give("MPI_Group_range_excl", WAITIO_MPI_Group_range_excl(ours, n, ranges, &made), made,
-                newgroup);
+    rc = WAITIO_MPI_Group_range_excl(ours, n, ranges, &made);
+    return give("MPI_Group_range_excl", rc, made, newgroup);
 }
 SPAN_NAME(Group_range_excl)
 
@@ -295,10 +301,12 @@ int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group)
 {
     struct span_comm *c = span_comm_of(comm);
     WAITIO_MPI_Group made = NULL;
+    int rc;
 
     if (c == NULL)
         return span_vendor.Comm_group(comm, group);
-    return give("MPI_Comm_group", WAITIO_MPI_Comm_group(c->comm, &made), made, group);
+    rc = WAITIO_MPI_Comm_group(c->comm, &made);
+    return give("MPI_Comm_group", rc, made, group);
 }
 SPAN_NAME(Comm_group)
 
@@ -306,9 +314,11 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group *group)
 {
     struct span_comm *c = span_comm_of(comm);
     WAITIO_MPI_Group made = NULL;
+    int rc;
 
     if (c == NULL)
         return span_vendor.Comm_remote_group(comm, group);
-    return give("MPI_Comm_remote_group", WAITIO_MPI_Comm_remote_group(c->comm, &made), made, group);
+    rc = WAITIO_MPI_Comm_remote_group(c->comm, &made);
+    return give("MPI_Comm_remote_group", rc, made, group);
 }
 SPAN_NAME(Comm_remote_group)

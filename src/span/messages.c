@@ -10,26 +10,24 @@ struct span_table span_messages = SPAN_TABLE_INIT;
 
 struct message {
     WAITIO_MPI_Message ours;
+    MPI_Request sent; /* the message to itself: complete when it is received */
     struct span_comm *comm;
 };
 
 static MPI_Comm self = MPI_COMM_NULL;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static int send_to_self(MPI_Message *out)
+static int send_to_self(MPI_Message *out, MPI_Request *request)
 {
-    MPI_Request request = MPI_REQUEST_NULL;
     int rc = MPI_SUCCESS;
 
     pthread_mutex_lock(&mutex);
     if (self == MPI_COMM_NULL)
         rc = span_vendor.Comm_dup(MPI_COMM_SELF, &self);
     if (rc == MPI_SUCCESS)
-        rc = span_vendor.Isend(NULL, 0, MPI_BYTE, 0, 0, self, &request);
+        rc = span_vendor.Isend(NULL, 0, MPI_BYTE, 0, 0, self, request);
     if (rc == MPI_SUCCESS)
         rc = span_vendor.Mprobe(0, 0, self, out, MPI_STATUS_IGNORE);
-    if (request != MPI_REQUEST_NULL)
-        (void)span_vendor.Wait(&request, MPI_STATUS_IGNORE);
     pthread_mutex_unlock(&mutex);
     return rc == MPI_SUCCESS ? 0 : WAITIO_ERR_SYSTEM;
 }
@@ -50,9 +48,10 @@ static void give(struct span_call *call, WAITIO_MPI_Message ours, MPI_Message *m
     if (ours == WAITIO_MPI_MESSAGE_NO_PROC)
         return;
     m = wio_os_alloc(sizeof *m);
-    call->code = m == NULL ? WAITIO_ERR_NOMEM : send_to_self(message);
+    call->code = m == NULL ? WAITIO_ERR_NOMEM : send_to_self(message, &m->sent);
     if (call->code == 0) {
-        *m = (struct message){ours, call->comm};
+        m->ours = ours;
+        m->comm = call->comm;
         atomic_fetch_add(&call->comm->refs, 1);
         if (span_table_put(&span_messages, SPAN_KEY(*message), m) != 0)
             call->code = WAITIO_ERR_NOMEM;
@@ -68,6 +67,7 @@ static void consume(MPI_Message *message, struct message *m)
 {
     span_table_drop(&span_messages, SPAN_KEY(*message), m);
     (void)span_vendor.Mrecv(NULL, 0, MPI_BYTE, message, MPI_STATUS_IGNORE);
+    (void)span_vendor.Wait(&m->sent, MPI_STATUS_IGNORE);
     span_comm_release(m->comm);
     wio_os_free(m);
 }
