@@ -290,6 +290,18 @@ int waitio_event_arm(int fd);
 /** Close the descriptor; may be called after waitio_finalize(), too. @return 0; ARG */
 int waitio_event_close(int fd);
 
+/** What a program does while a call of this library waits. @return seconds until it wants to be
+ * called again if the wait lasts; 0: as often as the wait looks, which then never sleeps */
+typedef double waitio_idle_function(void);
+/**
+ * Call @p function now and then while a call waits and nothing arrives: for programs that must let
+ * another communication library make progress meanwhile. It is called by a waiting thread, without
+ * locks and by one thread at a time, not before the wait has lasted some microseconds. It must not
+ * call this library.
+ * @param function NULL: none from now on @return 0; the errors of joining
+ */
+int waitio_while_waiting(waitio_idle_function *function);
+
 /* ---- errors, version, sight ---------------------------------------------------------------- */
 
 /** Static text of a code; never NULL. May be called at any time. */

@@ -19,6 +19,14 @@ int waitio_event_arm(int fd)
     return wio_api_result("waitio_event_arm", u == NULL ? wio_last_code() : wio_watch_arm(u, fd));
 }
 
+int waitio_while_waiting(waitio_idle_function *function)
+{
+    struct wio_universe *u = wio_api_universe();
+    if (u != NULL)
+        wio_watch_idle(u, function);
+    return wio_api_result("waitio_while_waiting", u == NULL ? wio_last_code() : 0);
+}
+
 int waitio_event_close(int fd)
 {
     struct wio_universe *u = wio_api_current();

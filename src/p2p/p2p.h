@@ -127,6 +127,8 @@ const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char 
 int wio_watch_open(struct wio_universe *u, int *fd);
 int wio_watch_arm(struct wio_universe *u, int fd);
 int wio_watch_close(struct wio_universe *u, int fd);
+/** What waits call while nothing arrives: see waitio_while_waiting(). */
+void wio_watch_idle(struct wio_universe *u, double (*function)(void));
 
 /** Register, look up and drop groups, so that an invalid pointer is never followed. */
 void wio_group_register(struct wio_universe *u, struct waitio_group *g);

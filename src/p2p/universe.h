@@ -264,7 +264,8 @@ struct wio_universe {
     bool service_sleeps; /* in its poll */
     bool service_full;   /* ... with everything armed: what the program finds it does not hear of */
     bool watched;        /* an event loop wants one wake-up at the next event */
-    int nwatches;        /* descriptors of event loops */
+    double (*idle)(void); /* the program's, called while a wait finds nothing, or NULL */
+    int nwatches;         /* descriptors of event loops */
     struct wio_watch *watch;
     uint32_t bulk;                   /* large operations under way */
     _Atomic int64_t service_wake_ns; /* when the service thread checks next without an event */

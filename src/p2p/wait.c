@@ -39,6 +39,7 @@ struct poll_turn {
     struct wio_request *hint;
     const char *what;
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
+    int64_t idle_ns;  /* when the program's function wants to be called again, or 0: soon */
     int64_t after_ns; /* the clock after the last yield, unless something came since; or 0 */
     int64_t nap_ns;   /* the last nap while another library was polled */
     uint32_t empty, yields, busy;
@@ -104,6 +105,8 @@ static int64_t next_wake(struct wio_universe *u, struct poll_turn *t)
         int64_t nap = wio_os_now_ns() + t->nap_ns;
         wake = nap < wake ? nap : wake;
     }
+    if (u->idle != NULL && t->idle_ns < wake)
+        wake = t->idle_ns;
     for (int i = 0; i < WIO_TR_COUNT; i++) {
         if (u->iface[i] == NULL)
             continue;
@@ -193,6 +196,18 @@ static void look_at_clock(struct wio_universe *u, struct poll_turn *t, int64_t n
         tick(u, t, now);
 }
 
+/* Another library of the program may have to go on, or nobody will ever send what we wait for. */
+static void call_program(struct wio_universe *u, struct poll_turn *t, int64_t now)
+{
+    double (*idle)(void) = u->idle;
+    if (WIO_LIKELY(idle == NULL) || now < t->idle_ns)
+        return;
+    wio_lock_leave(&u->lock);
+    double wish = idle();
+    t->idle_ns = wish < 3600 ? now + (int64_t)(wish * 1e9) : INT64_MAX;
+    wio_lock_take(&u->lock, &u->want);
+}
+
 /* Sends that are to complete locally have waited for their receivers long enough. */
 static bool hand_in(struct wio_universe *u)
 {
@@ -234,6 +249,7 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
     bool soon = quiet < pure && quiet < WIO_FETCH_SOON_NS;
     if (soon || hand_in(u) || quiet < pure)
         return;
+    call_program(u, t, now);
     if (quiet < limit && u->spin.hogged == 0)
         t->after_ns = yield_and_learn(u, now);
     else

@@ -87,6 +87,13 @@ int wio_watch_close(struct wio_universe *u, int fd)
     return 0;
 }
 
+void wio_watch_idle(struct wio_universe *u, double (*function)(void))
+{
+    wio_lock_take(&u->lock, &u->want);
+    u->idle = function;
+    wio_lock_leave(&u->lock);
+}
+
 void wio_watch_tell(struct wio_universe *u)
 {
     u->watched = false;

@@ -112,6 +112,38 @@ static void once(void)
     expect(waitio_event_open(NULL) == WAITIO_ERR_ARG, "open without a place");
 }
 
+static _Atomic int called;
+static double wish; /* seconds between two calls */
+
+static double idle_function(void)
+{
+    called++;
+    return wish;
+}
+
+/* A wait that finds nothing calls the program's function as often as that wishes. */
+static void calls_back(void)
+{
+    char c;
+    int flag;
+    waitio_req_t req;
+
+    waitio_irecv(world, me, &c, 1, 78, &req);
+    expect(waitio_while_waiting(idle_function) == 0, "setting a function");
+    wish = 3600;
+    waitio_wait_for(&req, 0.1, &flag, WAITIO_STATUS_IGNORE);
+    expect(!flag && called == 1, "the calls of a function that is called once");
+    wish = 0.001; /* shorter than any sleep without it */
+    waitio_wait_for(&req, 0.2, &flag, WAITIO_STATUS_IGNORE);
+    expect(!flag && called > 20, "the calls of a function that is called each millisecond");
+    expect(waitio_while_waiting(NULL) == 0, "setting none");
+    called = 0;
+    waitio_wait_for(&req, 0.05, &flag, WAITIO_STATUS_IGNORE);
+    expect(!flag && called == 0, "a function that was taken away");
+    waitio_cancel(&req);
+    waitio_wait(&req);
+}
+
 static void everybody_loops(int threads)
 {
     pthread_t thread[THREADS];
@@ -135,6 +167,7 @@ int main(void)
     waitio_group_size(world, &n);
     if (n == 1) /* else the first message of somebody who is through with it would tell us */
         once();
+    calls_back();
     everybody_loops(1);
     /* By itself the service thread drives everything when the program has been away for 60 ms: no
      * round would be quicker. */
