@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Progress of our operations while a call of the vendor's blocks. The engine's service thread moves
- * messages, but collectives that were started go on only in threads that wait for something. So a
- * thread of ours does, when a call of the vendor's has blocked for a while with operations of ours
- * under way: a short one costs no more than two atomic additions.
+ * Progress of each library while a call of the other one blocks. Ours while a call of the vendor's
+ * blocks: the engine's service thread moves messages, but collectives that were started go on only
+ * in threads that wait for something. So a thread of ours does, when a call of the vendor's has
+ * blocked for a while with operations of ours under way: a short one costs no more than two atomic
+ * additions.
  */
 #include <errno.h>
 
@@ -26,6 +27,32 @@ static struct {
     waitio_req_t never; /* a receive of a message that nobody sends */
     char byte;
 } assist = {.mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+/* ---- and the vendor's while ours block ---- */
+
+static __thread bool is_assistant;
+
+/*
+ * Called while a wait of ours finds nothing: a message inside the job may need this process before
+ * the one that we wait for is sent. Only threads that are in a call of MPI come here, so what
+ * MPI_Init_thread granted is kept to. A long wait asks less and less often.
+ */
+static double let_vendor_go_on(void)
+{
+    static _Atomic(int64_t) last, step;
+    const int64_t least = 20000, most = 2000000, pause = 20000000;
+    int64_t now = wio_os_now_ns(), wait = atomic_load(&step);
+    int flag = 0;
+
+    if (is_assistant)
+        return 3600;
+    wait = now - atomic_load(&last) > pause ? least : 2 * wait;
+    wait = wait > most ? most : wait;
+    atomic_store(&last, now);
+    atomic_store(&step, wait);
+    (void)span_vendor.Iprobe(0, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    return (double)wait * 1e-9;
+}
 
 /* Make progress until the call that blocks is over. */
 static void serve(unsigned turn)
@@ -53,6 +80,7 @@ static void *run(void *arg)
     unsigned idle = 0, seen = 0;
 
     (void)arg;
+    is_assistant = true;
     while (!atomic_load(&assist.ending)) {
         unsigned turn = atomic_load(&assist.turns);
         bool blocked = atomic_load(&assist.blocked) > 0;
@@ -99,11 +127,13 @@ int span_progress_begin(void)
 {
     int rc = WAITIO_MPI_Comm_dup(WAITIO_MPI_COMM_SELF, &assist.self);
 
-    return rc != 0 ? rc : waitio_irecv(assist.self, 0, &assist.byte, 1, 0, &assist.never);
+    rc = rc != 0 ? rc : waitio_irecv(assist.self, 0, &assist.byte, 1, 0, &assist.never);
+    return rc != 0 ? rc : waitio_while_waiting(let_vendor_go_on);
 }
 
 void span_progress_end(void)
 {
+    (void)waitio_while_waiting(NULL);
     atomic_store(&assist.ending, true);
     pthread_mutex_lock(&assist.mutex);
     pthread_cond_signal(&assist.wake);
