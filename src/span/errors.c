@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "span/span.h"
+#include "span/call.h"
 
 /* One code of MPI for each of ours, made when it first happens. Its text is that of the last error
- * of the kind. */
+ * of the kind. To the vendor it is a class of the program's own, because not every MPI takes a new
+ * code of a predefined class; programs are told the predefined one. */
 enum { CODES = 64 };
 static struct {
     int code, class_, mpi;
@@ -57,7 +58,7 @@ static int mpi_code(int code, int class_, const char *text)
     pthread_mutex_lock(&mutex);
     while (i < nmade && (made[i].code != code || made[i].class_ != class_))
         i++;
-    if (i == nmade && nmade < CODES && PMPI_Add_error_code(class_, &made[i].mpi) == MPI_SUCCESS) {
+    if (i == nmade && nmade < CODES && PMPI_Add_error_class(&made[i].mpi) == MPI_SUCCESS) {
         made[i].code = code;
         made[i].class_ = class_;
         nmade++;
@@ -68,6 +69,20 @@ static int mpi_code(int code, int class_, const char *text)
     pthread_mutex_unlock(&mutex);
     return mpi;
 }
+
+int PMPI_Error_class(int errorcode, int *errorclass)
+{
+    int i = 0;
+
+    pthread_mutex_lock(&mutex);
+    while (i < nmade && made[i].mpi != errorcode)
+        i++;
+    if (i < nmade)
+        *errorclass = made[i].class_;
+    pthread_mutex_unlock(&mutex);
+    return i < nmade ? MPI_SUCCESS : span_vendor.Error_class(errorcode, errorclass);
+}
+SPAN_NAME(Error_class)
 
 static void describe(char *text, size_t room, const char *name, int code)
 {

@@ -117,6 +117,7 @@ const struct span_vendor_name span_vendor_names[] = {
     {"Dist_graph_create_adjacent", (span_function *)&span_vendor.Dist_graph_create_adjacent},
     {"Dist_graph_neighbors", (span_function *)&span_vendor.Dist_graph_neighbors},
     {"Dist_graph_neighbors_count", (span_function *)&span_vendor.Dist_graph_neighbors_count},
+    {"Error_class", (span_function *)&span_vendor.Error_class},
     {"Exscan", (span_function *)&span_vendor.Exscan},
 #if MPI_VERSION >= 4
     {"Exscan_c", (span_function *)&span_vendor.Exscan_c},

@@ -179,6 +179,7 @@ struct span_vendor {
     int (*Dist_graph_neighbors)(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[],
         int maxoutdegree, int destinations[], int destweights[]);
     int (*Dist_graph_neighbors_count)(MPI_Comm comm, int *indegree, int *outdegree, int *weighted);
+    int (*Error_class)(int errorcode, int *errorclass);
     int (*Exscan)(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
         MPI_Comm comm);
 #if MPI_VERSION >= 4
