@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hybrid communicators in Fortran: external procedures, module waitio_hybrid with both kinds of MPI's
-handles and all three of ours, and blocks of unlike style beside each other."""
+"""Hybrid communicators in Fortran: external procedures, module waitio_hybrid with all kinds of
+handles, and blocks of unlike style beside each other."""
 
 import os
 import pathlib
