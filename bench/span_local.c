@@ -75,8 +75,9 @@ struct kind {
     double parts; /* operations in one run */
 };
 static const struct kind kinds[] = {
-    {"latency", latency, 2},     {"bandwidth", bandwidth, WINDOW}, {"bcast", bcast, 1},
-    {"allreduce", allreduce, 1}, {"rank", rank, 1000},
+    {"latency", latency, 2}, {"bandwidth", bandwidth, WINDOW},
+    {"bcast", bcast, 1},     {"allreduce", allreduce, 1},
+    {"rank", rank, 1000},
 };
 
 /* Runs until the time is over at process 0, in portions. @return seconds for each operation */

@@ -226,7 +226,22 @@ static void rest(struct wio_universe *u, struct poll_turn *t)
         t->quiet_ns = 0;
 }
 
-/* An idle poll: spin, yield or sleep. */
+/* Nothing has come for some time: spin, yield or sleep. */
+static void stand_by(struct wio_universe *u, struct poll_turn *t, int64_t now)
+{
+    int64_t pure, limit, quiet = now - t->quiet_ns;
+    spin_limits(u, t, &pure, &limit);
+    bool soon = quiet < pure && quiet < WIO_FETCH_SOON_NS;
+    if (soon || hand_in(u) || quiet < pure)
+        return;
+    call_program(u, t, now);
+    if (quiet < limit && u->spin.hogged == 0)
+        t->after_ns = yield_and_learn(u, now);
+    else
+        rest(u, t);
+}
+
+/* An idle poll. */
 static void idle(struct wio_universe *u, struct poll_turn *t)
 {
     if (((++t->empty & (t->memory ? 31u : 3u)) != 1 || t->empty == 1) && u->spin.contended == 0)
@@ -237,23 +252,13 @@ static void idle(struct wio_universe *u, struct poll_turn *t)
         return;
     }
     /* Between two yields is one poll: read the clock once for both. */
-    int64_t now = t->after_ns != 0 ? t->after_ns : wio_os_now_ns(), pure, limit;
+    int64_t now = t->after_ns != 0 ? t->after_ns : wio_os_now_ns();
     t->after_ns = 0;
     look_at_clock(u, t, now);
-    if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0) {
+    if (atomic_load_explicit(&u->want, memory_order_relaxed) > 0)
         give_way(u); /* the awaited event may have happened: never sleep without a check */
-        return;
-    }
-    spin_limits(u, t, &pure, &limit);
-    int64_t quiet = now - t->quiet_ns;
-    bool soon = quiet < pure && quiet < WIO_FETCH_SOON_NS;
-    if (soon || hand_in(u) || quiet < pure)
-        return;
-    call_program(u, t, now);
-    if (quiet < limit && u->spin.hogged == 0)
-        t->after_ns = yield_and_learn(u, now);
     else
-        rest(u, t);
+        stand_by(u, t, now);
 }
 
 static int poll_everybody(struct wio_universe *u, struct poll_turn *t)

@@ -59,9 +59,10 @@ struct wio_tr_attr {
 #define WIO_CAP_SAME_HOST 1u /* reaches processes of this host only */
 #define WIO_CAP_BATCH 4u     /* a system call per message: WIO_TX_BATCH pays */
 #define WIO_CAP_MEMORY 8u    /* a poll costs nanoseconds, no system call */
-#define WIO_CAP_EVENT_FD 2u  /* event_fd() and arm() work; else next_timer_ns() says when to look  \
-                              */
-#define WIO_CAP_PINS 16u     /* the payload of a queued tx may not be moved */
+#define WIO_CAP_EVENT_FD                                                                           \
+    2u                   /* event_fd() and arm() work; else next_timer_ns() says when to look      \
+                          */
+#define WIO_CAP_PINS 16u /* the payload of a queued tx may not be moved */
 /* only calls of the program move its messages: the service thread must not */
 #define WIO_CAP_CALLS_ONLY 32u
 
@@ -269,8 +270,8 @@ struct wio_transport {
      * asks for pieces. No bytes: can it be done? @return 0; UNSUPPORTED: not on this link (any
      * more); SYSTEM: not there, or taken back; buf may hold a part then */
     int (*fetch)(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes);
-    /** With WIO_CAP_PINS: the sender of a queued tx wants to go on; the transport copies its payload
-     * and calls done() in the next progress. @return false: not possible (any more) */
+    /** With WIO_CAP_PINS: the sender of a queued tx wants to go on; the transport copies its
+     * payload and calls done() in the next progress. @return false: not possible (any more) */
     bool (*keep)(struct wio_ep *ep, struct wio_tx *tx);
     /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks
      * queued). Only such whose done() is still to come: p2p waits for it when these are many. */
@@ -342,7 +343,7 @@ enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer); /* W
 int wio_tr_no_gather(struct wio_iface *iface, struct waitio_gathering *g);  /* UNSUPPORTED */
 void wio_tr_no_settle(struct wio_iface *iface, struct wio_tr_attr *attr);
 bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
-                   uint32_t bytes); /* false */
+                   uint32_t bytes);                        /* false */
 bool wio_tr_no_keep(struct wio_ep *ep, struct wio_tx *tx); /* false */
 int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf,
                     size_t bytes); /* UNSUPPORTED */

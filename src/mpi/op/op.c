@@ -188,8 +188,7 @@ int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO
 int waitio_mpi_op_create_with(waitio_mpi_stateful_function *function, void *state, int commute,
                               WAITIO_MPI_Op *op)
 {
-    struct wio_user_op like = {
-        .stateful = function, .state = state, .commutative = commute != 0};
+    struct wio_user_op like = {.stateful = function, .state = state, .commutative = commute != 0};
 
     return wio_mpi_result("waitio_mpi_op_create_with", create(&like, op));
 }
