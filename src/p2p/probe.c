@@ -99,7 +99,7 @@ int wio_claim(struct wio_universe *u, struct waitio_group *g, uint32_t src, int3
         wio_match_probe(&u->match, g->space, (int64_t)wio_group_member(g, src), tag);
     struct wio_unexpected *m = (struct wio_unexpected *)(void *)held;
     if (m != NULL && m->rts) {
-        struct wio_request *r = wio_op_recv(u, g, src, NULL, SIZE_MAX, tag, WIO_REQ_RECV);
+        struct wio_request *r = wio_op_recv(u, g, src, NULL, m->total, tag, WIO_REQ_RECV);
         if (r == NULL) {
             rc = WAITIO_ERR_NOMEM;
         } else {

@@ -312,12 +312,17 @@ void wio_recv_discard(struct wio_universe *u, struct wio_unexpected *m)
 
 /* ---- leaving ---- */
 
+static void say_refused(struct wio_universe *u, struct wio_peer *p, uint64_t remote)
+{
+    struct wio_msg msg = {.op = WIO_OP_DONE, .space = WIO_DONE_REFUSED, .b = remote};
+    (void)wio_send_ctl(u, p, &msg, WIO_TX_SMALL);
+}
+
 bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m)
 {
     if (m->remote == 0 || (!m->rts && m->arrived < m->total))
         return false;
-    struct wio_msg msg = {.op = WIO_OP_DONE, .space = WIO_DONE_REFUSED, .b = m->remote};
-    (void)wio_send_ctl(u, m->peer, &msg, WIO_TX_SMALL);
+    say_refused(u, m->peer, m->remote);
     drop(u, m, true);
     return true;
 }
@@ -332,9 +337,26 @@ static void refuse_held(void *arg, struct wio_held *h)
     (void)wio_recv_refuse(u, m);
 }
 
+/* A matched probe has taken them, and they were not received. */
+static void refuse_claimed(struct wio_universe *u, struct wio_peer *p)
+{
+    WIO_LIST_FOR_SAFE(it, next, &p->owned)
+    {
+        struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
+        if (!r->claimed)
+            continue;
+        say_refused(u, p, r->remote);
+        p->moving--;
+        wio_req_finish(r, WAITIO_ERR_STATE);
+    }
+}
+
 void wio_recv_refuse_held(struct wio_universe *u)
 {
     wio_match_each_held(&u->match, refuse_held, u);
+    for (uint32_t i = 0; i < u->table->size; i++)
+        if (u->peer[i] != NULL)
+            refuse_claimed(u, u->peer[i]);
 }
 
 static void cancel_posted(void *arg, struct wio_post *post)

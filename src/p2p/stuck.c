@@ -148,7 +148,9 @@ static const char *state_text(const struct wio_request *r)
     case WIO_RS_ASKED:
         return "asked to send; the receiver has not posted the receive";
     case WIO_RS_MOVING:
-        return send ? "data is being sent" : "data is arriving";
+        return send         ? "data is being sent"
+               : r->claimed ? "a matched probe has taken it, and it has not been received"
+                            : "data is arriving";
     case WIO_RS_ACK:
         return r->lent ? "told where it lies; the receiver has not fetched it"
                        : "all data sent; the receiver's library has not confirmed it";

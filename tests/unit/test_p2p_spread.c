@@ -501,6 +501,27 @@ static void a_claimed_message_ends_with_its_sender(void **unused)
     assert_nothing_held();
 }
 
+static void who_leaves_refuses_claimed_messages(void **unused)
+{
+    (void)unused;
+    struct wio_handle h;
+    bool found;
+    fake_open(1, ROOM);
+    ask(1, 100000, 33, false);
+    assert_int_equal(wio_claim(u, g, 1, 5, &found, &h), 0);
+    struct wio_strbuf sb = {0};
+    wio_universe_dump(u, &sb);
+    assert_non_null(strstr(sb.text, "100000 bytes: a matched probe has taken it"));
+    wio_strbuf_free(&sb);
+    wio_recv_refuse_held(u);
+    assert_int_equal(last_sent(WIO_OP_DONE)->msg.b, 33);
+    assert_int_equal(last_sent(WIO_OP_DONE)->msg.space, WIO_DONE_REFUSED);
+    assert_int_equal(wio_claimed_recv(u, &h, in, NULL, 100000), 0);
+    assert_null(last_sent(WIO_OP_CTS));
+    assert_done(h, WAITIO_ERR_STATE);
+    assert_int_equal(u->peer[1]->moving, 0);
+}
+
 /* ---- bad days ---- */
 
 static void peer_death_lets_go_of_everything(void **unused)
@@ -677,6 +698,7 @@ int main(void)
         T(what_has_come_is_not_claimed),
         T(a_claimed_message_ends_with_its_sender),
         T(a_claimed_message_is_fetched),
+        T(who_leaves_refuses_claimed_messages),
         T(peer_death_lets_go_of_everything),
         T(without_memory_for_a_piece_the_peer_is_failed),
         T(without_memory_for_what_arrives_the_link_is_closed),
