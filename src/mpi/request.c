@@ -256,29 +256,29 @@ static struct wio_leg leg_of(const struct wio_message *m, const struct meaning *
                             .send = m->sending};
 }
 
-/* wio_message_now() of short messages, at least one of which has to be packed. */
-static int packed_now(const struct wio_message *m, int n, waitio_status_t *st, bool *did)
+/* wio_message_now() where message @p first, of which is known what it means, has to be packed;
+ * those before have not. */
+static int packed_now(const struct wio_message *m, int n, int first, struct meaning is,
+                      struct wio_leg leg[2], waitio_status_t *st, bool *did)
 {
     char packed[2][SHORT_PACKED];
-    struct wio_spread s[2];
-    struct wio_leg leg[2];
-    int i, rc;
+    struct wio_spread s[2] = {{0}, {0}};
+    int rc;
 
-    for (i = 0; i < n; i++) {
-        struct meaning is;
-        rc = understand(&m[i], &is);
-        if (rc != 0 || needs_request(&m[i], &is))
-            break;
-        s[i] = is.plain ? (struct wio_spread){0} : wio_spread_typed(m[i].buf, is.type, is.unlike);
+    for (int i = first;;) {
         leg[i] = leg_of(&m[i], &is, is.plain ? place_of(m[i].buf, is.type) : packed[i]);
+        if (!is.plain)
+            s[i] = wio_spread_typed(m[i].buf, is.type, is.unlike);
         if (!is.plain && m[i].sending)
             s[i].calls->read(&s[i], m[i].peer, 0, is.bytes, packed[i]);
+        if (++i == n)
+            break;
+        if (understand(&m[i], &is) != 0 || needs_request(&m[i], &is))
+            return 0;
     }
-    *did = i == n;
-    if (!*did)
-        return 0;
+    *did = true;
     rc = wio_api_exchange(m->comm, leg, n, st);
-    for (i = 0; i < n; i++)
+    for (int i = first; i < n; i++)
         if (s[i].calls != NULL && !m[i].sending && leg[i].got > 0)
             s[i].calls->write(&s[i], m[i].peer, 0, leg[i].got, packed[i]);
     return rc;
@@ -289,13 +289,14 @@ int wio_message_now(const struct wio_message *m, int n, waitio_status_t *st, boo
     struct wio_leg leg[2];
     int i;
 
+    *did = false;
     for (i = 0; i < n; i++) {
         struct meaning is;
         int rc = understand(&m[i], &is);
         if (rc != 0 || needs_request(&m[i], &is))
             break; /* the slow path finds the error again, and reports errors in a fixed order */
         if (WIO_UNLIKELY(!is.plain))
-            return packed_now(m, n, st, did);
+            return packed_now(m, n, i, is, leg, st, did);
         leg[i] = leg_of(&m[i], &is, place_of(m[i].buf, is.type));
     }
     *did = i == n;

@@ -207,10 +207,10 @@ int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void 
               int64_t tag, bool persistent, struct wio_handle *h);
 /** The same for a message that is spread. @p sync: as wio_issend */
 int wio_isend_spread(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
-                     const struct wio_spread *f, size_t bytes, int32_t tag, bool persistent,
+                     const struct wio_spread *s, size_t bytes, int32_t tag, bool persistent,
                      bool sync, struct wio_handle *h);
 int wio_irecv_spread(struct wio_universe *u, struct waitio_group *g, int64_t src,
-                     const struct wio_spread *f, size_t bytes, int64_t tag, bool persistent,
+                     const struct wio_spread *s, size_t bytes, int64_t tag, bool persistent,
                      struct wio_handle *h);
 int wio_start(struct wio_universe *u, const struct wio_handle *h);
 int wio_cancel(struct wio_universe *u, const struct wio_handle *h);

@@ -57,24 +57,33 @@ static inline bool sent_at_once(struct wio_universe *u, struct waitio_group *g, 
     return true;
 }
 
+/* @param s what it is spread over, or NULL. @return 0; NOMEM */
+static int request_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
+                        const void *buf, const struct wio_spread *s, size_t bytes, int32_t tag,
+                        bool persistent, bool sync, struct wio_handle *h)
+{
+    struct wio_request *r =
+        wio_op_send(u, g, dst, buf, bytes, tag, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND);
+    if (r == NULL)
+        return WAITIO_ERR_NOMEM;
+    if (s != NULL)
+        wio_spread_set(r, s);
+    r->sync = sync;
+    wio_op_name(r, h);
+    if (!persistent)
+        wio_send_start(r);
+    return 0;
+}
+
 static int start_send(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                       size_t bytes, int32_t tag, bool persistent, bool sync, struct wio_handle *h)
 {
+    int rc = 0;
     wio_enter(u);
-    if (!persistent && !sync && WIO_LIKELY(sent_at_once(u, g, dst, buf, bytes, tag, h))) {
-        wio_leave(u);
-        return 0;
-    }
-    struct wio_request *r =
-        wio_op_send(u, g, dst, buf, bytes, tag, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND);
-    if (r != NULL) {
-        r->sync = sync;
-        wio_op_name(r, h);
-        if (!persistent)
-            wio_send_start(r);
-    }
+    if (persistent || sync || WIO_UNLIKELY(!sent_at_once(u, g, dst, buf, bytes, tag, h)))
+        rc = request_send(u, g, dst, buf, NULL, bytes, tag, persistent, sync, h);
     wio_leave(u);
-    return r != NULL ? 0 : WAITIO_ERR_NOMEM;
+    return rc;
 }
 
 int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
@@ -84,29 +93,19 @@ int wio_isend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, cons
 }
 
 int wio_isend_spread(struct wio_universe *u, struct waitio_group *g, uint32_t dst,
-                     const struct wio_spread *f, size_t bytes, int32_t tag, bool persistent,
+                     const struct wio_spread *s, size_t bytes, int32_t tag, bool persistent,
                      bool sync, struct wio_handle *h)
 {
     uint8_t whole[SPREAD_WHOLE];
     bool at_once = bytes <= sizeof whole && !persistent && !sync;
+    int rc = 0;
     if (at_once)
-        f->calls->read(f, (int32_t)dst, 0, bytes, whole);
+        s->calls->read(s, (int32_t)dst, 0, bytes, whole);
     wio_enter(u);
-    if (at_once && sent_at_once(u, g, dst, whole, bytes, tag, h)) {
-        wio_leave(u);
-        return 0;
-    }
-    struct wio_request *r =
-        wio_op_send(u, g, dst, NULL, bytes, tag, persistent ? WIO_REQ_SEND_TEMPLATE : WIO_REQ_SEND);
-    if (r != NULL) {
-        wio_spread_set(r, f);
-        r->sync = sync;
-        wio_op_name(r, h);
-        if (!persistent)
-            wio_send_start(r);
-    }
+    if (!at_once || !sent_at_once(u, g, dst, whole, bytes, tag, h))
+        rc = request_send(u, g, dst, NULL, s, bytes, tag, persistent, sync, h);
     wio_leave(u);
-    return r != NULL ? 0 : WAITIO_ERR_NOMEM;
+    return rc;
 }
 
 bool wio_op_gone(struct wio_request *r, struct wio_peer **behind)
@@ -186,14 +185,14 @@ int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void 
 }
 
 int wio_irecv_spread(struct wio_universe *u, struct waitio_group *g, int64_t src,
-                     const struct wio_spread *f, size_t bytes, int64_t tag, bool persistent,
+                     const struct wio_spread *s, size_t bytes, int64_t tag, bool persistent,
                      struct wio_handle *h)
 {
     wio_enter(u);
     struct wio_request *r =
         wio_op_recv(u, g, src, NULL, bytes, tag, persistent ? WIO_REQ_RECV_TEMPLATE : WIO_REQ_RECV);
     if (r != NULL) {
-        wio_spread_set(r, f);
+        wio_spread_set(r, s);
         wio_op_name(r, h);
         if (!persistent)
             wio_recv_start(r);

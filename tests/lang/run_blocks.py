@@ -55,8 +55,13 @@ def start(blocks, home, log_dir, algorithms):
         WAITIO_NPB=str(len(blocks)),
         WAITIO_INIT_TIMEOUT="60",
     )
-    passed = ("WAITIO_COMM_TYPE", "WAITIO_LOG", "WAITIO_PROGRESS", "WAITIO_ERRORS", "WAITIO_SHM_FETCH")
-    for name in passed:
+    for name in (
+        "WAITIO_COMM_TYPE",
+        "WAITIO_ERRORS",
+        "WAITIO_LOG",
+        "WAITIO_PROGRESS",
+        "WAITIO_SHM_FETCH",
+    ):
         if name in os.environ:
             base[name] = os.environ[name]
     base.update(forced(algorithms))
