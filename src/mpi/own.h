@@ -27,9 +27,8 @@ struct wio_own {
     struct wio_message again; /* what a persistent send of copies does */
     void *user;
     char *packed;
-    size_t bytes;
     struct wio_comm *comm; /* held when members' byte orders differ, else NULL */
-    int number, peer;
+    int number;
     bool sending, persistent, active;
     bool nobody; /* no message: PROC_NULL, or the library keeps a copy */
     bool landed; /* complete when the request was made; the status is below */

@@ -257,9 +257,10 @@ static struct wio_leg leg_of(const struct wio_message *m, const struct meaning *
 }
 
 /* wio_message_now() where message @p first, of which is known what it means, has to be packed;
- * those before have not. */
-static int packed_now(const struct wio_message *m, int n, int first, struct meaning is,
-                      struct wio_leg leg[2], waitio_status_t *st, bool *did)
+ * those before have not. Other calls shall not have its memory on their stack. */
+__attribute__((noinline)) static int packed_now(const struct wio_message *m, int n, int first,
+                                                struct meaning is, struct wio_leg leg[2],
+                                                waitio_status_t *st, bool *did)
 {
     char packed[2][SHORT_PACKED];
     struct wio_spread s[2] = {{0}, {0}};
@@ -338,9 +339,7 @@ int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio
     o->type = t;
     o->user = buf;
     o->packed = m->bytes;
-    o->bytes = m->size;
     o->inner = m->inner;
-    o->peer = m->source;
     o->comm = m->comm;
     o->active = true;
     return 0;

@@ -39,6 +39,29 @@ static void started(WAITIO_MPI_Comm comm, int t, int me, int n)
     WAITIO_MPI_Comm_free(&twin);
 }
 
+/* A message with holes that goes in pieces, to the next process and from the one before. */
+static void pieces(WAITIO_MPI_Comm comm, int t, int me, int n)
+{
+    enum { LENGTH = 300000 };
+    int *out = calloc(2 * LENGTH, sizeof *out), *in = calloc(2 * LENGTH, sizeof *in), bad = 0;
+    WAITIO_MPI_Datatype column;
+    WAITIO_MPI_Request req[2];
+
+    WAITIO_MPI_Type_vector(LENGTH, 1, 2, WAITIO_MPI_INT, &column);
+    WAITIO_MPI_Type_commit(&column);
+    for (int i = 0; i < LENGTH; i++)
+        out[2 * i] = 7 * t + me + i;
+    WAITIO_MPI_Irecv(in, 1, column, (me + n - 1) % n, 4, comm, &req[0]);
+    WAITIO_MPI_Isend(out, 1, column, (me + 1) % n, 4, comm, &req[1]);
+    WAITIO_MPI_Type_free(&column);
+    WAITIO_MPI_Waitall(2, req, WAITIO_MPI_STATUSES_IGNORE);
+    for (int i = 0; i < LENGTH; i++)
+        bad += in[2 * i] != 7 * t + (me + n - 1) % n + i || in[2 * i + 1] != 0;
+    expect(bad == 0, "long message with holes");
+    free(out);
+    free(in);
+}
+
 static void *work(void *arg)
 {
     int t = (int)(intptr_t)arg, me, n;
@@ -59,6 +82,8 @@ static void *work(void *arg)
         expect(theirs == 1000 * t + (me + n - 1) % n + i, "neighbour's number");
         expect(WAITIO_MPI_COMM_WORLD != NULL, "world");
         started(comm, t, me, n);
+        if (i % 15 == 0)
+            pieces(comm, t, me, n);
         WAITIO_MPI_Comm_free(&comm);
     }
     return NULL;
