@@ -100,11 +100,17 @@ void wio_fetch_take_back(struct wio_universe *u)
     }
 }
 
+/* A single piece is fetched at once: a round of progress would look at all transports first. */
 static void start(struct wio_request *r, const struct wio_lent *lender)
 {
+    struct wio_peer *p = r->peer;
+    bool at_once = r->granted <= FETCH_PIECE && wio_list_empty(&p->fetches);
     r->lender = *lender;
-    wio_list_push(&r->peer->fetches, &r->node);
-    wio_peer_activate(r->u, r->peer);
+    wio_list_push(&p->fetches, &r->node);
+    if (at_once)
+        wio_fetch_pump(r->u, p);
+    else
+        wio_peer_activate(r->u, p);
 }
 
 bool wio_fetch_begin(struct wio_request *r, const struct wio_lent *lender)

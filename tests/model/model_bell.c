@@ -305,6 +305,12 @@ void wio_os_unmap(void *p, size_t bytes)
     (void)p;
     (void)bytes;
 }
+void wio_shm_ring_warm(const struct shm_ring *r, bool *warm, uint32_t bytes)
+{
+    (void)r;
+    (void)warm;
+    (void)bytes;
+}
 void wio_shm_bury(struct shm_iface *f)
 {
     (void)f;

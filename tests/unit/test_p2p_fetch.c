@@ -157,6 +157,18 @@ static void a_posted_receive_fetches(void **unused)
     assert_same(BIG);
 }
 
+static void a_single_piece_is_fetched_at_once(void **unused)
+{
+    (void)unused;
+    fake_open(1, ROOM);
+    struct wio_handle h = irecv(1, 64 << 10, 5);
+    assert_int_equal(ask(1, 1, 5, 64 << 10, 33), 0);
+    assert_int_equal(lent(1, 33), 0);
+    assert_int_equal(last_sent(WIO_OP_DONE)->msg.b, 33); /* no round of progress before */
+    assert_done(h, 0);
+    assert_same(64 << 10);
+}
+
 static void held_questions_are_fetched_when_asked_for(void **unused)
 {
     (void)unused;
@@ -361,6 +373,7 @@ int main(void)
         T(a_receiver_that_cannot_is_sent_it),
         T(the_end_may_overtake_the_word_that_the_rts_left),
         T(a_posted_receive_fetches),
+        T(a_single_piece_is_fetched_at_once),
         T(held_questions_are_fetched_when_asked_for),
         T(what_fits_is_fetched),
         T(a_fetch_that_fails_is_sent_after_all),

@@ -175,6 +175,7 @@ static enum took begin_stream(struct shm_link *l, const struct header *h, unsign
     if (t != TAKEN)
         return t;
     start_body(l, h->len);
+    wio_shm_ring_warm(&l->r->ring, &l->r->warm, h->len);
     shm_ring_take(l->r, 0);
     shm_ring_follow(l->r, skip, l->sink.buf);
     return TAKEN;

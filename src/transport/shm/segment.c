@@ -106,6 +106,14 @@ static struct shm_ring_geo ring_geo(const struct wio_config *cfg)
         .slots = 512, .mid = mid > (64u << 10) ? 64u << 10 : mid, .bulk = bulk};
 }
 
+void wio_shm_ring_warm(const struct shm_ring *r, bool *warm, uint32_t bytes)
+{
+    if (*warm || bytes < SHM_WARM_MIN)
+        return;
+    *warm = true;
+    wio_os_populate(r->bulk, r->geo.bulk);
+}
+
 struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd)
 {
     struct shm_ring_geo g = ring_geo(f->base.p.cfg);
@@ -120,7 +128,6 @@ struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd)
         wio_os_free(w);
         return NULL;
     }
-    wio_os_populate(map, bytes);
     wio_shm_ring_place(&w->ring, &g, map);
     account(f, bytes, true);
     f->rings_out++;
@@ -148,7 +155,6 @@ struct shm_reader *wio_shm_reader_make(struct shm_iface *f, const struct shm_rin
         wio_os_free(r);
         return NULL;
     }
-    wio_os_populate(map, shm_ring_bytes(g));
     wio_shm_ring_place(&r->ring, g, map);
     f->rings_in++;
     f->base.p.counters->shm_rings++;

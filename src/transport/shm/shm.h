@@ -203,6 +203,10 @@ void *wio_shm_attach(const struct shm_iface *f, int fd, size_t bytes, const char
 /** Make a ring to a peer. @param[out] fd  to be sent and closed. @return NULL: no memory */
 struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd);
 void wio_shm_writer_free(struct shm_iface *f, struct shm_writer *w);
+#define SHM_WARM_MIN (64u << 10)
+/** A streamed message of @p bytes begins: the first of at least SHM_WARM_MIN enters the pages of
+ * the bulk ring in the page table, which short ones would not be worth. */
+void wio_shm_ring_warm(const struct shm_ring *r, bool *warm, uint32_t bytes);
 struct shm_reader *wio_shm_reader_make(struct shm_iface *f, const struct shm_ring_geo *g, int fd);
 void wio_shm_reader_free(struct shm_iface *f, struct shm_reader *r);
 
