@@ -217,6 +217,14 @@ static bool hand_in(struct wio_universe *u)
     return true;
 }
 
+/* Nothing has come for @p quiet ns, of which a wait spins @p pure. */
+static bool keeps_spinning(struct wio_universe *u, int64_t quiet, int64_t pure)
+{
+    if (quiet < pure && quiet < WIO_FETCH_SOON_NS)
+        return true;
+    return hand_in(u) || quiet < pure;
+}
+
 static void rest(struct wio_universe *u, struct poll_turn *t)
 {
     if (u->spin.hogged > 0)
@@ -231,8 +239,7 @@ static void stand_by(struct wio_universe *u, struct poll_turn *t, int64_t now)
 {
     int64_t pure, limit, quiet = now - t->quiet_ns;
     spin_limits(u, t, &pure, &limit);
-    bool soon = quiet < pure && quiet < WIO_FETCH_SOON_NS;
-    if (soon || hand_in(u) || quiet < pure)
+    if (keeps_spinning(u, quiet, pure))
         return;
     call_program(u, t, now);
     if (quiet < limit && u->spin.hogged == 0)
