@@ -231,7 +231,8 @@ function(waitio_mpi_library kind mpi)
   list(REMOVE_ITEM rivals "${WAITIO_MPI_${mpi}_SONAME}")
   string(REPLACE ";" "," rivals "${rivals}")
   add_library(${target} SHARED ${arg_SOURCES})
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  set(root ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/..)
+  target_include_directories(${target} PRIVATE ${root}/include ${root}/src)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE WAITIO_MPI_NAME="${mpi}"
     WAITIO_MPI_KIND="${WAITIO_MPI_${mpi}_KIND}" WAITIO_MPI_RELEASE="${WAITIO_MPI_${mpi}_VERSION}"
     WAITIO_MPI_SONAME="${WAITIO_MPI_${mpi}_SONAME}"
