@@ -47,6 +47,15 @@ static uint16_t allowed_transports(struct wio_universe *u)
     return all;
 }
 
+static int open_one(struct wio_universe *u, const struct wio_transport *tr,
+                    const struct wio_iface_params *p, struct wio_boot_offer *offer)
+{
+    int rc = tr->query(&u->cfg, &u->attr[tr->id]);
+    if (rc == 0)
+        rc = tr->open(p, &u->iface[tr->id]);
+    return rc != 0 ? rc : tr->address(u->iface[tr->id], offer);
+}
+
 static int open_transports(struct wio_universe *u, struct wio_boot_offer *offer)
 {
     struct wio_iface_params p = {.cfg = &u->cfg,
@@ -62,11 +71,7 @@ static int open_transports(struct wio_universe *u, struct wio_boot_offer *offer)
             wio_transport_wrapped((enum wio_transport_id)t, &u->cfg, &u->log);
         if (tr == NULL || (t != WIO_TR_SELF && (alone || (u->allowed & (1u << t)) == 0)))
             continue;
-        int rc = tr->query(&u->cfg, &u->attr[t]);
-        if (rc == 0)
-            rc = tr->open(&p, &u->iface[t]);
-        if (rc == 0)
-            rc = tr->address(u->iface[t], offer);
+        int rc = open_one(u, tr, &p, offer);
         if (rc != 0 && t == WIO_TR_SHM && (u->allowed & (1u << WIO_TR_TCP)) != 0) {
             wio_info(&u->log, WIO_C_SHM, "no shared memory, TCP serves: %s", wio_last_detail());
             u->allowed &= (uint16_t) ~(1u << t);

@@ -201,7 +201,7 @@ def test_blocks_by_variable(job, mpi):
 @pytest.mark.parametrize(
     ("contexts", "env", "text"),
     [
-        (((1, RING), (1, RING)), {"WAITIO_NPB": "3"}, "WAITIO_NPB is 3, but the number of contexts"),
+        (((1, RING), (1, RING)), {"WAITIO_NPB": "3"}, "is 3, but the number of contexts"),
         (
             ((1, RING, {"WAITIO_PBID": "0"}), (1, RING)),
             {},

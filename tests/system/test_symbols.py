@@ -42,6 +42,10 @@ def declared(source_dir):
     return names
 
 
+# What libraries outside export, and libwaitio calls.
+OF_OTHERS = {"waitio_plugin"}
+
+
 @pytest.fixture
 def library(source_dir, build_dir):
     if not list((source_dir / "src" / "api").glob("*.c")):
@@ -60,7 +64,7 @@ def test_headers_declare_exactly_the_listed_symbols(source_dir):
     names = {
         n for n in listed(source_dir) if not n.endswith("_")
     }  # trailing _: Fortran's link names
-    assert declared(source_dir) - names == set(), "declared but not in spec/symbols.txt"
+    assert declared(source_dir) - names == OF_OTHERS, "declared but not in spec/symbols.txt"
     assert names - declared(source_dir) == set(), "in spec/symbols.txt but declared in no header"
 
 
