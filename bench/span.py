@@ -70,7 +70,9 @@ def show(mpi, case, bare, ratios):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--mpi", default="openmpi,mpich")
     parser.add_argument("--procs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)

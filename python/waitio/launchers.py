@@ -17,7 +17,13 @@ from waitio.errors import UsageError, WaitioError
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 # Variables of ours that describe this command's own surroundings, not the block's.
-NOT_FOR_BLOCKS = ("WAITIO_RANK", "WAITIO_NPROCS", "WAITIO_SERV", "COUPLER_JOB_ID")
+NOT_FOR_BLOCKS = (
+    "WAITIO_RANK",
+    "WAITIO_NPROCS",
+    "WAITIO_SERV",
+    "WAITIO_SPAN_LIB",
+    "COUPLER_JOB_ID",
+)
 # What an mpiexec around this command has told it; a block must not take it for its own.
 OUTER_RANKS = ("PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
 OUTER_PREFIXES = (

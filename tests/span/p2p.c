@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages of all modes, with wildcards, probes and persistent requests; groups and communicators
+ * that fall into one job or span several. Each process prints one line, which depends on the number
+ * of processes only.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONG = 100000 };
+
+static int rank, size, failures;
+static long checks;
+
+static void expect(int good, const char *what)
+{
+    checks++;
+    if (!good && failures++ < 10)
+        fprintf(stderr, "p2p %d of %d: %s\n", rank, size, what);
+}
+
+typedef int send_fn(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                    MPI_Comm comm);
+typedef int start_fn(const void *buf, int count, MPI_Datatype type, int dest, int tag,
+                     MPI_Comm comm, MPI_Request *request);
+
+/* To the right with every kind of send, from the left with a receive that was started. */
+static void modes(MPI_Comm comm, int me, int n)
+{
+    send_fn *sends[] = {MPI_Send, MPI_Ssend, MPI_Bsend, MPI_Rsend};
+    start_fn *starts[] = {MPI_Isend, MPI_Issend, MPI_Ibsend, MPI_Irsend};
+    start_fn *inits[] = {MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init, MPI_Rsend_init};
+    int right = (me + 1) % n, left = (me + n - 1) % n, size_of = LONG * 4 + MPI_BSEND_OVERHEAD;
+    int *out = malloc(LONG * sizeof *out), *in = malloc(LONG * sizeof *in);
+    char *buffer = malloc((size_t)size_of * 2), *back = NULL;
+
+    MPI_Buffer_attach(buffer, size_of * 2);
+    for (int how = 0; how < 12; how++) {
+        MPI_Request requests[2];
+        MPI_Status status;
+        int count = how % 2 ? LONG : 3, got = 0, turns = how < 8 ? 1 : 3;
+        if (how >= 8)
+            inits[how - 8](out, count, MPI_INT, right, how, comm, &requests[1]);
+        for (int turn = 0; turn < turns; turn++) {
+            for (int i = 0; i < count; i++)
+                out[i] = me * 1000 + i + turn;
+            memset(in, 0, LONG * sizeof *in);
+            MPI_Irecv(in, LONG, MPI_INT, how % 3 ? left : MPI_ANY_SOURCE,
+                      how % 2 ? how : MPI_ANY_TAG, comm, &requests[0]);
+            MPI_Barrier(comm); /* ready sends need their receive */
+            if (how < 4)
+                sends[how](out, count, MPI_INT, right, how, comm);
+            else if (how < 8)
+                starts[how - 4](out, count, MPI_INT, right, how, comm, &requests[1]);
+            else
+                MPI_Start(&requests[1]);
+            MPI_Wait(&requests[0], &status);
+            if (how >= 4)
+                MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+            MPI_Get_count(&status, MPI_INT, &got);
+            expect(got == count && status.MPI_SOURCE == left && status.MPI_TAG == how, "a status");
+            for (int i = 0; i < count; i++)
+                if (in[i] != left * 1000 + i + turn) {
+                    expect(0, "data");
+                    break;
+                }
+        }
+        if (how >= 8) {
+            expect(requests[1] != MPI_REQUEST_NULL, "a persistent request stays");
+            MPI_Request_free(&requests[1]);
+        }
+        expect(how < 4 || requests[1] == MPI_REQUEST_NULL, "a request that is over");
+    }
+    MPI_Buffer_detach(&back, &size_of);
+    expect(back == buffer, "the buffer that was attached");
+    free(buffer);
+    free(in);
+    free(out);
+}
+
+static void probes(void)
+{
+    int right = (rank + 1) % size, left = (rank + size - 1) % size, x = rank, y = -1, flag = 0, n;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Request request;
+    MPI_Status status;
+
+    MPI_Isend(&x, 1, MPI_INT, right, 3, MPI_COMM_WORLD, &request);
+    MPI_Probe(MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_INT, &n);
+    expect(status.MPI_SOURCE == left && n == 1, "a probe");
+    while (!flag)
+        MPI_Improbe(left, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message, &status);
+    expect(message != MPI_MESSAGE_NULL, "a message");
+    MPI_Mrecv(&y, 1, MPI_INT, &message, &status);
+    expect(y == left && message == MPI_MESSAGE_NULL && status.MPI_TAG == 3, "a matched receive");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    expect(!flag, "a probe for nothing");
+    MPI_Mprobe(MPI_PROC_NULL, 3, MPI_COMM_WORLD, &message, &status);
+    expect(message == MPI_MESSAGE_NO_PROC && status.MPI_SOURCE == MPI_PROC_NULL, "no process");
+    MPI_Mrecv(&y, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    MPI_Recv(&y, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
+    expect(status.MPI_SOURCE == MPI_PROC_NULL, "the source of nothing");
+    MPI_Irecv(&y, 1, MPI_INT, left, 9, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &flag);
+    expect(flag, "a receive that was cancelled");
+    x = rank;
+    MPI_Sendrecv_replace(&x, 1, MPI_INT, right, 1, left, 1, MPI_COMM_WORLD, &status);
+    expect(x == left, "replaced data");
+}
+
+/* Groups of every mixture, by calls that must agree. */
+static void groups(void)
+{
+    MPI_Group world, even, odd, both, none, rest, part;
+    MPI_Comm comm;
+    int ranges[1][3] = {{0, 0, 2}}, n, result, at, zero = 0, back;
+
+    ranges[0][1] = (size - 1) / 2 * 2;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_range_incl(world, 1, ranges, &even);
+    MPI_Group_range_excl(world, 1, ranges, &odd);
+    MPI_Group_union(odd, even, &both);
+    MPI_Group_intersection(odd, even, &none);
+    MPI_Group_difference(world, even, &rest);
+    MPI_Group_size(even, &n);
+    expect(n == (size + 1) / 2, "the even ones");
+    MPI_Group_compare(rest, odd, &result);
+    expect(result == MPI_IDENT, "the odd ones");
+    MPI_Group_compare(both, world, &result);
+    expect(result == (size > 1 ? MPI_SIMILAR : MPI_IDENT), "all");
+    MPI_Group_size(none, &n);
+    expect(n == 0, "none");
+    MPI_Group_rank(even, &at);
+    expect(at == (rank % 2 ? MPI_UNDEFINED : rank / 2), "the rank among the even ones");
+    MPI_Group_translate_ranks(even, 1, &zero, both, &back);
+    expect(back == size / 2, "a rank in another group");
+    MPI_Comm_create(MPI_COMM_WORLD, even, &comm);
+    expect((comm == MPI_COMM_NULL) == (rank % 2), "members");
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_group(comm, &part);
+        MPI_Group_compare(part, even, &result);
+        expect(result == MPI_IDENT, "the group of a communicator");
+        MPI_Group_free(&part);
+        MPI_Comm_free(&comm);
+    } else {
+        MPI_Comm_create_group(MPI_COMM_WORLD, odd, 5, &comm);
+        MPI_Comm_size(comm, &n);
+        expect(n == size / 2, "the size of a part");
+        MPI_Comm_free(&comm);
+    }
+    MPI_Group_free(&world);
+    MPI_Group_free(&even);
+    MPI_Group_free(&odd);
+    MPI_Group_free(&both);
+    MPI_Group_free(&none);
+    MPI_Group_free(&rest);
+}
+
+/* Halves of halves, until each is one process. On the way some fall into one job. */
+static long tree(MPI_Comm comm, int depth)
+{
+    MPI_Comm half, twin;
+    MPI_Request request;
+    int me, n, result;
+    long sum = 0, mine = rank + depth;
+
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &n);
+    modes(comm, me, n);
+    MPI_Comm_idup(comm, &twin, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_compare(comm, twin, &result);
+    expect(result == MPI_CONGRUENT, "a duplicate");
+    MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, twin);
+    MPI_Comm_free(&twin);
+    if (n == 1)
+        return sum;
+    MPI_Comm_split(comm, me < n / 2, -me, &half);
+    sum += 7 * tree(half, depth + 1);
+    MPI_Comm_free(&half);
+    return sum;
+}
+
+int main(int argc, char **argv)
+{
+    int provided = 0;
+    long sum;
+
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    probes();
+    groups();
+    sum = tree(MPI_COMM_WORLD, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    printf("%d of %d: %ld checks, %ld\n", rank, size, checks, sum);
+    return failures != 0;
+}

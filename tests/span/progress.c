@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages inside a job and between jobs that wait for each other. Processes 0 and 1 are of one
+ * job, process 2 of another. Neither library may stand still while a call of the other one blocks.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LONG = 1000000, ROUNDS = 4 };
+
+static int rank, size, here, local_size, failures;
+static MPI_Comm local;
+
+static void expect(int good, const char *what)
+{
+    if (!good && failures++ < 10)
+        fprintf(stderr, "progress %d: %s\n", rank, what);
+}
+
+/* Process 0 waits for process 2, and that for process 1, and that for a message of 0 that may need
+ * the help of 0 still. */
+static void vendors_goes_on(int *data)
+{
+    MPI_Request request;
+    int x = 0;
+
+    if (rank == 0) {
+        MPI_Isend(data, LONG, MPI_INT, 1, 0, local, &request);
+        MPI_Recv(&x, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        MPI_Recv(data, LONG, MPI_INT, 0, 0, local, MPI_STATUS_IGNORE);
+        MPI_Send(&x, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
+    } else if (rank == 2) {
+        MPI_Recv(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+/* Process 0 has started a collective of all and waits for process 1, which first waits for that. */
+static void ours_goes_on(void)
+{
+    MPI_Request request;
+    int x = rank, y = 0, sum = -1;
+
+    MPI_Iallreduce(&x, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    if (rank == 0)
+        MPI_Recv(&y, 1, MPI_INT, 1, 5, local, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 1)
+        MPI_Send(&y, 1, MPI_INT, 0, 5, local);
+    expect(sum == size * (size - 1) / 2, "a sum that was started");
+}
+
+/* One request of each kind in one array, completed in every way. */
+static void mixed(int how)
+{
+    MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[3];
+    int near = -1, far = -1, done = 0, index, flag = 0, indices[3], some;
+    int left = (here + local_size - 1) % local_size, before = (rank + size - 1) % size;
+
+    MPI_Irecv(&near, 1, MPI_INT, left, 1, local, &requests[0]);
+    MPI_Irecv(&far, 1, MPI_INT, before, 1, MPI_COMM_WORLD, &requests[2]);
+    MPI_Send(&here, 1, MPI_INT, (here + 1) % local_size, 1, local);
+    MPI_Send(&rank, 1, MPI_INT, (rank + 1) % size, 1, MPI_COMM_WORLD);
+    if (how == 0) {
+        MPI_Waitall(3, requests, statuses);
+        expect(statuses[0].MPI_SOURCE == left && statuses[2].MPI_SOURCE == before, "sources");
+    } else if (how == 1) {
+        for (; done < 2; done++)
+            MPI_Waitany(3, requests, &index, statuses);
+    } else if (how == 2) {
+        while (!flag)
+            MPI_Testall(3, requests, &flag, statuses);
+    } else {
+        while (done < 2) {
+            if (how == 3)
+                MPI_Waitsome(3, requests, &some, indices, statuses);
+            else
+                MPI_Testsome(3, requests, &some, indices, statuses);
+            done += some;
+        }
+    }
+    MPI_Waitany(3, requests, &index, statuses);
+    expect(index == MPI_UNDEFINED, "the index when nothing is left");
+    MPI_Testany(3, requests, &index, &flag, statuses);
+    expect(flag && index == MPI_UNDEFINED, "a test when nothing is left");
+    expect(near == left && far == before, "what came");
+}
+
+int main(int argc, char **argv)
+{
+    int *data = calloc(LONG, sizeof *data);
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+    MPI_Comm_rank(local, &here);
+    MPI_Comm_size(local, &local_size);
+    for (int i = 0; i < ROUNDS; i++) {
+        vendors_goes_on(data);
+        ours_goes_on();
+        for (int how = 0; how < 5; how++)
+            mixed(how);
+    }
+    MPI_Comm_free(&local);
+    MPI_Finalize();
+    free(data);
+    if (failures == 0)
+        printf("ok\n");
+    return failures != 0;
+}

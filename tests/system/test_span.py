@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Unmodified MPI programs as several jobs of different MPIs, with one MPI_COMM_WORLD."""
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+MPIS = ("openmpi", "mpich")
+# Jobs of a run: MPI and processes.
+SHAPES = {
+    "2+2": [("openmpi", 2), ("mpich", 2)],
+    "1+3": [("openmpi", 1), ("mpich", 3)],
+    "2+1+2": [("openmpi", 2), ("mpich", 1), ("openmpi", 2)],
+}
+WRAPPERS = {".c": "mpicc", ".cpp": "mpicxx", ".F90": "mpifort"}
+
+
+@pytest.fixture(scope="module")
+def programs(source_dir, build_dir, tmp_path_factory):
+    """Compile a program with an MPI's own wrapper, once; nothing of WaitIO is in it."""
+    folder = tmp_path_factory.mktemp("span")
+    made = {}
+
+    def build(name, mpi, *options):
+        if not (build_dir / "lib" / f"libwaitio_span_{mpi}.so").exists():
+            pytest.skip(f"the span library was not built for {mpi}")
+        key = (name, mpi, options)
+        if key not in made:
+            made[key] = _compile(source_dir, folder, name, mpi, options, len(made))
+        return made[key]
+
+    return build
+
+
+def _compile(source_dir, folder, name, mpi, options, number):
+    """A source of tests/span, or of tests/lang with the names that MPI has."""
+    source = source_dir / "tests/span" / name
+    if not source.exists():
+        text = (source_dir / "tests/lang" / name).read_text()
+        source = folder / name
+        text = text.replace("WAITIO_MPI_", "MPI_").replace("waitio_mpi.h", "mpi.h")
+        source.write_text(re.sub(r"comm (!=|==) NULL", r"comm \1 MPI_COMM_NULL", text))
+    wrapper = f"{WRAPPERS[source.suffix]}.{mpi}"
+    if shutil.which(wrapper) is None:
+        pytest.skip(f"{wrapper} is not installed")
+    program = folder / f"{source.stem}{number}.{mpi}"
+    words = [wrapper, "-O1", "-w", "-I", source_dir / "tests", *options, "-o", program, source]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+@pytest.fixture
+def span(waitio, build_dir, programs):
+    """Run a program in jobs; returns (status, lines of the ranks, all text)."""
+
+    def run(name, jobs, *words, options=(), env=None, timeout=60):
+        line = ["run", "--span", "--timeout", f"{timeout}s"]
+        for number, (mpi, count) in enumerate(jobs):
+            program = programs(name, mpi, *options)
+            line += [":"] if number else []
+            line += ["-n", count, "--mpi", mpi, "--name", f"job{number}", program, *words]
+        where = {"WAITIO_SPAN_LIB": str(build_dir / "lib"), **(env or {})}
+        status, out, err = waitio(*line, env=where, timeout=timeout + 20)
+        text = out.decode(errors="replace")
+        lines = sorted(re.sub(r"^\[[^]]*\] ", "", line) for line in text.splitlines())
+        return status, lines, text + err.decode(errors="replace")
+
+    return run
+
+
+@pytest.fixture
+def alone(waitio, programs):
+    """Run a program as one job of one MPI; returns its lines."""
+
+    def run(name, count, *words, options=(), mpi="mpich"):
+        extra = ["--oversubscribe"] if mpi == "openmpi" else []
+        line = [f"mpiexec.{mpi}", *extra, "-n", str(count), programs(name, mpi, *options), *words]
+        done = subprocess.run(
+            line, env=waitio.env, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return sorted(done.stdout.splitlines())
+
+    return run
+
+
+def all_well(result, jobs):
+    status, lines, text = result
+    assert status == 0, text
+    assert len(lines) == sum(count for _, count in jobs), text
+    return lines
+
+
+@pytest.mark.parametrize("jobs", SHAPES.values(), ids=SHAPES)
+def test_messages_groups_and_parts(span, alone, jobs):
+    lines = all_well(span("p2p.c", jobs), jobs)
+    assert lines == alone("p2p.c", len(lines))
+
+
+@pytest.mark.parametrize("name", ["mpi_inter.c", "mpi_topology.c", "mpi_types.c", "more_calls.c"])
+@pytest.mark.parametrize("shape", ["2+2", "1+3"])
+def test_programs_of_the_conversion_library(span, name, shape):
+    lines = all_well(span(name, SHAPES[shape]), SHAPES[shape])
+    assert set(lines) == {"ok"}
+
+
+@pytest.mark.parametrize("name", ["coll_all.c", "coll_again.c", "mpi_handles.c"])
+def test_collectives(span, name):
+    lines = all_well(span(name, SHAPES["2+1+2"]), SHAPES["2+1+2"])
+    assert all(line.endswith("ok") for line in lines)
+
+
+@pytest.mark.parametrize("btl", ["", "self,tcp"])
+def test_each_library_goes_on_while_the_other_one_waits(span, btl):
+    # Over TCP a long message inside the job needs its sender's help.
+    env = {"OMPI_MCA_btl": btl} if btl else {}
+    lines = all_well(span("progress.c", SHAPES["2+2"], env=env), SHAPES["2+2"])
+    assert set(lines) == {"ok"}
+
+
+@pytest.mark.parametrize("how", [1, 2, 3], ids=["mpif.h", "mpi", "mpi_f08"])
+def test_fortran(span, alone, how):
+    options = [f"-DHOW={how}", "-fallow-argument-mismatch"]
+    lines = all_well(span("faces.F90", SHAPES["2+2"], options=options), SHAPES["2+2"])
+    assert lines == alone("faces.F90", 4, options=options)
+
+
+def test_cxx(span, alone):
+    lines = all_well(span("cxx.cpp", SHAPES["2+2"]), SHAPES["2+2"])
+    assert lines == alone("cxx.cpp", 4)
+
+
+@pytest.mark.parametrize("shape", ["2+2", "1+3"])
+def test_errors(span, shape):
+    lines = all_well(span("errors.c", SHAPES[shape]), SHAPES[shape])
+    assert set(lines) == {"ok"}
+
+
+@pytest.mark.parametrize("how", ["kill", "abort", "exit"])
+@pytest.mark.parametrize("shape", ["2+2", "1+3"])
+def test_a_death_ends_all_jobs(span, how, shape):
+    begin = time.monotonic()
+    status, _, text = span("death.c", SHAPES[shape], how, timeout=40)
+    assert status not in (0, 124), text
+    assert time.monotonic() - begin < 35
+
+
+def test_who_asks_for_codes_is_told_of_a_death(span):
+    status, _, text = span("death.c", SHAPES["2+2"], "told", timeout=40)
+    assert status not in (0, 124) and "told" in text
+
+
+def test_one_job_is_left_to_its_mpi(span, alone):
+    for mpi in MPIS:
+        lines = all_well(span("p2p.c", [(mpi, 3)]), [(mpi, 3)])
+        assert lines == alone("p2p.c", 3)
+
+
+def test_another_mpi_than_the_librarys(waitio, build_dir, programs, tmp_path):
+    # The launcher of Open MPI gives MPICH's processes no rank: each would compute alone.
+    program = programs("p2p.c", "mpich")
+    status, _, err = waitio(
+        "run", "--span", "-n", 2, "--launcher", "mpiexec.openmpi --oversubscribe -n {n}", program,
+        ":", "-n", 1, "--mpi", "mpich", program,
+        env={"WAITIO_SPAN_LIB": str(build_dir / "lib")}, timeout=60,
+    )  # fmt: skip
+    assert status != 0
+    assert b"to MPICH 0 of 1" in err
+
+
+def test_what_is_needed_is_said(waitio, programs, tmp_path):
+    program = programs("p2p.c", "mpich")
+    status, _, err = waitio("run", "--span", "-n", 2, program, ":", program)
+    assert status == 2 and b"say --mpi FLAVOUR" in err
+    status, _, err = waitio(
+        "run", "--span", "--mpi", "mpich", program, env={"WAITIO_SPAN_LIB": str(tmp_path)}
+    )
+    assert status == 127 and b"there is no libwaitio_span_mpich.so for MPICH" in err
+    script = waitio.script("nothing", "true")
+    status, _, err = waitio("run", "--span", script)
+    assert status == 2 and b"nothing tells which MPI" in err
+
+
+def answer(text):
+    """heat3d's answer: its times differ."""
+    found = re.findall(r"(?m)^(?:\[\S+\] )?(\w+) +([-+.E\d]+)$", text)
+    return {key: float(value) for key, value in found if "time" not in key}
+
+
+def test_heat3d_gives_the_same_numbers(waitio, build_dir):
+    exe = {mpi: build_dir / "bin" / f"heat3d_{mpi}" for mpi in MPIS}
+    if not all(path.exists() for path in exe.values()):
+        pytest.skip("heat3d was not built with both MPIs")
+    box = ["nx=10", "ny=10", "nz=10"]
+    line = ["run", "--span", "--tagging", "none", "-n", 2, "--mpi", "openmpi"]
+    line += [exe["openmpi"], *box]
+    line += [":", "-n", 1, "--mpi", "mpich", exe["mpich"], *box]
+    status, out, err = waitio(*line, env={"WAITIO_SPAN_LIB": str(build_dir / "lib")}, timeout=60)
+    assert status == 0, err
+    words = ["mpiexec.mpich", "-n", "3", exe["mpich"], *box]
+    one = subprocess.run(words, env=waitio.env, capture_output=True, text=True, check=True)
+    spanned, single = answer(out.decode()), answer(one.stdout)
+    assert spanned.keys() == single.keys() and len(single) > 2
+    for key, value in single.items():
+        assert spanned[key] == pytest.approx(value, rel=1e-9), key
+
+
+def test_mpi4py(waitio, source_dir, build_dir, tmp_path):
+    pytest.importorskip("mpi4py")
+    pytest.importorskip("numpy")
+    script = source_dir / "tests/span/with_mpi4py.py"
+    # Debian's MPICH goes by a name of its own; mpi4py's wheel asks for the common one.
+    found = subprocess.run(
+        ["sh", "-c", "ls /usr/lib/*/libmpich.so.12"], capture_output=True, text=True, check=False
+    ).stdout.split()
+    if found:
+        (tmp_path / "libmpi.so.12").symlink_to(found[0])
+    mpich = ["--env", "MPI4PY_MPIABI=mpich", "--env", f"LD_LIBRARY_PATH={tmp_path}"]
+    openmpi = ["--env", "MPI4PY_MPIABI=openmpi"]
+    status, out, err = waitio(
+        "run", "--span", "-n", 2, "--mpi", "openmpi", *openmpi, sys.executable, script,
+        ":", "-n", 2, "--mpi", "mpich", *mpich, sys.executable, script,
+        env={"WAITIO_SPAN_LIB": str(build_dir / "lib")}, timeout=60,
+    )  # fmt: skip
+    if b"cannot load MPI library" in err:
+        pytest.skip("mpi4py does not load both MPIs")
+    assert status == 0, err
+    lines = sorted(line.partition("] ")[2] for line in out.decode().splitlines())
+    assert [line.split(":")[0] for line in lines] == [f"{rank} of 4" for rank in range(4)]
+    assert lines[1] == "1 of 4: [6, 4] hello 0 2 (0, 2)"
