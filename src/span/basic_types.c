@@ -2,15 +2,80 @@
 /* The basic types. Those of Fortran's sizes and of C++ are not in every MPI. */
 #include "span/types.h"
 
+/* Types that an MPI may leave out. */
+#ifndef MPI_INTEGER1
+#define MPI_INTEGER1 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_INTEGER2
+#define MPI_INTEGER2 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_INTEGER4
+#define MPI_INTEGER4 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_INTEGER8
+#define MPI_INTEGER8 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_REAL4
+#define MPI_REAL4 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_REAL8
+#define MPI_REAL8 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_LOGICAL1
+#define MPI_LOGICAL1 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_LOGICAL2
+#define MPI_LOGICAL2 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_LOGICAL4
+#define MPI_LOGICAL4 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_LOGICAL8
+#define MPI_LOGICAL8 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_REAL16
+#define MPI_REAL16 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_COMPLEX8
+#define MPI_COMPLEX8 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_COMPLEX16
+#define MPI_COMPLEX16 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_COMPLEX32
+#define MPI_COMPLEX32 MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_CXX_BOOL
+#define MPI_CXX_BOOL MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_CXX_FLOAT_COMPLEX
+#define MPI_CXX_FLOAT_COMPLEX MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_CXX_DOUBLE_COMPLEX
+#define MPI_CXX_DOUBLE_COMPLEX MPI_DATATYPE_NULL
+#endif
+#ifndef MPI_CXX_LONG_DOUBLE_COMPLEX
+#define MPI_CXX_LONG_DOUBLE_COMPLEX MPI_DATATYPE_NULL
+#endif
+#if defined(MPI_LB) && !defined(OPEN_MPI) /* there it is a message that MPI has removed it */
+#define BOUNDS BASIC(LB), BASIC(UB),
+#else
+#define BOUNDS
+#endif
+
 #define BASIC(name)                                                                                \
     {                                                                                              \
         MPI_##name, WAITIO_MPI_##name                                                              \
     }
+#define ADD(array)                                                                                 \
+    for (size_t i = 0; i < sizeof(array) / sizeof *(array); i++)                                   \
+        list[n++] = (array)[i];
 
-const struct span_basic_type *span_basic_types(int *n)
+/* Handles may be addresses of another library, which are no constants for a compiler. */
+static struct span_basic_type list[96];
+
+static int add_common(int n)
 {
-    /* Handles may be addresses of another library: no constants. */
-    static struct span_basic_type list[96];
     const struct span_basic_type all[] = {
         BASIC(INT),
         BASIC(LONG),
@@ -61,69 +126,40 @@ const struct span_basic_type *span_basic_types(int *n)
         /* of the same data as types of C, but types of their own */
         {MPI_INTEGER, waitio_mpi_integer_type},
         {MPI_DOUBLE_PRECISION, waitio_mpi_double_precision_type},
-#ifdef MPI_INTEGER1
-        BASIC(INTEGER1),
-#endif
-#ifdef MPI_INTEGER2
-        BASIC(INTEGER2),
-#endif
-#ifdef MPI_INTEGER4
-        BASIC(INTEGER4),
-#endif
-#ifdef MPI_INTEGER8
-        BASIC(INTEGER8),
-#endif
-#ifdef MPI_REAL4
-        BASIC(REAL4),
-#endif
-#ifdef MPI_REAL8
-        BASIC(REAL8),
-#endif
-#ifdef MPI_LOGICAL1
-        BASIC(LOGICAL1),
-#endif
-#ifdef MPI_LOGICAL2
-        BASIC(LOGICAL2),
-#endif
-#ifdef MPI_LOGICAL4
-        BASIC(LOGICAL4),
-#endif
-#ifdef MPI_LOGICAL8
-        BASIC(LOGICAL8),
-#endif
-#ifdef MPI_REAL16
-        BASIC(REAL16),
-#endif
-#ifdef MPI_COMPLEX8
-        BASIC(COMPLEX8),
-#endif
-#ifdef MPI_COMPLEX16
-        BASIC(COMPLEX16),
-#endif
-#ifdef MPI_COMPLEX32
-        BASIC(COMPLEX32),
-#endif
-#ifdef MPI_CXX_BOOL
-        BASIC(CXX_BOOL),
-#endif
-#ifdef MPI_CXX_FLOAT_COMPLEX
-        BASIC(CXX_FLOAT_COMPLEX),
-#endif
-#ifdef MPI_CXX_DOUBLE_COMPLEX
-        BASIC(CXX_DOUBLE_COMPLEX),
-#endif
-#ifdef MPI_CXX_LONG_DOUBLE_COMPLEX
-        BASIC(CXX_LONG_DOUBLE_COMPLEX),
-#endif
-#if defined(MPI_LB) && !defined(OPEN_MPI) /* where it is a message that MPI has removed it */
-        BASIC(LB),
-        BASIC(UB),
-#endif
     };
-    enum { N = sizeof all / sizeof *all };
 
-    for (int i = 0; i < N; i++)
-        list[i] = all[i];
-    *n = N;
+    ADD(all)
+    return n;
+}
+
+static int add_others(int n)
+{
+    const struct span_basic_type some[] = {BASIC(INTEGER1),
+                                           BASIC(INTEGER2),
+                                           BASIC(INTEGER4),
+                                           BASIC(INTEGER8),
+                                           BASIC(REAL4),
+                                           BASIC(REAL8),
+                                           BASIC(LOGICAL1),
+                                           BASIC(LOGICAL2),
+                                           BASIC(LOGICAL4),
+                                           BASIC(LOGICAL8),
+                                           BASIC(REAL16),
+                                           BASIC(COMPLEX8),
+                                           BASIC(COMPLEX16),
+                                           BASIC(COMPLEX32),
+                                           BASIC(CXX_BOOL),
+                                           BASIC(CXX_FLOAT_COMPLEX),
+                                           BASIC(CXX_DOUBLE_COMPLEX),
+                                           BASIC(CXX_LONG_DOUBLE_COMPLEX),
+                                           BOUNDS};
+
+    ADD(some)
+    return n;
+}
+
+const struct span_basic_type *span_basic_types(int *n)
+{
+    *n = add_others(add_common(0));
     return list;
 }

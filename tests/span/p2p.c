@@ -26,58 +26,76 @@ typedef int send_fn(const void *buf, int count, MPI_Datatype type, int dest, int
 typedef int start_fn(const void *buf, int count, MPI_Datatype type, int dest, int tag,
                      MPI_Comm comm, MPI_Request *request);
 
-/* To the right with every kind of send, from the left with a receive that was started. */
+/* Where a message goes, and what it is. */
+struct ring {
+    MPI_Comm comm;
+    int me, left, right;
+    int *out, *in;
+};
+
+static send_fn *const sends[] = {MPI_Send, MPI_Ssend, MPI_Bsend, MPI_Rsend};
+static start_fn *const starts[] = {MPI_Isend, MPI_Issend, MPI_Ibsend, MPI_Irsend};
+static start_fn *const inits[] = {MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init, MPI_Rsend_init};
+
+static void check_data(const struct ring *r, int count, int turn)
+{
+    for (int i = 0; i < count; i++)
+        if (r->in[i] != r->left * 1000 + i + turn) {
+            expect(0, "data");
+            break;
+        }
+}
+
+/* To the right with one kind of send, from the left with a receive that was started. */
+static void one_turn(const struct ring *r, int how, int turn, MPI_Request *request)
+{
+    int count = how % 2 ? LONG : 3, got = 0;
+    MPI_Request receive;
+    MPI_Status status;
+
+    for (int i = 0; i < count; i++)
+        r->out[i] = r->me * 1000 + i + turn;
+    memset(r->in, 0, LONG * sizeof *r->in);
+    MPI_Irecv(r->in, LONG, MPI_INT, how % 3 ? r->left : MPI_ANY_SOURCE, how % 2 ? how : MPI_ANY_TAG,
+              r->comm, &receive);
+    MPI_Barrier(r->comm); /* ready sends need their receive */
+    if (how < 4)
+        sends[how](r->out, count, MPI_INT, r->right, how, r->comm);
+    else if (how < 8)
+        starts[how - 4](r->out, count, MPI_INT, r->right, how, r->comm, request);
+    else
+        MPI_Start(request);
+    MPI_Wait(&receive, &status);
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    MPI_Get_count(&status, MPI_INT, &got);
+    expect(got == count && status.MPI_SOURCE == r->left && status.MPI_TAG == how, "a status");
+    check_data(r, count, turn);
+}
+
 static void modes(MPI_Comm comm, int me, int n)
 {
-    send_fn *sends[] = {MPI_Send, MPI_Ssend, MPI_Bsend, MPI_Rsend};
-    start_fn *starts[] = {MPI_Isend, MPI_Issend, MPI_Ibsend, MPI_Irsend};
-    start_fn *inits[] = {MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init, MPI_Rsend_init};
-    int right = (me + 1) % n, left = (me + n - 1) % n, size_of = LONG * 4 + MPI_BSEND_OVERHEAD;
-    int *out = malloc(LONG * sizeof *out), *in = malloc(LONG * sizeof *in);
-    char *buffer = malloc((size_t)size_of * 2), *back = NULL;
+    struct ring r = {comm, me, (me + n - 1) % n, (me + 1) % n, NULL, NULL};
+    int room = 2 * (LONG * (int)sizeof(int) + MPI_BSEND_OVERHEAD);
+    char *buffer = malloc((size_t)room), *back = NULL;
 
-    MPI_Buffer_attach(buffer, size_of * 2);
+    r.out = malloc(LONG * sizeof *r.out);
+    r.in = malloc(LONG * sizeof *r.in);
+    MPI_Buffer_attach(buffer, room);
     for (int how = 0; how < 12; how++) {
-        MPI_Request requests[2];
-        MPI_Status status;
-        int count = how % 2 ? LONG : 3, got = 0, turns = how < 8 ? 1 : 3;
+        MPI_Request request = MPI_REQUEST_NULL;
         if (how >= 8)
-            inits[how - 8](out, count, MPI_INT, right, how, comm, &requests[1]);
-        for (int turn = 0; turn < turns; turn++) {
-            for (int i = 0; i < count; i++)
-                out[i] = me * 1000 + i + turn;
-            memset(in, 0, LONG * sizeof *in);
-            MPI_Irecv(in, LONG, MPI_INT, how % 3 ? left : MPI_ANY_SOURCE,
-                      how % 2 ? how : MPI_ANY_TAG, comm, &requests[0]);
-            MPI_Barrier(comm); /* ready sends need their receive */
-            if (how < 4)
-                sends[how](out, count, MPI_INT, right, how, comm);
-            else if (how < 8)
-                starts[how - 4](out, count, MPI_INT, right, how, comm, &requests[1]);
-            else
-                MPI_Start(&requests[1]);
-            MPI_Wait(&requests[0], &status);
-            if (how >= 4)
-                MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-            MPI_Get_count(&status, MPI_INT, &got);
-            expect(got == count && status.MPI_SOURCE == left && status.MPI_TAG == how, "a status");
-            for (int i = 0; i < count; i++)
-                if (in[i] != left * 1000 + i + turn) {
-                    expect(0, "data");
-                    break;
-                }
-        }
-        if (how >= 8) {
-            expect(requests[1] != MPI_REQUEST_NULL, "a persistent request stays");
-            MPI_Request_free(&requests[1]);
-        }
-        expect(how < 4 || requests[1] == MPI_REQUEST_NULL, "a request that is over");
+            inits[how - 8](r.out, how % 2 ? LONG : 3, MPI_INT, r.right, how, comm, &request);
+        for (int turn = 0; turn < (how < 8 ? 1 : 3); turn++)
+            one_turn(&r, how, turn, &request);
+        expect((how >= 8) == (request != MPI_REQUEST_NULL), "a request that is over");
+        if (how >= 8)
+            MPI_Request_free(&request);
     }
-    MPI_Buffer_detach(&back, &size_of);
+    MPI_Buffer_detach(&back, &room);
     expect(back == buffer, "the buffer that was attached");
     free(buffer);
-    free(in);
-    free(out);
+    free(r.in);
+    free(r.out);
 }
 
 static void probes(void)

@@ -186,6 +186,47 @@ def test_what_is_needed_is_said(waitio, programs, tmp_path):
     assert status == 2 and b"nothing tells which MPI" in err
 
 
+# Functions that take no communicator, group, request or message, and are in no table of ours: files,
+# windows, the tools' interface, conversions of handles, functions that are constants.
+ELSEWHERE = re.compile(r"MPI_(T_|File_|Win_|Register_datarep|[A-Z0-9]+(_|$)|\w+_[cf]2[cf]$|\w+_f08|WT)")
+
+
+def exported(library):
+    done = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    )
+    names = (line.split()[-1].partition("@")[0] for line in done.stdout.splitlines())
+    return {name for name in names if re.match(r"P?MPIX?_[A-Z]", name)}
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_every_function_of_the_mpi_has_its_place(
+    source_dir, build_dir, programs, need, monkeypatch, mpi
+):
+    need("nm", "ldd")
+    monkeypatch.syspath_prepend(source_dir / "tools/gen")
+    from emit import span as emitter
+    from tables import load_table
+
+    table = load_table(source_dir / "spec", "span.toml")
+    calls = (source_dir / "spec/mpi-4.0-calls.txt").read_text()
+    plan = emitter.Plan(calls, table, (source_dir / "include/waitio_mpi.h").read_text())
+    told = subprocess.run(["ldd", programs("p2p.c", mpi)], capture_output=True, text=True).stdout
+    vendor = exported(re.search(r"=> (\S*/lib(?:mpi|mpich)\.so\S*)", told).group(1))
+    ours = exported(build_dir / "lib" / f"libwaitio_span_{mpi}.so")
+    lost = []
+    for name in sorted(vendor):
+        if name.startswith("PMPI") or name in table["extensions"] or ELSEWHERE.match(name):
+            continue
+        standard = re.sub("^MPIX?_", "", name)
+        way = plan.ways.get(standard, "unknown")
+        if way not in ("harmless", "vendor") and not {name, "P" + name} <= ours:
+            lost.append(f"{name} ({way})")
+    assert not lost, "neither wrapped nor explained: " + ", ".join(lost)
+    wrapped = {f"MPI_{f.name}" for f in plan.of("wrapped", "hand", "refused")}
+    assert not {name for name in wrapped & vendor if not {name, "P" + name} <= ours}
+
+
 def answer(text):
     """heat3d's answer: its times differ."""
     found = re.findall(r"(?m)^(?:\[\S+\] )?(\w+) +([-+.E\d]+)$", text)
