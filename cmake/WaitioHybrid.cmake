@@ -7,7 +7,7 @@ file(GLOB WAITIO_HYBRID_HEADERS CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sr
 # A file for pkg-config. `waitio build-hybrid` fills in the same form.
 function(waitio_hybrid_pc WAITIO_PC_NAME WAITIO_PC_TEXT WAITIO_PC_REQUIRES WAITIO_PC_CFLAGS mpi)
   set(WAITIO_PC_MPI "${WAITIO_MPI_${mpi}_KIND} ${WAITIO_MPI_${mpi}_VERSION}")
-  configure_file(${CMAKE_SOURCE_DIR}/cmake/waitio_hybrid.pc.in
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/waitio_hybrid.pc.in
     ${CMAKE_BINARY_DIR}/package/${WAITIO_PC_NAME}.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/package/${WAITIO_PC_NAME}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -23,5 +23,6 @@ endforeach()
 set(WAITIO_HYBRID_SHARE ${CMAKE_INSTALL_DATADIR}/waitio/hybrid)
 install(FILES ${WAITIO_HYBRID_SOURCES} ${WAITIO_HYBRID_HEADERS}
   DESTINATION ${WAITIO_HYBRID_SHARE}/hybrid)
-install(FILES fortran/hybrid/waitio_hybrid.F90 cmake/waitio_hybrid.pc.in cmake/waitio_hybrid_selftest.c
+install(FILES fortran/hybrid/waitio_hybrid.F90 cmake/waitio_hybrid.pc.in
+  cmake/waitio_hybrid_selftest.c cmake/waitio_mpi_kinds.txt
   DESTINATION ${WAITIO_HYBRID_SHARE})

@@ -76,14 +76,9 @@ function(_waitio_mpi_sort words includes definitions options links)
 endfunction()
 
 # Kind and version from the macros of its mpi.h: nothing has to run, so cross compiling works.
-# KIND;short name;macro with the version or three of them;launcher's variables
-set(_WAITIO_MPI_KINDS
-  "Open MPI|openmpi|OMPI_MAJOR_VERSION.OMPI_MINOR_VERSION.OMPI_RELEASE_VERSION|OMPI_COMM_WORLD_SIZE"
-  "Intel(R) MPI|intelmpi|I_MPI_VERSION|I_MPI_MPIRUN,PMI_SIZE"
-  "MVAPICH2|mvapich2|MVAPICH2_VERSION|MV2_COMM_WORLD_SIZE,PMI_SIZE"
-  "MVAPICH|mvapich|MVAPICH_VERSION|MV2_COMM_WORLD_SIZE,PMI_SIZE"
-  "CRAY MPICH|craympich|CRAY_MPICH_VERSION|PMI_SIZE"
-  "MPICH|mpich|MPICH_VERSION|PMI_SIZE")
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/waitio_mpi_kinds.txt _WAITIO_MPI_KINDS REGEX "^[^#]")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+  ${CMAKE_CURRENT_LIST_DIR}/waitio_mpi_kinds.txt)
 
 function(_waitio_mpi_kind includes definitions kind short version launcher)
   set(${kind} "" PARENT_SCOPE)
@@ -231,7 +226,11 @@ function(waitio_mpi_library kind mpi)
   list(REMOVE_ITEM rivals "${WAITIO_MPI_${mpi}_SONAME}")
   string(REPLACE ";" "," rivals "${rivals}")
   add_library(${target} SHARED ${arg_SOURCES})
+  # Ours in the checkout; in the copy that `waitio build-hybrid` builds, the project's own.
   set(root ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/..)
+  if(NOT EXISTS ${root}/src/hybrid)
+    set(root ${PROJECT_SOURCE_DIR})
+  endif()
   target_include_directories(${target} PRIVATE ${root}/include ${root}/src)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE WAITIO_MPI_NAME="${mpi}"
     WAITIO_MPI_KIND="${WAITIO_MPI_${mpi}_KIND}" WAITIO_MPI_RELEASE="${WAITIO_MPI_${mpi}_VERSION}"

@@ -10,7 +10,17 @@ from waitio.errors import UsageError, WaitioError, nearest
 from waitio.tools import exec_tool
 
 TOOLS = {"info": "waitio-info", "serv": "waitio-serv"}
-COMMANDS = ("run", "env", "perf", "convert", *TOOLS, "completion", "help", "version")
+COMMANDS = (
+    "run",
+    "env",
+    "perf",
+    "convert",
+    "build-hybrid",
+    *TOOLS,
+    "completion",
+    "help",
+    "version",
+)
 HELP = """usage: waitio COMMAND [ARGUMENTS]
 
 Messages between separately launched parallel programs.
@@ -20,6 +30,7 @@ Messages between separately launched parallel programs.
   info    show version, devices, limits, and what each variable resolves to
   perf    measure latency and bandwidth between blocks
   convert rewrite MPI sources for the conversion library
+  build-hybrid  build the library for hybrid communicators for another MPI
   serv    the rendezvous service for blocks started by hand
 
   completion SHELL    print what makes bash, zsh or fish complete these words
@@ -63,6 +74,10 @@ def _dispatch(words: list[str]) -> int:
         from waitio import convert
 
         return convert.main(rest)
+    if command == "build-hybrid":
+        from waitio import buildhybrid
+
+        return buildhybrid.main(rest)
     if command == "completion":
         from waitio import completion
 

@@ -57,6 +57,7 @@ TEXTS = {
     "env": "waitio.envcmd",
     "perf": "waitio.perf",
     "convert": "waitio.convert",
+    "build-hybrid": "waitio.buildhybrid",
     "completion": "waitio.completion",
 }
 

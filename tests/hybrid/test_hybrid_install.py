@@ -2,7 +2,6 @@
 """The providers as they are installed: found by pkg-config and by CMake in C and Fortran, in a tree
 that was moved; an installation without any MPI."""
 
-import os
 import shutil
 import subprocess
 
@@ -37,52 +36,8 @@ target_link_libraries(main PRIVATE waitio::{component})
 """
 
 
-@pytest.fixture
-def prefix(install_dir, tmp_path):
-    """A copy of the installed tree, with a blank in its path."""
-    return shutil.copytree(install_dir, tmp_path / "else where", symlinks=True)
-
-
-@pytest.fixture
-def run(prefix, tmp_path, patient):
-    """Runs a command without anything of the build in its environment; returns what it prints."""
-    env = {
-        k: v
-        for k, v in os.environ.items()
-        if not k.startswith(("WAITIO_", "PYTHON", "PMI", "OMPI_"))
-    }
-    env.update(
-        HOME=str(tmp_path),
-        PKG_CONFIG_PATH=str(libdir(prefix) / "pkgconfig"),
-        LD_LIBRARY_PATH=str(libdir(prefix)),
-        OMPI_FC="gfortran",
-        MPICH_FC="gfortran",
-        OMPI_ALLOW_RUN_AS_ROOT="1",
-        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-    )
-
-    def ran(*words, good=True):
-        done = subprocess.run(
-            [str(w) for w in words],
-            cwd=tmp_path,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=patient(100),
-            check=False,
-        )
-        assert (done.returncode == 0) == good, f"{words}\n{done.stdout}{done.stderr}"
-        return done.stdout if good else done.stdout + done.stderr
-
-    return ran
-
-
-def libdir(prefix):
-    return next(prefix.glob("**/libwaitio.so")).parent
-
-
 def need(prefix, mpi, *tools):
-    if not (libdir(prefix) / f"libwaitio_hybrid_{mpi}.so").exists():
+    if not (next(prefix.glob("**/libwaitio.so")).parent / f"libwaitio_hybrid_{mpi}.so").exists():
         pytest.skip(f"libwaitio_hybrid_{mpi} was not built")
     for tool in tools:
         if shutil.which(tool) is None:
@@ -96,29 +51,21 @@ def source_of(prefix, language, tmp_path):
     return suffix
 
 
-def starts(run, prefix, mpi, program):
-    words = ["--mpi-args", "--oversubscribe"] if mpi == "openmpi" else []
-    out = run(
-        prefix / "bin" / "waitio", "run", "--timeout", "60s", "-n", 2, "--mpi", mpi, *words, program
-    )
-    assert out.count("ok: process ") == 2, out
-
-
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("language", ["C", "Fortran"])
-def test_pkg_config(prefix, run, tmp_path, mpi, language):
+def test_pkg_config(prefix, run, starts, tmp_path, mpi, language):
     compiler = f"mpicc.{mpi}" if language == "C" else f"mpifort.{mpi}"
     need(prefix, mpi, compiler, f"mpiexec.{mpi}", "pkg-config")
     suffix = source_of(prefix, language, tmp_path)
     package = f"waitio_hybrid_{mpi}" if language == "C" else f"waitio_hybrid_fortran_{mpi}"
     flags = run("pkg-config", "--cflags", "--libs", package).strip()
     run("sh", "-c", f"{compiler} -o main main.{suffix} {flags}")
-    starts(run, prefix, mpi, tmp_path / "main")
+    starts(mpi, tmp_path / "main")
 
 
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("language", ["C", "Fortran"])
-def test_cmake_components(prefix, run, tmp_path, mpi, language):
+def test_cmake_components(prefix, run, starts, tmp_path, mpi, language):
     compiler = f"mpicc.{mpi}" if language == "C" else f"mpifort.{mpi}"
     need(prefix, mpi, compiler, f"mpiexec.{mpi}")
     suffix = source_of(prefix, language, tmp_path)
@@ -130,7 +77,7 @@ def test_cmake_components(prefix, run, tmp_path, mpi, language):
         f"-DCMAKE_{language}_COMPILER={compiler}",
     )
     run("cmake", "--build", "out")
-    starts(run, prefix, mpi, tmp_path / "out" / "main")
+    starts(mpi, tmp_path / "out" / "main")
 
 
 def test_cmake_names_a_component_that_is_not_there_and_the_remedy(prefix, run, tmp_path):
