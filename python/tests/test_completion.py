@@ -73,7 +73,7 @@ def test_words_that_are_no_shell(env):
     assert said(env, "waitio", "completion", "--words", "x", status=1) == ""
 
 
-@pytest.mark.parametrize("command", ["run", "env", "perf", "convert", "completion"])
+@pytest.mark.parametrize("command", ["run", "env", "perf", "convert", "build-hybrid", "completion"])
 def test_help_of_subcommands(env, command):
     text = said(env, "waitio", command, "--help")
     assert text.startswith(f"usage: waitio {command}")
