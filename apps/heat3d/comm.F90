@@ -5,13 +5,18 @@
 module heat3d_comm
     use, intrinsic :: iso_fortran_env, only: error_unit, output_unit, real64
     use heat3d_clock, only: clock_add, clock_now, CLOCK_ALLREDUCE, CLOCK_EXCHANGE
+    use heat3d_start, only: start_library, start_world, stop_library
 #ifndef HEAT3D_WAITIO
     use mpi
 #endif
     implicit none
 #ifdef HEAT3D_WAITIO
     include 'waitio_mpif.h'
+#ifdef HEAT3D_HYBRID
+    character(*), parameter, public :: COMM_LIBRARY = 'WaitIO and MPI'
+#else
     character(*), parameter, public :: COMM_LIBRARY = 'WaitIO'
+#endif
 #else
     character(*), parameter, public :: COMM_LIBRARY = 'MPI'
 #endif
@@ -31,14 +36,13 @@ contains
 
     subroutine comm_start()
         integer :: ierr
-        call MPI_Init(ierr)
-        call MPI_Comm_rank(MPI_COMM_WORLD, comm_rank, ierr)
-        call MPI_Comm_size(MPI_COMM_WORLD, comm_size, ierr)
+        call start_library()
+        call MPI_Comm_rank(start_world, comm_rank, ierr)
+        call MPI_Comm_size(start_world, comm_size, ierr)
     end subroutine comm_start
 
     subroutine comm_stop()
-        integer :: ierr
-        call MPI_Finalize(ierr)
+        call stop_library()
     end subroutine comm_stop
 
     !> Ends the program when any process has a problem: the lowest of those tells it, and all leave
@@ -49,13 +53,13 @@ contains
         integer :: mine, first, ierr
 
         mine = merge(comm_rank, comm_size, len(problem) > 0)
-        call MPI_Allreduce(mine, first, 1, MPI_INTEGER, MPI_MIN, MPI_COMM_WORLD, ierr)
+        call MPI_Allreduce(mine, first, 1, MPI_INTEGER, MPI_MIN, start_world, ierr)
         if (first == comm_size) return
         if (first == comm_rank) write (error_unit, '(2a)') 'heat3d: ', problem
         ! A launcher may kill the rest as soon as one has left with an error: first it must be told.
         flush (error_unit)
         flush (output_unit)
-        call MPI_Barrier(MPI_COMM_WORLD, ierr)
+        call MPI_Barrier(start_world, ierr)
         call comm_stop()
         stop status, quiet=.true.
     end subroutine comm_check
@@ -64,7 +68,7 @@ contains
     real(real64) function comm_total(mine) result(total)
         real(real64), intent(in) :: mine
         integer :: ierr
-        call MPI_Allreduce(mine, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierr)
+        call MPI_Allreduce(mine, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, start_world, ierr)
     end function comm_total
 
     !> The same, timed: the one reduction inside the solver's loop.
@@ -82,7 +86,7 @@ contains
         integer :: ierr
         copy = mine
         call MPI_Allreduce(copy, least, size(copy), MPI_DOUBLE_PRECISION, MPI_MIN, &
-            MPI_COMM_WORLD, ierr)
+            start_world, ierr)
     end function comm_least
 
     function comm_most(mine) result(most)
@@ -91,25 +95,25 @@ contains
         integer :: ierr
         copy = mine
         call MPI_Allreduce(copy, most, size(copy), MPI_DOUBLE_PRECISION, MPI_MAX, &
-            MPI_COMM_WORLD, ierr)
+            start_world, ierr)
     end function comm_most
 
     subroutine share_integers(data)
         integer, intent(inout), contiguous :: data(:)
         integer :: ierr
-        call MPI_Bcast(data, size(data), MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)
+        call MPI_Bcast(data, size(data), MPI_INTEGER, 0, start_world, ierr)
     end subroutine share_integers
 
     subroutine share_table(data)
         integer, intent(inout), contiguous :: data(:, :)
         integer :: ierr
-        call MPI_Bcast(data, size(data), MPI_INTEGER, 0, MPI_COMM_WORLD, ierr)
+        call MPI_Bcast(data, size(data), MPI_INTEGER, 0, start_world, ierr)
     end subroutine share_table
 
     subroutine share_reals(data)
         real(real64), intent(inout), contiguous :: data(:, :)
         integer :: ierr
-        call MPI_Bcast(data, size(data), MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, ierr)
+        call MPI_Bcast(data, size(data), MPI_DOUBLE_PRECISION, 0, start_world, ierr)
     end subroutine share_reals
 
     subroutine share_truths(data)
@@ -134,12 +138,12 @@ contains
         n = size(peers)
         do i = 1, n
             call MPI_Irecv(recv(rfirst(i)), rfirst(i + 1) - rfirst(i), MPI_DOUBLE_PRECISION, &
-                peers(i), HALO_TAG, MPI_COMM_WORLD, &
+                peers(i), HALO_TAG, start_world, &
                 request(REQUEST_SIZE * (i - 1) + 1), ierr)
         end do
         do i = 1, n
             call MPI_Isend(send(sfirst(i)), sfirst(i + 1) - sfirst(i), MPI_DOUBLE_PRECISION, &
-                peers(i), HALO_TAG, MPI_COMM_WORLD, &
+                peers(i), HALO_TAG, start_world, &
                 request(REQUEST_SIZE * (n + i - 1) + 1), ierr)
         end do
         call MPI_Waitall(2 * n, request, MPI_STATUSES_IGNORE, ierr)

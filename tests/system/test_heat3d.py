@@ -329,3 +329,36 @@ def test_element_inside_out_is_told(heat3d):
     status, _, err = heat3d([("", 2)], "mesh=box.txt")
     assert status == 2
     assert "element 8 is flat or turned inside out" in err
+
+
+@pytest.fixture
+def four_ways(waitio, build_dir, plain):
+    """One source, the same processes: one MPI job, two programs in each of the other ways."""
+
+    def two(programs, *options, env=None):
+        line = []
+        for mpi, count in (("openmpi", 2), ("mpich", 1)):
+            program = build_dir / "bin" / programs.format(mpi=mpi)
+            if not program.exists() or not shutil.which(f"mpiexec.{mpi}"):
+                pytest.skip(f"{program.name} is not built, or there is no mpiexec.{mpi}")
+            line += [":"] if line else []
+            line += ["-n", count, "--mpi", mpi, program, *box(8)]
+        status, out, err = waitio("run", *options, *line, timeout=60, env=env)
+        return status, re.sub(r"(?m)^\[[^]]*\] ", "", out.decode()), err.decode()
+
+    return {
+        "one MPI job": lambda: plain("openmpi", 3, *box(8)),
+        "conversion library": lambda: two("heat3d_waitio"),
+        "hybrid": lambda: two("heat3d_hybrid_{mpi}"),
+        "hybrid, always by MPI": lambda: two(
+            "heat3d_hybrid_{mpi}", env={"WAITIO_HYBRID_INSIDE": "mpi"}
+        ),
+        "span": lambda: two("heat3d_{mpi}", "--span"),
+    }
+
+
+@pytest.mark.parametrize("way", ["conversion library", "hybrid", "hybrid, always by MPI", "span"])
+def test_all_ways_give_one_answer(four_ways, way):
+    first, second = answer(four_ways["one MPI job"]()), answer(four_ways[way]())
+    assert second["processes"] == 3
+    same(first, second)
