@@ -7,7 +7,7 @@
  */
 #include "p2p/universe.h"
 
-enum { KEPT = 4 };
+enum { KEPT = 4, KEPT_ROOM = 1 << 20 }; /* longer pieces are rare */
 
 /* The smallest that is kept, and has this room. NULL: none */
 static struct wio_piece **fitting(struct wio_universe *u, size_t room)
@@ -53,6 +53,10 @@ void wio_spread_piece_free(struct wio_request *r)
         return;
     r->piece = NULL;
     u->ctr.piece_bytes -= piece->room;
+    if (piece->room > KEPT_ROOM) {
+        wio_os_free(piece);
+        return;
+    }
     piece->next = u->pieces;
     u->pieces = piece;
     if (++u->npieces > KEPT) /* the smallest goes */

@@ -122,6 +122,45 @@ static void one_that_the_link_does_not_take_is_copied(void **unused)
     assert_nothing_held();
 }
 
+/* Through memory pieces are shorter: some have left when the link takes no more. */
+static void the_rest_of_one_is_sent_from_the_copy(void **unused)
+{
+    (void)unused;
+    fill_wide();
+    u->attr[WIO_TR_TCP].caps = WIO_CAP_MEMORY;
+    u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_OFF;
+    fake_open(1, ROOM);
+    fake.answer = WIO_TX_QUEUED;
+    assert_done(send_wide(1, 60000, 5), 0);
+    assert_int_equal(last_sent(WIO_OP_EAGER)->bytes, WIO_SPREAD_PIECE_MEMORY);
+    assert_int_equal(spread_refs, 0);
+    memset(wide, 0, 120000);
+    while (fake_done(1, 0) > 0)
+        ;
+    assert_sent(WIO_OP_EAGER, WIO_OP_MORE, 60000);
+    assert_nothing_held();
+    fill_wide();
+    fake.answer = WIO_TX_DONE; /* all pieces at once: nothing is copied */
+    fake.nsent = 0;
+    assert_done(send_wide(1, 60000, 5), 0);
+    assert_sent(WIO_OP_EAGER, WIO_OP_MORE, 60000);
+    assert_int_equal(u->ctr.pool_max, 60000);
+    assert_nothing_held();
+}
+
+/* A sender without holes cuts as it likes. */
+static void long_pieces_are_not_kept(void **unused)
+{
+    (void)unused;
+    fake_open(1, 10 * ROOM);
+    struct wio_handle h = receive_wide(1, BIG, 5);
+    assert_int_equal(eager(1, 1, 5, BIG, BIG), 0);
+    assert_wide(BIG);
+    assert_done(h, 0);
+    assert_nothing_held();
+    assert_int_equal(u->npieces, 0);
+}
+
 static void one_without_a_link_is_copied(void **unused)
 {
     (void)unused;
@@ -677,6 +716,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_short_one_is_put_on_its_link),
         T(one_that_the_link_does_not_take_is_copied),
+        T(the_rest_of_one_is_sent_from_the_copy),
+        T(long_pieces_are_not_kept),
         T(one_without_a_link_is_copied),
         T(a_full_pool_makes_it_wait),
         T(a_middle_one_goes_in_pieces),
