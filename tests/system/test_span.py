@@ -155,6 +155,23 @@ def test_who_asks_for_codes_is_told_of_a_death(span):
     assert status not in (0, 124) and "told" in text
 
 
+def test_threads(span):
+    lines = all_well(span("threads.c", SHAPES["2+2"]), SHAPES["2+2"])
+    assert set(lines) == {"ok"}
+
+
+def test_a_program_that_is_linked_with_the_library(waitio, build_dir, programs):
+    line = ["run"]
+    for mpi in MPIS:
+        folder = build_dir / "lib"
+        link = ["-Wl,--no-as-needed", f"-L{folder}", f"-Wl,-rpath,{folder}"]
+        program = programs("errors.c", mpi, *link, f"-lwaitio_span_{mpi}")
+        line += [":"] if len(line) > 1 else []
+        line += ["-n", 2, "--mpi", mpi, program]
+    status, out, err = waitio(*line, timeout=60)
+    assert (status, out.count(b"ok")) == (0, 4), out + err
+
+
 def test_one_job_is_left_to_its_mpi(span, alone):
     for mpi in MPIS:
         lines = all_well(span("p2p.c", [(mpi, 3)]), [(mpi, 3)])
@@ -186,9 +203,11 @@ def test_what_is_needed_is_said(waitio, programs, tmp_path):
     assert status == 2 and b"nothing tells which MPI" in err
 
 
-# Functions that take no communicator, group, request or message, and are in no table of ours: files,
-# windows, the tools' interface, conversions of handles, functions that are constants.
-ELSEWHERE = re.compile(r"MPI_(T_|File_|Win_|Register_datarep|[A-Z0-9]+(_|$)|\w+_[cf]2[cf]$|\w+_f08|WT)")
+# Functions that take no communicator, group, request or message, and are in no table of ours:
+# files, windows, the tools' interface, conversions of handles, functions that are constants.
+ELSEWHERE = re.compile(
+    r"MPI_(T_|File_|Win_|Register_datarep|[A-Z0-9]+(_|$)|\w+_[cf]2[cf]$|\w+_f08|WT)"
+)
 
 
 def exported(library):
