@@ -353,7 +353,9 @@ def four_ways(waitio, build_dir, plain):
         "hybrid, always by MPI": lambda: two(
             "heat3d_hybrid_{mpi}", env={"WAITIO_HYBRID_INSIDE": "mpi"}
         ),
-        "span": lambda: two("heat3d_{mpi}", "--span"),
+        "span": lambda: two(
+            "heat3d_{mpi}", "--span", env={"WAITIO_SPAN_LIB": str(build_dir / "lib")}
+        ),
     }
 
 
