@@ -2,7 +2,7 @@
 # The MPIs of this machine, and libraries of ours that are built once for each of them.
 #
 #   include(WaitioMpi)
-#   waitio_mpi_library(emulator ${mpi} SOURCES a.c b.c)   # for each ${mpi} in WAITIO_MPIS
+#   waitio_mpi_library(emulator ${mpi} PLUGIN SOURCES a.c b.c)   # for each ${mpi} in WAITIO_MPIS
 #
 # makes the target waitio_emulator_<mpi> and the file lib/libwaitio_emulator_<mpi>.so.
 #
@@ -217,9 +217,10 @@ endif()
 #   WAITIO_MPI_NAME "openmpi", WAITIO_MPI_KIND "Open MPI", WAITIO_MPI_RELEASE "4.1.4",
 #   WAITIO_MPI_SONAME "libmpi.so.40", WAITIO_MPI_LAUNCHER "OMPI_COMM_WORLD_SIZE",
 #   WAITIO_MPI_RIVALS: sonames of other MPIs
-# It sees public headers and its own folder only. LINK: further libraries.
+# It sees public headers and its own folder only. LINK: further libraries. PLUGIN: libwaitio loads it
+# by its plain name (others are linked by programs, and have a version in their names).
 function(waitio_mpi_library kind mpi)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "PLUGIN" "" "SOURCES;LINK")
   set(target waitio_${kind}_${mpi})
   # MPIs that a program may have instead.
   set(rivals libmpi.so.40 libmpi.so.20 libmpi.so.12 libmpich.so.12 libmpi_cray.so.12 libmpi.so.0)
@@ -238,7 +239,9 @@ function(waitio_mpi_library kind mpi)
     WAITIO_MPI_LAUNCHER="${WAITIO_MPI_${mpi}_LAUNCHER}" WAITIO_MPI_RIVALS="${rivals}")
   target_compile_options(${target} PRIVATE ${WAITIO_WARNINGS})
   target_link_libraries(${target} PRIVATE waitio_mpi::${mpi} ${arg_LINK} Threads::Threads)
-  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+  if(NOT arg_PLUGIN)
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
+  endif()
   set_property(GLOBAL APPEND PROPERTY WAITIO_MPI_TARGETS ${target})
   install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()

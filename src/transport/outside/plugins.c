@@ -135,17 +135,24 @@ static bool here(char *folder, size_t n)
 
 void wio_outside_each(void (*each)(void *arg, const struct wio_outside_note *note), void *arg)
 {
-    char folder[400], lib[420];
-    if (!here(folder, sizeof folder))
+    /* The last two are for a program that contains libwaitio.a: built, and installed. */
+    static const char *const places[] = {".", "../lib", "../" WIO_LIBRARIES};
+    uint64_t seen[WIO_ARRAY_LEN(places)] = {0};
+    char mine[400], folder[512];
+    if (!here(mine, sizeof mine))
         return;
-    struct listing l = {.folder = folder, .each = each, .arg = arg};
-    (void)wio_os_list(folder, look_at, &l);
-    wio_text(lib, sizeof lib, "%s/../" WIO_LIBRARIES, folder); /* libwaitio.a in a program */
-    struct wio_os_stat a, b;
-    if (wio_os_stat(lib, &b) != 0 || (wio_os_stat(folder, &a) == 0 && a.inode == b.inode))
-        return;
-    l.folder = lib;
-    (void)wio_os_list(lib, look_at, &l);
+    for (size_t i = 0; i < WIO_ARRAY_LEN(places); i++) {
+        struct wio_os_stat st;
+        wio_text(folder, sizeof folder, "%s%s%s", mine, i > 0 ? "/" : "", i > 0 ? places[i] : "");
+        bool again = wio_os_stat(folder, &st) != 0;
+        for (size_t k = 0; k < i; k++)
+            again = again || seen[k] == st.inode;
+        if (again)
+            continue;
+        seen[i] = st.inode;
+        struct listing l = {.folder = folder, .each = each, .arg = arg};
+        (void)wio_os_list(folder, look_at, &l);
+    }
 }
 
 /* ---- loading ---- */
