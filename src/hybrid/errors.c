@@ -45,6 +45,5 @@ int wio_hybrid_mpi_error(struct wio_hybrid_why *why, int rc, const char *what)
     for (char *p = text; *p != '\0'; p++) /* some have several lines */
         if (*p == '\n' || *p == '\t')
             *p = ' ';
-    return wio_hybrid_fail(why, code_of(rc), "%s of %s failed: %s", what, wio_hybrid_loaded(),
-                           text);
+    return wio_hybrid_fail(why, code_of(rc), "%s failed: %s", what, text);
 }
