@@ -100,6 +100,24 @@ static int make(const struct wio_hybrid_recipe *r, WAITIO_MPI_Datatype *out,
     return rc;
 }
 
+/* MPIs differ in how they round up the extent of structures: take this one's. */
+static int same_extent(MPI_Datatype type, WAITIO_MPI_Datatype *out, struct wio_hybrid_why *why)
+{
+    MPI_Aint lb = 0, extent = 0;
+    WAITIO_MPI_Aint our_lb = 0, our_extent = 0;
+    WAITIO_MPI_Datatype made = *out;
+    int rc = PMPI_Type_get_extent(type, &lb, &extent);
+
+    if (rc != MPI_SUCCESS)
+        return wio_hybrid_mpi_error(why, rc, "MPI_Type_get_extent()");
+    rc = WAITIO_MPI_Type_get_extent(made, &our_lb, &our_extent);
+    if (rc != 0 || (our_lb == lb && our_extent == extent))
+        return rc;
+    rc = WAITIO_MPI_Type_create_resized(made, lb, extent, out);
+    (void)WAITIO_MPI_Type_free(&made);
+    return rc;
+}
+
 static int translate(MPI_Datatype type, WAITIO_MPI_Datatype *out, bool *fresh,
                      struct wio_hybrid_why *why)
 {
@@ -116,6 +134,8 @@ static int translate(MPI_Datatype type, WAITIO_MPI_Datatype *out, bool *fresh,
         rc = *out != WAITIO_MPI_DATATYPE_NULL ? 0 : unknown_type(type, why);
     } else if (rc == 0) {
         rc = make(&r, out, why);
+        if (rc == 0)
+            rc = same_extent(type, out, why);
         *fresh = rc == 0;
     }
     wio_hybrid_recipe_clear(&r);

@@ -17,6 +17,28 @@ static bool as_ints(const struct waitio_inside_blocks *b, int size, size_t unit,
     return true;
 }
 
+/* MPICH 4.0 and its relatives fail in place when the blocks before the own one are empty: give them
+ * the operand elsewhere. @return the operand; NULL: no memory */
+static const void *operand_of_blocks(struct wio_hybrid_op *op)
+{
+    const struct waitio_inside_call *c = op->call;
+    size_t n = 0;
+
+    if (c->in != c->out)
+        return c->in;
+#ifdef OMPI_MAJOR_VERSION
+    (void)n;
+    return MPI_IN_PLACE;
+#else
+    for (int i = 0; i < op->part->size; i++)
+        n += c->ins.len[i];
+    op->temp = malloc(n + 1);
+    if (op->temp != NULL && n > 0)
+        memcpy(op->temp, c->in, n);
+    return op->temp;
+#endif
+}
+
 static int reduce_scatter(struct wio_hybrid_op *op, MPI_Request *req)
 {
     const struct waitio_inside_call *c = op->call;
@@ -24,13 +46,14 @@ static int reduce_scatter(struct wio_hybrid_op *op, MPI_Request *req)
     int size = op->part->size;
     size_t bytes = 1;
     MPI_Datatype type = wio_hybrid_folding_type(c->type, &bytes);
+    const void *in = operand_of_blocks(op);
 
     op->ints = malloc(2 * (size_t)size * sizeof *op->ints);
-    if (op->ints == NULL)
+    if (op->ints == NULL || (in == NULL && c->in == c->out))
         return MPI_ERR_NO_MEM;
     (void)as_ints(&lengths, size, bytes, op->ints);
-    return WIO_HYBRID_CALL(Reduce_scatter, Ireduce_scatter, wio_hybrid_operand(c, true), c->out,
-                           op->ints, type, wio_hybrid_mpi_op(c->op), op->part->comm);
+    return WIO_HYBRID_CALL(Reduce_scatter, Ireduce_scatter, in, c->out, op->ints, type,
+                           wio_hybrid_mpi_op(c->op), op->part->comm);
 }
 
 #if WIO_HYBRID_LARGE

@@ -115,16 +115,19 @@ void wio_hybrid_abandon(void *part, void *op);
 /* ---- roads of an operation. They return MPI's code; with op == NULL or op->req == NULL they are
  * complete on return. ---- */
 
-/** How an operation is made of calls of MPI. All members choose the same. */
+/** How an operation is made of calls of MPI. All members choose the same (APART: as PLAIN or PIECES
+ * for the others). */
 enum wio_hybrid_road {
     WIO_HYBRID_PLAIN,    /**< one call (calls.h) */
     WIO_HYBRID_PIECES,   /**< several, each for a piece (pieces.c) */
     WIO_HYBRID_BLOCKS,   /**< one with an array of blocks (blocks.c) */
+    WIO_HYBRID_APART,    /**< a reduction in place with the operand elsewhere (pieces.c) */
     WIO_HYBRID_MESSAGES, /**< messages between the members (messages.c) */
     WIO_HYBRID_REDUCES   /**< REDUCE_SCATTER: a reduction for each block (pieces.c) */
 };
 
 int wio_hybrid_pieces(struct wio_hybrid_op *op, bool later);
+int wio_hybrid_apart(struct wio_hybrid_op *op, bool later);
 int wio_hybrid_blocks(struct wio_hybrid_op *op, bool later);
 int wio_hybrid_messages(struct wio_hybrid_op *op);
 int wio_hybrid_reduces_all(struct wio_hybrid_op *op, bool later);

@@ -27,14 +27,15 @@ static int one(struct wio_hybrid_op *op, const struct waitio_inside_call *piece,
     return rc;
 }
 
-/* `total` elements of `size` bytes, of which the call takes some at a time. */
+/* `total` elements of `size` bytes, all at once if they fit. */
 static int in_pieces(struct wio_hybrid_op *op, struct waitio_inside_call piece, size_t total,
                      size_t size, bool later)
 {
+    size_t most = total <= WIO_HYBRID_MOST ? total : WIO_HYBRID_PIECE;
     int rc = MPI_SUCCESS;
 
     for (size_t done = 0; rc == MPI_SUCCESS && done < total;) {
-        size_t n = total - done < WIO_HYBRID_PIECE ? total - done : WIO_HYBRID_PIECE;
+        size_t n = total - done < most ? total - done : most;
         piece.bytes = n * size;
         piece.count = n;
         rc = one(op, &piece, later);
@@ -63,6 +64,23 @@ int wio_hybrid_pieces(struct wio_hybrid_op *op, bool later)
     if (later)
         rc = wio_hybrid_requests(op, pieces_of(total));
     return rc == MPI_SUCCESS ? in_pieces(op, *c, total, size, later) : rc;
+}
+
+int wio_hybrid_apart(struct wio_hybrid_op *op, bool later)
+{
+    struct waitio_inside_call c = *op->call;
+    size_t size = 1;
+    int rc = MPI_SUCCESS;
+
+    (void)wio_hybrid_folding_type(c.type, &size);
+    if (later)
+        rc = wio_hybrid_requests(op, pieces_of(c.count));
+    op->temp = malloc(c.count * size + 1);
+    if (rc != MPI_SUCCESS || op->temp == NULL)
+        return MPI_ERR_NO_MEM;
+    memcpy(op->temp, c.in, c.count * size);
+    c.in = op->temp;
+    return in_pieces(op, c, c.count, size, later);
 }
 
 /* The own block, kept apart until all others have been reduced: in place it lies where the first

@@ -16,14 +16,25 @@ static int room(struct wio_hybrid_recipe *r, struct wio_hybrid_why *why)
     return wio_hybrid_fail(why, WAITIO_ERR_NOMEM, "no memory for a datatype");
 }
 
+static bool predefined(int combiner)
+{
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
 /* A predefined type is not ours to free; asking says which those are. */
 static bool derived(MPI_Datatype type)
 {
-    int ni, na, nt, combiner = MPI_COMBINER_NAMED;
+    int combiner = MPI_COMBINER_NAMED;
+#if WIO_HYBRID_LARGE
+    MPI_Count n[4]; /* the other call refuses types made with large counts */
+    int rc = PMPI_Type_get_envelope_c(type, &n[0], &n[1], &n[2], &n[3], &combiner);
+#else
+    int n[3];
+    int rc = PMPI_Type_get_envelope(type, &n[0], &n[1], &n[2], &combiner);
+#endif
 
-    return PMPI_Type_get_envelope(type, &ni, &na, &nt, &combiner) == MPI_SUCCESS &&
-           combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
-           combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
+    return rc == MPI_SUCCESS && !predefined(combiner);
 }
 
 void wio_hybrid_recipe_clear(struct wio_hybrid_recipe *r)
@@ -151,7 +162,7 @@ int wio_hybrid_recipe_get(MPI_Datatype type, struct wio_hybrid_recipe *r,
         r->nt = 0;
         return wio_hybrid_mpi_error(why, rc, "MPI_Type_get_envelope()");
     }
-    r->derived = derived(type);
+    r->derived = !predefined(r->combiner);
     if (!r->derived) {
         r->nt = 0;
         return 0;

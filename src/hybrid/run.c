@@ -49,6 +49,19 @@ static enum wio_hybrid_road gathering_road(const struct wio_hybrid_part *p,
                : WIO_HYBRID_MESSAGES;
 }
 
+/* MPICH 4.0 and its relatives crash in an MPI_Reduce() of more than 2 KiB in place at a root that is
+ * not rank 0. What the root does about it does not concern the others. */
+static bool in_place_fails(const struct wio_hybrid_part *p, const struct waitio_inside_call *c)
+{
+#ifdef OMPI_MAJOR_VERSION
+    (void)p, (void)c;
+    return false;
+#else
+    return c->kind == WAITIO_INSIDE_REDUCE && c->in == c->out && c->root != 0 &&
+           p->rank == c->root && c->count > 0;
+#endif
+}
+
 /* All members find the same: only what they all know decides. */
 static enum wio_hybrid_road road(const struct wio_hybrid_part *p,
                                  const struct waitio_inside_call *c)
@@ -71,6 +84,8 @@ static enum wio_hybrid_road road(const struct wio_hybrid_part *p,
             return WIO_HYBRID_REDUCES;
         return c->ins.len == NULL ? WIO_HYBRID_PLAIN : WIO_HYBRID_BLOCKS;
     default:
+        if (in_place_fails(p, c))
+            return WIO_HYBRID_APART;
         return fits(c->count) ? WIO_HYBRID_PLAIN : WIO_HYBRID_PIECES;
     }
 }
@@ -129,6 +144,8 @@ static int begin(struct wio_hybrid_op *op, enum wio_hybrid_road way, bool later)
         return rc;
     case WIO_HYBRID_PIECES:
         return wio_hybrid_pieces(op, later);
+    case WIO_HYBRID_APART:
+        return wio_hybrid_apart(op, later);
     case WIO_HYBRID_BLOCKS:
         return wio_hybrid_blocks(op, later);
     case WIO_HYBRID_REDUCES:
