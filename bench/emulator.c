@@ -5,8 +5,8 @@
  * both in one run, by turns. Started as one MPI job of two processes; rank 0 prints a row per size:
  *   bytes  bare_us  plain_us  waitio_us  ratio
  * bare: plain MPI before waitio_init(), which posts receives that MPI has to look at.
- * Times are half round trips, medians of ROUNDS rounds; the ratio is the median of the rounds'
- * ratios, with its quartiles behind it.
+ * Times are half round trips, medians of ROUNDS rounds (an argument; 41); the ratio is the median
+ * of the rounds' ratios, with its quartiles behind it.
  */
 #define _GNU_SOURCE /* setenv */
 #include <mpi.h>
@@ -16,7 +16,8 @@
 
 #include <waitio.h>
 
-enum { ROUNDS = 41 };
+enum { ROUNDS_MOST = 101 };
+static int rounds = 41;
 
 static int me;
 static char *out, *in;
@@ -67,27 +68,27 @@ static int by_size(const void *a, const void *b)
 
 static double bare_us(int bytes, int turns)
 {
-    double v[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++)
+    double v[ROUNDS_MOST];
+    for (int i = 0; i < rounds; i++)
         v[i] = half_trip_us(plain, bytes, turns);
-    qsort(v, ROUNDS, sizeof *v, by_size);
-    return v[ROUNDS / 2];
+    qsort(v, rounds, sizeof *v, by_size);
+    return v[rounds / 2];
 }
 
 static void row(int bytes, int turns, double bare)
 {
-    double a[ROUNDS], b[ROUNDS], r[ROUNDS];
-    for (int i = 0; i < ROUNDS; i++) {
+    double a[ROUNDS_MOST], b[ROUNDS_MOST], r[ROUNDS_MOST];
+    for (int i = 0; i < rounds; i++) {
         a[i] = half_trip_us(plain, bytes, turns);
         b[i] = half_trip_us(ours, bytes, turns);
         r[i] = b[i] / a[i];
     }
-    qsort(a, ROUNDS, sizeof *a, by_size);
-    qsort(b, ROUNDS, sizeof *b, by_size);
-    qsort(r, ROUNDS, sizeof *r, by_size);
+    qsort(a, rounds, sizeof *a, by_size);
+    qsort(b, rounds, sizeof *b, by_size);
+    qsort(r, rounds, sizeof *r, by_size);
     if (me == 0)
-        printf("%9d %12.3f %12.3f %12.3f %7.3f (%.3f to %.3f)\n", bytes, bare, a[ROUNDS / 2],
-               b[ROUNDS / 2], r[ROUNDS / 2], r[ROUNDS / 4], r[3 * ROUNDS / 4]);
+        printf("%9d %12.3f %12.3f %12.3f %7.3f (%.3f to %.3f)\n", bytes, bare, a[rounds / 2],
+               b[rounds / 2], r[rounds / 2], r[rounds / 4], r[3 * rounds / 4]);
     fflush(stdout);
 }
 
@@ -99,6 +100,8 @@ int main(int argc, char **argv)
     enum { MOST = 8 << 20, ROWS = sizeof rows / sizeof rows[0] };
     double bare[ROWS];
     int size = 0;
+    if (argc > 1 && atoi(argv[1]) > 0 && atoi(argv[1]) <= ROUNDS_MOST)
+        rounds = atoi(argv[1]);
     setenv("WAITIO_COMM_TYPE", "mpi", 1); /* else shared memory would be measured */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);

@@ -273,6 +273,15 @@ def test_only_some_contexts_ask_for_mpi(job, mpi):
     assert "is WAITIO_COMM_TYPE=mpi set in all its contexts" in done.err, done.all()
 
 
+def test_the_benchmark_runs(job, mpi):
+    bench = ["../bench/emulator.{mpi}", 1]
+    done = job(mpi, (1, bench), (1, bench), WAITIO_COMM_TYPE=None)
+    assert done.rc == 0, done.all()
+    rows = [line.split() for line in done.out.splitlines()]
+    assert [r[0] for r in rows] == ["bytes", "8", "1024", "65536", "1048576", "8388608"]
+    assert all(float(r[4]) > 0 for r in rows[1:])
+
+
 def test_info_lists_what_could_be_loaded(mpi, build_dir):
     info = subprocess.run(
         [build_dir / "bin" / "waitio-info"], capture_output=True, text=True, timeout=60, check=True

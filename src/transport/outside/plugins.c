@@ -136,7 +136,7 @@ static bool here(char *folder, size_t n)
 void wio_outside_each(void (*each)(void *arg, const struct wio_outside_note *note), void *arg)
 {
     /* The last two are for a program that contains libwaitio.a: built, and installed. */
-    static const char *const places[] = {".", "../lib", "../" WIO_LIBRARIES};
+    static const char *const places[] = {".", "../lib", ("../" WIO_LIBRARIES)};
     uint64_t seen[WIO_ARRAY_LEN(places)] = {0};
     char mine[400], folder[512];
     if (!here(mine, sizeof mine))
