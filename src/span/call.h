@@ -7,9 +7,10 @@
 
 #include "span/span.h"
 
-/** Export PMPI_, which was just defined, and MPI_. A tool in front of us may define its own. */
+#define SPAN_PUBLIC __attribute__((visibility("default")))
+
+/** Define MPI_ beside PMPI_. A tool in front of us may define its own. */
 #define SPAN_NAME(name)                                                                            \
-    extern __typeof__(PMPI_##name) PMPI_##name __attribute__((visibility("default")));             \
     extern __typeof__(PMPI_##name) MPI_##name                                                      \
         __attribute__((weak, visibility("default"), alias("PMPI_" #name)));
 #if defined(OPEN_MPI) && MPI_VERSION < 4

@@ -4,7 +4,7 @@
 #ifndef SPAN_VENDOR_GEN_H
 #define SPAN_VENDOR_GEN_H
 
-#include <mpi.h>
+#include "span/vendor_mpi.h"
 
 /** NULL: this MPI has no such function. */
 struct span_vendor {

@@ -3,7 +3,7 @@
 #ifndef SPAN_VERSION_H
 #define SPAN_VERSION_H
 
-#include <mpi.h>
+#include "span/vendor_mpi.h"
 
 #if defined(OPEN_MPI)
 #define SPAN_VENDOR_NAME "Open MPI"

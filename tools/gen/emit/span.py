@@ -327,7 +327,7 @@ def _framed(f, body):
     if f.recent:
         text = f"\n#if MPI_VERSION >= 4{text}#endif\n"
     elif f.extension:  # not in every mpi.h
-        text = f"\n{_prototype(f, 'PMPI_')};{text}SPAN_EXTENSION({f.name})\n"
+        text = f"\nSPAN_PUBLIC {_prototype(f, 'PMPI_')};{text}SPAN_EXTENSION({f.name})\n"
     return text
 
 
@@ -367,7 +367,7 @@ TABLE_HEAD = f"""/* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SPAN_VENDOR_GEN_H
 #define SPAN_VENDOR_GEN_H
 
-#include <mpi.h>
+#include "span/vendor_mpi.h"
 
 /** NULL: this MPI has no such function. */
 struct span_vendor {{
