@@ -37,7 +37,8 @@ def declared(source_dir):
         text = re.sub(r"/\*.*?\*/|//[^\n]*", "", header.read_text(), flags=re.S)
         text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
         text = re.sub(r"static inline[^{]*\{[^}]*\}", "", text)
-        text = re.sub(r"\btypedef (?:void|int|double) \w+\([^;]*;", "", text)  # the type of a function
+        # the types of functions
+        text = re.sub(r"\btypedef (?:void|int|double) \w+\([^;]*;", "", text)
         names |= set(re.findall(r"\b(waitio_\w+|WAITIO_\w+|truef)\s*\([^;{}]*\)\s*;", text))
     return names
 
