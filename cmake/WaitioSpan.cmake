@@ -5,7 +5,7 @@
 file(GLOB WAITIO_SPAN_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/span/*.c)
 foreach(mpi IN LISTS WAITIO_MPIS)
   waitio_mpi_library(span ${mpi} SOURCES ${WAITIO_SPAN_SOURCES} $<TARGET_OBJECTS:wio_os>
-    LINK waitio ${CMAKE_DL_LIBS})
+    LINK waitio waitio_hybrid_${mpi} ${CMAKE_DL_LIBS})
   target_compile_options(waitio_span_${mpi} PRIVATE -Wno-deprecated-declarations)
   set_target_properties(waitio_span_${mpi} PROPERTIES INSTALL_RPATH "$ORIGIN")
 endforeach()

@@ -6,6 +6,7 @@
 #include "span/attributes.h"
 #include "span/call.h"
 #include "span/version.h"
+#include "waitio_hybrid.h"
 
 struct span_table span_comms = SPAN_TABLE_INIT;
 bool span_is_on;
@@ -40,9 +41,12 @@ int span_from_universe(int universe_rank)
     return rank >= 0 && rank < world.n ? rank : -1;
 }
 
+/* A hybrid communicator: inside the job its collectives may use the vendor's MPI. Span is off still,
+ * so that the calls of the provider, now for MPI_COMM_WORLD and later for communicators of its own,
+ * go to the vendor. */
 int span_world_create(WAITIO_MPI_Comm *out)
 {
-    return waitio_create_universe(out);
+    return waitio_hybrid_create(MPI_COMM_WORLD, 0, out);
 }
 
 _Noreturn void span_end_all(int status)

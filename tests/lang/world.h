@@ -5,6 +5,21 @@
 #ifndef WORLD_H
 #define WORLD_H
 
+#ifdef MPI_PROGRAM
+#include <mpi.h>
+
+static inline MPI_Comm open_world(void)
+{
+    MPI_Init(NULL, NULL);
+    return MPI_COMM_WORLD;
+}
+
+static inline void close_world(MPI_Comm *world)
+{
+    (void)world;
+    MPI_Finalize();
+}
+#else
 #ifdef HYBRID
 #include <waitio_hybrid.h>
 #endif
@@ -33,5 +48,6 @@ static inline void close_world(WAITIO_MPI_Comm *world)
     MPI_Finalize();
 #endif
 }
+#endif
 
 #endif

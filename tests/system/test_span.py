@@ -48,7 +48,8 @@ def _compile(source_dir, folder, name, mpi, options, number):
     if shutil.which(wrapper) is None:
         pytest.skip(f"{wrapper} is not installed")
     program = folder / f"{source.stem}{number}.{mpi}"
-    words = [wrapper, "-O1", "-w", "-I", source_dir / "tests", *options, "-o", program, source]
+    words = [wrapper, "-O1", "-w", "-I", source_dir / "tests", "-I", source_dir / "tests/lang"]
+    words += ["-DMPI_PROGRAM", *options, "-o", program, source]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return program
