@@ -82,6 +82,7 @@ enum wio_cfg_var {
     WIO_VAR_CRC,
     WIO_VAR_WRAP,
     WIO_VAR_HYBRID_INSIDE,
+    WIO_VAR_HYBRID_BLOCKING,
     WIO_VAR_COLL_BARRIER,
     WIO_VAR_COLL_BCAST,
     WIO_VAR_COLL_REDUCE,
@@ -487,10 +488,16 @@ struct wio_config {
     char wrap[WIO_CFG_TEXT];
     /**
      * WAITIO_HYBRID_INSIDE: collectives of hybrid communicators inside a block: mpi: by the
-     * block's own MPI; messages: by messages of WaitIO; auto: by MPI where the communicator's
-     * members are on several hosts
+     * block's own MPI; messages: by messages of WaitIO; auto: whichever is faster, measured when a
+     * communicator is made
      */
     int hybrid_inside;
+    /**
+     * WAITIO_HYBRID_BLOCKING: hybrid communicators: the program uses no non-blocking collectives
+     * on them, so that blocking ones may block in the block's MPI; when all processes say it and
+     * errors end the program
+     */
+    bool hybrid_blocking;
     /**
      * WAITIO_COLL_BARRIER: algorithm of barrier, the same on all processes; one that does not fit
      * a call is not used for it

@@ -21,6 +21,7 @@ struct wish {
     int32_t has;        /* a provider */
     int32_t way;        /* WAITIO_HYBRID_INSIDE */
     int32_t size, rank; /* of its part */
+    int32_t blocks;     /* WAITIO_HYBRID_BLOCKING, and errors end it */
     int32_t error;      /* it cannot take part */
 };
 enum { WORDS = sizeof(struct wish) / sizeof(int32_t) };
@@ -56,6 +57,7 @@ static struct wish wish_of(const struct waitio_inside_ops *ops, void *part, int 
     int size = 0, rank = 0;
 
     w.way = cfg->hybrid_inside;
+    w.blocks = cfg->hybrid_blocking && wio_mpi_errors_end();
     if (w.has)
         w.error = check_table(ops, part);
     if (w.has && w.error == 0)
@@ -190,6 +192,9 @@ static int settle(const struct waitio_inside_ops *ops, void *part, const struct 
     memset(given, 0, sizeof *given);
     given->ops = ops;
     given->uses = WIO_INSIDE_ALL;
+    given->blocks = true;
+    for (int i = 0; i < c->size; i++)
+        given->blocks &= all[wio_group_member(&c->twin, (uint32_t)i)].blocks != 0;
     given->part[0].part = part;
     given->place = place;
     for (int i = 0; i < c->size; i++)

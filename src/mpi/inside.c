@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps inside a PB, done by its provider. A blocking collective blocks in the provider when
- * nothing else of this process waits for progress, and an error ends the program anyway: then
- * nobody needs this thread, and if a member dies, its launcher ends the block. Otherwise the step
- * is started, and polled by whoever waits (p2p/outside.c).
+ * Steps inside a PB, done by its provider. They are started, also for a blocking collective: the
+ * blocking call of an MPI does not match the other one, so that all members have to take the same,
+ * and a member that blocks in MPI could not go on with non-blocking collectives that another member
+ * waits for. The calling thread tests for a moment; then the engine polls (p2p/outside.c).
+ *
+ * A program that has no non-blocking collectives on hybrid communicators may say so
+ * (WAITIO_HYBRID_BLOCKING). If all members say it, and errors end all of them, they use the
+ * blocking calls.
  */
 #include "mpi/inside.h"
 
@@ -13,6 +17,8 @@
 #include "mpi/mpi.h"
 #include "mpi/run.h"
 #include "os/os.h"
+
+enum { TESTS = 64 }; /* before the engine polls */
 
 /* A step that was started. It outlives its run when that fails. */
 struct pending {
@@ -124,24 +130,6 @@ static int may_call(struct wio_inside *inside, void *part)
     return WIO_LIKELY(rc == 0) ? 0 : wio_fail(rc, "%s: %s", inside->ops->name, why);
 }
 
-int wio_inside_now(struct wio_universe *u, struct wio_running *run, const struct wio_step *step)
-{
-    struct wio_part *p = &run->comm->inside->part[step->peer];
-    struct wio_handle h = {0};
-    struct wio_result res;
-    int rc = may_call(run->comm->inside, p->part);
-
-    if (WIO_UNLIKELY(rc != 0))
-        return rc;
-    if (WIO_LIKELY(!wio_outside_busy(u) && wio_mpi_errors_end() &&
-                   served(p, run->ticket[step->peer])))
-        return run_now(u, run, step);
-    rc = wio_inside_start(u, run, step, &h);
-    if (rc == 0)
-        rc = wio_wait(u, &h, &res);
-    return rc != 0 ? rc : wio_inside_error(run->comm, res.err);
-}
-
 /* ---- started ---- */
 
 static bool over(struct pending *at)
@@ -192,30 +180,83 @@ static bool poll_step(struct wio_outside *o, bool ended, int *err)
     return over(at);
 }
 
-int wio_inside_start(struct wio_universe *u, struct wio_running *run, const struct wio_step *step,
-                     struct wio_handle *h)
+static struct pending *pend(struct wio_running *run, const struct wio_step *step)
 {
-    struct wio_part *p = &run->comm->inside->part[step->peer];
     struct pending *at = wio_os_alloc(sizeof *at);
-    int rc = at == NULL ? wio_fail(WAITIO_ERR_NOMEM, "no memory for a step of a collective")
-                        : may_call(run->comm->inside, p->part);
 
-    if (rc != 0) {
-        wio_os_free(at);
-        return rc;
+    if (at == NULL) {
+        wio_fail(WAITIO_ERR_NOMEM, "no memory for a step of a collective");
+        return NULL;
     }
     *at = (struct pending){
         .o = {.space = run->comm->twin.space, .group = &run->comm->twin, .poll = poll_step},
         .comm = run->comm,
-        .part = p,
+        .part = &run->comm->inside->part[step->peer],
         .call = step->with,
         .ticket = run->ticket[step->peer],
         .last = --run->inside_left[step->peer] == 0};
     wio_comm_hold(run->comm);
-    rc = wio_outside_begin(u, &at->o, h);
+    return at;
+}
+
+static int leave_to_engine(struct wio_universe *u, struct pending *at, struct wio_handle *h)
+{
+    int rc = wio_outside_begin(u, &at->o, h);
+
     if (rc != 0)
         over(at);
     return rc;
+}
+
+int wio_inside_start(struct wio_universe *u, struct wio_running *run, const struct wio_step *step,
+                     struct wio_handle *h)
+{
+    struct wio_inside *inside = run->comm->inside;
+    int rc = may_call(inside, inside->part[step->peer].part);
+    struct pending *at;
+
+    if (rc == 0 && inside->blocks && run->started)
+        rc = wio_fail(WAITIO_ERR_STATE,
+                      "a non-blocking collective of a hybrid communicator, although "
+                      "WAITIO_HYBRID_BLOCKING=1 says that there are none: unset it");
+    at = rc != 0 ? NULL : pend(run, step);
+    if (at == NULL)
+        return rc != 0 ? rc : WAITIO_ERR_NOMEM;
+    return leave_to_engine(u, at, h);
+}
+
+/* Test for a moment what nobody else may look at yet. @return is it over? */
+static bool soon_over(struct pending *at, int *err)
+{
+    if (!served(at->part, at->ticket))
+        return false;
+    for (int i = 0; i < TESTS; i++)
+        if (poll_step(&at->o, false, err))
+            return true;
+    return false;
+}
+
+int wio_inside_now(struct wio_universe *u, struct wio_running *run, const struct wio_step *step)
+{
+    struct wio_inside *inside = run->comm->inside;
+    int err = 0, rc = may_call(inside, inside->part[step->peer].part);
+    struct wio_handle h = {0};
+    struct wio_result res;
+    struct pending *at;
+
+    if (WIO_UNLIKELY(rc != 0))
+        return rc;
+    if (inside->blocks)
+        return run_now(u, run, step);
+    at = pend(run, step);
+    if (at == NULL)
+        return WAITIO_ERR_NOMEM;
+    if (soon_over(at, &err))
+        return err == 0 ? 0 : wio_inside_error(run->comm, err);
+    rc = leave_to_engine(u, at, &h);
+    if (rc == 0)
+        rc = wio_wait(u, &h, &res);
+    return rc != 0 ? rc : wio_inside_error(run->comm, res.err);
 }
 
 /* ---- communicators made from others ---- */
@@ -276,6 +317,7 @@ int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *
     place = (int *)(void *)(inside + 1);
     inside->ops = from->inside->ops;
     inside->uses = from->inside->uses;
+    inside->blocks = from->inside->blocks;
     inside->place = place;
     rc = my_side(parent, from->inside, c, place, ranks, &inside->size);
     if (rc == 0 && inside->size > 1)

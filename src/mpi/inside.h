@@ -35,7 +35,9 @@ struct wio_inside {
                            another PB */
     char why[256];    /**< the last error of the provider; written once, by who changes `failed` */
     int failed;       /**< its code; changed atomically */
-    uint8_t uses;     /**< classes of sizes in which it is used; the same for all members */
+    bool blocks;  /**< all members of the communicator call the provider's blocking operations, and
+                     none of its others */
+    uint8_t uses; /**< classes of sizes in which it is used; the same for all members */
 };
 
 /** Classes of sizes: short, medium, long. */

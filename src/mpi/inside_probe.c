@@ -38,9 +38,14 @@ static int by_provider(const struct probe *p, enum waitio_inside_kind kind, size
                                       .count = bytes / sizeof(double),
                                       .type = WAITIO_MPI_DOUBLE,
                                       .op = WAITIO_MPI_SUM};
+    const struct waitio_inside_ops *ops = p->inside->ops;
+    void *part = p->inside->part[0].part, *op = NULL;
     char why[256] = "";
-    int rc = p->inside->ops->run(p->inside->part[0].part, &call, why, sizeof why);
+    int done = 0, rc = p->inside->blocks ? ops->run(part, &call, why, sizeof why)
+                                         : ops->start(part, &call, &op, why, sizeof why);
 
+    while (rc == 0 && !p->inside->blocks && !done)
+        rc = ops->test(part, op, &done, why, sizeof why);
     return rc == 0 ? 0 : wio_fail(rc, "%s: %s", p->inside->ops->name, why);
 }
 

@@ -36,7 +36,7 @@ def test_collectives_give_the_reference(programs, source_dir, patient, shape, pr
 
 
 @pytest.mark.parametrize("program", ["coll_random", "coll_all"])
-def test_nothing_blocks_in_mpi_where_errors_are_returned(programs, source_dir, patient, program):
+def test_errors_may_be_returned(programs, source_dir, patient, program):
     source = source_dir / "tests" / "lang" / f"{program}.c"
     env = {"WAITIO_HYBRID_INSIDE": "mpi", "WAITIO_ERRORS": "return"}
     assert_ok(programs.run(SHAPES["3+2"], source, patient, env), SHAPES["3+2"])
@@ -50,3 +50,21 @@ def test_the_machine_chooses_by_itself(programs, source_dir, patient):
     # Each member of a block has measured three sizes both ways, and says so.
     said = re.findall(r"inside the block, (\d+) bytes .* us, messages [\d.]+ us", done.stderr)
     assert sorted(set(said), key=int) == ["8", "32768", "524288"], done.stderr
+
+
+@pytest.mark.parametrize("shape", ["one block", "3+2"])
+def test_blocking_and_started_collectives_in_any_order(programs, source_dir, patient, shape):
+    """The order of calls on two communicators differs between members."""
+    source = source_dir / "tests" / "hybrid" / "mixed_order.c"
+    env = {"WAITIO_HYBRID_INSIDE": "mpi"}
+    assert_ok(programs.run(SHAPES[shape], source, patient, env), SHAPES[shape])
+
+
+def test_blocking_calls_of_mpi_where_all_say_so(programs, source_dir, patient):
+    env = {"WAITIO_HYBRID_INSIDE": "mpi", "WAITIO_HYBRID_BLOCKING": "1"}
+    source = source_dir / "tests" / "lang" / "coll_random.c"
+    assert_ok(programs.run(SHAPES["3+2"], source, patient, env), SHAPES["3+2"])
+    source = source_dir / "tests" / "hybrid" / "mixed_order.c"
+    done = programs.run(SHAPES["3+2"], source, patient, env)
+    assert done.returncode != 0
+    assert "WAITIO_HYBRID_BLOCKING=1 says that there are none: unset it" in done.stderr

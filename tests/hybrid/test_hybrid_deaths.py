@@ -47,6 +47,7 @@ def blocks(source_dir, build_dir, tmp_path):
             WAITIO_JOB_ID=f"death{os.getpid()}",
             WAITIO_HYBRID_INSIDE="mpi",
             WAITIO_ERRORS=errors,
+            WAITIO_HYBRID_BLOCKING=str(int(errors == "abort")),
         )
         children = []
         for pb, mpi in enumerate(("openmpi", "mpich")):
