@@ -7,7 +7,7 @@
  * The functions are in libwaitio_hybrid_openmpi, libwaitio_hybrid_mpich ..., one library for each
  * MPI: link the one of the MPI that the program is compiled with. The names below are macros that
  * carry the kind of MPI, so that linking with another one fails. Processes without MPI take part by
- * waitio_inside_attach(NULL, NULL, 1, key, &comm) of waitio_inside.h.
+ * waitio_create_hybrid() of waitio_mpi.h.
  *
  * Each PB brings its own MPI, or none. MPI_Init() comes before the first call, and what
  * MPI_Init_thread() grants says which threads may use hybrid communicators: below

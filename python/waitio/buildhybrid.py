@@ -195,7 +195,10 @@ def _provider(build: Build) -> None:
     )
     defines = {"NAME": build.name, "KIND": build.kind, "RELEASE": build.version}
     words = ["-std=gnu11", "-D_GNU_SOURCE", "-fvisibility=hidden", "-pthread"]
-    words += [f'-DWAITIO_MPI_{key}="{value}"' for key, value in defines.items()]
+    given = os.path.join(build.folder, "mpi_given.h")  # some wrappers lose quotation marks
+    with open(given, "w") as file:
+        file.writelines(f'#define WAITIO_MPI_{key} "{text}"\n' for key, text in defines.items())
+    words += ["-include", given]
     words += [f"-I{share}", f"-I{build.place.include}", *sources]
     _shared(build, build.wrapper, "hybrid", words, "building the provider")
     _package(build, "hybrid", "Hybrid communicators of WaitIO", "waitio", "-I${includedir}")

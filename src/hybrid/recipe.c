@@ -10,6 +10,8 @@ static int room(struct wio_hybrid_recipe *r, struct wio_hybrid_why *why)
     r->i = calloc((size_t)r->ni + 1, sizeof *r->i);
     r->a = calloc((size_t)r->na + 1, sizeof *r->a);
     r->t = calloc((size_t)r->nt + 1, sizeof *r->t);
+    for (int k = 0; r->t != NULL && k < r->nt; k++)
+        r->t[k] = MPI_DATATYPE_NULL; /* not to be freed where asking for them fails */
     if (r->i != NULL && r->a != NULL && r->t != NULL)
         return 0;
     r->nt = 0;
@@ -170,8 +172,6 @@ int wio_hybrid_recipe_get(MPI_Datatype type, struct wio_hybrid_recipe *r,
     rc = room(r, why);
     if (rc != 0)
         return rc;
-    for (int k = 0; k < r->nt; k++)
-        r->t[k] = MPI_DATATYPE_NULL;
     rc = PMPI_Type_get_contents(type, r->ni, r->na, r->nt, r->i, r->a, r->t);
     return rc == MPI_SUCCESS ? 0 : wio_hybrid_mpi_error(why, rc, "MPI_Type_get_contents()");
 }

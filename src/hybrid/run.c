@@ -40,6 +40,8 @@ static enum wio_hybrid_road gathering_road(const struct wio_hybrid_part *p,
         return fits(c->kind == WAITIO_INSIDE_ALLTOALL ? c->outs.unit : c->bytes)
                    ? WIO_HYBRID_PLAIN
                    : WIO_HYBRID_MESSAGES;
+    if (p->size == 1) /* MPICH 4.0's MPI_Allgatherv() of one process ignores the place */
+        return WIO_HYBRID_MESSAGES;
     if (in != out && c->kind == WAITIO_INSIDE_ALLTOALL && !in_place)
         return WIO_HYBRID_MESSAGES;
     if (WIO_HYBRID_LARGE)
@@ -49,8 +51,8 @@ static enum wio_hybrid_road gathering_road(const struct wio_hybrid_part *p,
                : WIO_HYBRID_MESSAGES;
 }
 
-/* MPICH 4.0 and its relatives crash in an MPI_Reduce() of more than 2 KiB in place at a root that is
- * not rank 0. What the root does about it does not concern the others. */
+/* MPICH 4.0 and its relatives crash in an MPI_Reduce() of more than 2 KiB in place at a root that
+ * is not rank 0. What the root does about it does not concern the others. */
 static bool in_place_fails(const struct wio_hybrid_part *p, const struct waitio_inside_call *c)
 {
 #ifdef OMPI_MAJOR_VERSION
