@@ -28,6 +28,19 @@ static bool sum_fits(const struct waitio_inside_blocks *b, int n, size_t unit)
     return true;
 }
 
+/* With an array of blocks on one side (@p mixed) or on both. */
+static enum wio_hybrid_road blocks_road(const struct wio_hybrid_part *p,
+                                        const struct waitio_inside_call *c, bool mixed)
+{
+    if (p->size == 1 || mixed) /* MPICH 4.0's MPI_Allgatherv() of one process ignores the place */
+        return WIO_HYBRID_MESSAGES;
+    if (WIO_HYBRID_LARGE)
+        return WIO_HYBRID_BLOCKS;
+    return c->kind == WAITIO_INSIDE_ALLGATHER && sum_fits(&c->outs, p->size, 1)
+               ? WIO_HYBRID_BLOCKS
+               : WIO_HYBRID_MESSAGES;
+}
+
 static enum wio_hybrid_road gathering_road(const struct wio_hybrid_part *p,
                                            const struct waitio_inside_call *c)
 {
@@ -40,15 +53,7 @@ static enum wio_hybrid_road gathering_road(const struct wio_hybrid_part *p,
         return fits(c->kind == WAITIO_INSIDE_ALLTOALL ? c->outs.unit : c->bytes)
                    ? WIO_HYBRID_PLAIN
                    : WIO_HYBRID_MESSAGES;
-    if (p->size == 1) /* MPICH 4.0's MPI_Allgatherv() of one process ignores the place */
-        return WIO_HYBRID_MESSAGES;
-    if (in != out && c->kind == WAITIO_INSIDE_ALLTOALL && !in_place)
-        return WIO_HYBRID_MESSAGES;
-    if (WIO_HYBRID_LARGE)
-        return WIO_HYBRID_BLOCKS;
-    return c->kind == WAITIO_INSIDE_ALLGATHER && sum_fits(&c->outs, p->size, 1)
-               ? WIO_HYBRID_BLOCKS
-               : WIO_HYBRID_MESSAGES;
+    return blocks_road(p, c, in != out && c->kind == WAITIO_INSIDE_ALLTOALL && !in_place);
 }
 
 /* MPICH 4.0 and its relatives crash in an MPI_Reduce() of more than 2 KiB in place at a root that

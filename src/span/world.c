@@ -41,9 +41,9 @@ int span_from_universe(int universe_rank)
     return rank >= 0 && rank < world.n ? rank : -1;
 }
 
-/* A hybrid communicator: inside the job its collectives may use the vendor's MPI. Span is off still,
- * so that the calls of the provider, now for MPI_COMM_WORLD and later for communicators of its own,
- * go to the vendor. */
+/* A hybrid communicator: inside the job its collectives may use the vendor's MPI. Span is off
+ * still, so that the calls of the provider, now for MPI_COMM_WORLD and later for communicators of
+ * its own, go to the vendor. */
 int span_world_create(WAITIO_MPI_Comm *out)
 {
     return waitio_hybrid_create(MPI_COMM_WORLD, 0, out);

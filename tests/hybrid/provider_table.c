@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The table of the provider for MPI, without the library's collectives: every kind of operation,
- * with equal and uneven blocks, in place and not, from all roots, blocking and not, on a part and on
- * parts of it. Compiled with the provider's sources; with a low WIO_HYBRID_MOST small data takes the
- * roads of data that is too long for an int. Gathered data follows from who sends it to whom,
+ * with equal and uneven blocks, in place and not, from all roots, blocking and not, on a part and
+ * on parts of it. Compiled with the provider's sources; with a low WIO_HYBRID_MOST small data takes
+ * the roads of data that is too long for an int. Gathered data follows from who sends it to whom,
  * reductions are folded by WAITIO_MPI_Reduce_local() in the order of the ranks.
  */
 #include <stdio.h>
@@ -458,9 +458,8 @@ static void reduce_scatter(size_t n, bool uneven, bool in_place, bool later)
 {
     size_t len[16], total = 0, before = 0, mine;
     unsigned char *in, *out, *want;
-    struct waitio_inside_call c = {.kind = WAITIO_INSIDE_REDUCE_SCATTER,
-                                   .type = WAITIO_MPI_INT,
-                                   .op = WAITIO_MPI_SUM};
+    struct waitio_inside_call c = {
+        .kind = WAITIO_INSIDE_REDUCE_SCATTER, .type = WAITIO_MPI_INT, .op = WAITIO_MPI_SUM};
 
     for (int i = 0; i < size; i++) {
         len[i] = 4 * (uneven ? n * (size_t)(i % 3) : n);
@@ -601,7 +600,8 @@ static void errors(void)
 {
     int x = 1, y = 0;
     char why[256] = "";
-    struct waitio_inside_call c = {.kind = WAITIO_INSIDE_BCAST, .root = 1000, .out = &x, .bytes = 4};
+    struct waitio_inside_call c = {
+        .kind = WAITIO_INSIDE_BCAST, .root = 1000, .out = &x, .bytes = 4};
 
     CHECK(ops->run(part, &c, why, sizeof why) == WAITIO_ERR_SYSTEM, "a root that is no member");
     CHECK(strstr(why, "MPI_Bcast()") != NULL && strstr(why, "root") != NULL, "%s", why);

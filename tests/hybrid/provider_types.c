@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datatypes and operators of the MPI as those of the conversion library: random nested types are
- * packed by both and must give the same bytes and extents. (True extents are not compared: both MPIs
- * report bytes beyond the data of some nested types.)
+ * packed by both and must give the same bytes and extents. (True extents are not compared: both
+ * MPIs report bytes beyond the data of some nested types.)
  */
 #include <mpi.h>
 #include <stdint.h>
