@@ -96,7 +96,9 @@ struct waitio_inside_ops {
     int (*sub)(void *part, int n, const int *ranks, void **out, char *why, size_t nwhy);
     /** Not collective: operations under way have been completed or abandoned. */
     void (*free)(void *part);
-    /** Do it now. @blocking until the other members have taken part as far as needed */
+    /** Do it now. All members do the same operation by run(), or all by start(): an MPI does not
+     * match its blocking calls with the others. @blocking until the other members have taken part
+     * as far as needed */
     int (*run)(void *part, const struct waitio_inside_call *call, char *why, size_t nwhy);
     /** Start it. @param[out] op is completed by test(), or given up by abandon() */
     int (*start)(void *part, const struct waitio_inside_call *call, void **op, char *why,

@@ -12,12 +12,6 @@
 
 #define STUCK_NS 1000000000LL /* others end the same collective meanwhile */
 
-/* Read without the lock. */
-static void count(struct wio_universe *u, int more)
-{
-    __atomic_store_n(&u->noutside, u->noutside + more, __ATOMIC_RELAXED);
-}
-
 int wio_outside_begin(struct wio_universe *u, struct wio_outside *o, struct wio_handle *h)
 {
     int rc = 0;
@@ -30,7 +24,7 @@ int wio_outside_begin(struct wio_universe *u, struct wio_outside *o, struct wio_
         wio_op_name(r, h);
         o->handle = *h;
         wio_list_push(&u->outside, &o->node);
-        count(u, 1);
+        u->noutside++;
     } else {
         rc = wio_is_revoked(u, o->space)
                  ? wio_revoked_error(u, o->space)
@@ -38,12 +32,6 @@ int wio_outside_begin(struct wio_universe *u, struct wio_outside *o, struct wio_
     }
     wio_leave(u);
     return rc;
-}
-
-bool wio_outside_busy(const struct wio_universe *u)
-{
-    return __atomic_load_n(&u->open_tasks, __ATOMIC_RELAXED) > 0 ||
-           __atomic_load_n(&u->noutside, __ATOMIC_RELAXED) > 0;
 }
 
 /* ---- threads that block in the other library ---- */
@@ -115,7 +103,7 @@ static bool poll_one(struct wio_universe *u, struct wio_outside *o)
     struct wio_request *r = wio_req_at(u, handle.index, handle.generation);
     if (r != NULL && !r->user_done)
         wio_req_finish(r, err);
-    count(u, -1);
+    u->noutside--;
     return true;
 }
 
@@ -159,6 +147,6 @@ void wio_outside_end(struct wio_universe *u)
         wio_lock_leave(&u->lock);
         (void)o->poll(o, true, &err); /* given up: it is over */
         wio_lock_take(&u->lock, &u->want);
-        count(u, -1);
+        u->noutside--;
     }
 }

@@ -298,9 +298,6 @@ int wio_outside_begin(struct wio_universe *u, struct wio_outside *o, struct wio_
  */
 void wio_outside_block(struct wio_universe *u, uint64_t space, void (*end)(void));
 void wio_outside_unblock(struct wio_universe *u);
-/** Is any operation of another library under way, or a task not over? Then this thread should not
- * block in the other library. */
-bool wio_outside_busy(const struct wio_universe *u);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
 /** Sleep until at least one of the n handles is done (null and inactive ones are skipped).

@@ -26,7 +26,6 @@ int wio_task_begin(struct wio_universe *u, struct wio_task *t, wio_task_fn go, s
         r->src = r->status_source = r->tag = -1;
         r->bytes = 0;
         wio_op_name(r, h);
-        __atomic_store_n(&u->open_tasks, u->open_tasks + 1, __ATOMIC_RELAXED);
     }
     wio_leave(u);
     return r != NULL ? 0 : wio_fail(WAITIO_ERR_NOMEM, "no memory for another request");
@@ -79,14 +78,12 @@ static void rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next 
 {
     struct wio_request *r = t->req;
     t->any = next == WIO_TASK_ANY;
-    if (next == WIO_TASK_OVER) {
-        __atomic_store_n(&u->open_tasks, u->open_tasks - 1, __ATOMIC_RELAXED);
+    if (next == WIO_TASK_OVER)
         wio_req_finish(r, 0); /* a waiting thread may free the task when the lock is left */
-    } else if (ripe(t)) {
+    else if (ripe(t))
         queue(u, t);
-    } else {
+    else
         t->state = RESTING;
-    }
 }
 
 void wio_task_rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next next)

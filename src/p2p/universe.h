@@ -221,7 +221,6 @@ struct wio_universe {
     struct wio_list lent;    /* sends that complete locally, but may be fetched still */
     int64_t lent_ns;         /* when the last of these began to wait */
     struct wio_list tasks;   /* that can continue: any waiting thread runs them */
-    int open_tasks;          /* that are not over; changed under the lock */
     struct wio_list outside; /* operations of other libraries; see outside.c */
     int noutside;            /* ... that wait for a poll */
     bool outside_polled;     /* a thread is polling them, without the lock */
