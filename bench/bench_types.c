@@ -3,7 +3,7 @@
  * Messages of a type with holes: every other double of an array (the column of a matrix of two).
  * The library packs and unpacks, or the program does (by hand), or the data has no holes (plain);
  * the three take turns. Two processes, ping-pong. One source for WaitIO and, with -DBENCH_MPI, for
- * an MPI (bench/types.py does that).
+ * an MPI (bench/typed.py does that).
  *   bench_types [sizes=1024,...] [ms=30] [pin=1] [only=typed,hand,plain,started]
  */
 #ifdef BENCH_MPI

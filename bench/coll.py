@@ -33,6 +33,18 @@ SIZES = (8, 256, 65536, 8388608)
 PEER = "Open MPI"
 
 
+def words_of(a, ops, sizes):
+    """Arguments of bench_coll."""
+    return [
+        f"ops={','.join(ops)}",
+        f"sizes={','.join(map(str, sizes))}",
+        f"ms={a.ms}",
+        f"root={a.root}",
+        f"apart={int(a.apart)}",
+        f"pin={int(a.pin)}",
+    ]
+
+
 class Runs:
     """The two sides of the comparison."""
 
@@ -53,22 +65,11 @@ class Runs:
         subprocess.run(words, check=True)
         return str(exe)
 
-    def _words(self, ops, sizes):
-        a = self.args
-        return [
-            f"ops={','.join(ops)}",
-            f"sizes={','.join(map(str, sizes))}",
-            f"ms={a.ms}",
-            f"root={a.root}",
-            f"apart={int(a.apart)}",
-            f"pin={int(a.pin)}",
-        ]
-
     def waitio(self, procs, ops, sizes, extra=None):
         """Two blocks of half the processes each, started one by one."""
         exe = str(self.args.build / "bench" / "bench_coll")
         envs = block_envs(self.folder, [procs // 2] * 2, extra)
-        commands = [[*self.prefix, exe, *self._words(ops, sizes)]] * procs
+        commands = [[*self.prefix, exe, *words_of(self.args, ops, sizes)]] * procs
         return parse(run_all(commands, envs))
 
     def bare(self, procs, ops):
@@ -82,7 +83,7 @@ class Runs:
         words += ["--mca", "pml", "ob1", "--mca", "btl", "vader,self"]
         if procs > (os.cpu_count() or 1):
             words += ["--mca", "mpi_yield_when_idle", "1"]
-        words += [*self.prefix, self.peer, *self._words(ops, sizes)]
+        words += [*self.prefix, self.peer, *words_of(self.args, ops, sizes)]
         return parse(run_one(words, ROOT_ENV))
 
 

@@ -21,7 +21,7 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from coll import interleaved, label, numbers, time_text
+from coll import interleaved, label, numbers, time_text, words_of
 from peers import ROOT_ENV
 from place import HERE, Place, block_envs, free_port, parse, run_all, run_one
 from run import cell, ratios, run_floor
@@ -63,20 +63,9 @@ class Sides:
             env["OMPI_MCA_mpi_yield_when_idle"] = "1"
         return env
 
-    def _words(self, ops, sizes):
-        a = self.args
-        return [
-            f"ops={','.join(ops)}",
-            f"sizes={','.join(map(str, sizes))}",
-            f"ms={a.ms}",
-            f"root={a.root}",
-            f"apart={int(a.apart)}",
-            f"pin={int(a.pin)}",
-        ]
-
     def mpi(self, mpi, rank=0, sizes=None):
         a = self.args
-        words = self._words(a.ops, sizes or a.sizes)
+        words = words_of(a, a.ops, sizes or a.sizes)
         command = self._job(mpi, self.bare[mpi], a.procs, rank, words)
         return parse(run_one(command, self._env(a.procs)))
 
@@ -93,7 +82,7 @@ class Sides:
         }
         commands, envs = [], []
         for pb, mpi in enumerate(MPIS):
-            words = self._words(a.ops, sizes or a.sizes)
+            words = words_of(a, a.ops, sizes or a.sizes)
             commands.append(self._job(mpi, self.hybrid[mpi], a.procs, pb, words))
             envs.append(self._env(2 * a.procs, {**common, "WAITIO_PBID": str(pb)}))
         return parse(run_all(commands, envs))
@@ -105,7 +94,7 @@ class Sides:
         extra["WAITIO_JOB_ID"] = uuid.uuid4().hex[:12]
         extra["WAITIO_MASTER_HOST"] = "127.0.0.1"
         extra["WAITIO_MASTER_PORT"] = str(free_port())
-        command = self._job(mpi, self.hybrid[mpi], a.procs, 0, self._words(a.ops, a.sizes))
+        command = self._job(mpi, self.hybrid[mpi], a.procs, 0, words_of(a, a.ops, a.sizes))
         return parse(run_one(command, self._env(a.procs, extra)))
 
     def trees(self, sizes):
@@ -115,7 +104,7 @@ class Sides:
         extra = {f"WAITIO_COLL_{k.upper()}": "bt" for k in ("bcast", "reduce", "allreduce")}
         extra |= {"WAITIO_COMM_TYPE": "socket", "WAITIO_MASTER_HOST": self.place.master()}
         envs = block_envs(self.folder, [a.procs] * 2, extra)
-        words = [*self.rr, exe, *self._words(a.ops, sizes)]
+        words = [*self.rr, exe, *words_of(a, a.ops, sizes)]
         commands = [self.place.wrap(r // a.procs, words) for r in range(2 * a.procs)]
         return parse(run_all(commands, envs))
 

@@ -6,8 +6,8 @@ Every other double of an array goes from one block to another and back. In every
 measures its own three ways in turn; a ratio is formed within a round, and the table shows the
 median over the rounds with the spread. MPIs run as one job over shared memory.
 
-  bench/types.py                        shared memory, beside what is found of Open MPI and MPICH
-  bench/types.py --transport tcp
+  bench/typed.py                        shared memory, beside what is found of Open MPI and MPICH
+  bench/typed.py --transport tcp
 """
 
 import argparse
