@@ -7,7 +7,10 @@ import subprocess
 import pytest
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
-HEADERS = sorted(p.name for p in INCLUDE.glob("*.h") if not p.name.endswith("mpif.h"))
+NEEDS_MPI = "waitio_hybrid.h"
+HEADERS = sorted(
+    p.name for p in INCLUDE.glob("*.h") if not p.name.endswith("mpif.h") and p.name != NEEDS_MPI
+)
 C_FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wstrict-prototypes", "-Werror"]
 
 
@@ -45,6 +48,14 @@ def test_header_after_and_before_mpi(mpicc, tmp_path):
         "#include <waitio.h>\n#include <mpi.h>\n",
     ):
         check(mpicc, ["-std=c11", "-Wall"], text + "int main(void) { return 0; }\n", tmp_path, ".c")
+
+
+@pytest.mark.parametrize("mpicc", ["mpicc.openmpi", "mpicc.mpich"])
+@pytest.mark.parametrize("standard", ["c99", "c11", "c17"])
+def test_header_of_hybrid_communicators(mpicc, standard, tmp_path):
+    text = f"#include <{NEEDS_MPI}>\n#include <{NEEDS_MPI}>\nint main(void) {{ return 0; }}\n"
+    check(mpicc, [f"-std={standard}", *C_FLAGS], text, tmp_path, ".c")
+    check("mpicxx" + mpicc[5:], ["-std=c++11", "-Wall", "-Wextra"], text, tmp_path, ".cc")
 
 
 BOTH_FORMS = """
