@@ -30,6 +30,7 @@ ELSEWHERE = {
     "waitio_mpi_wtime": "waitio_wtime in module waitio",
     "waitio_mpi_wtick": "a constant of the machine",
     "waitio_mpi_waitany_for": "for bindings of interpreted languages: WAITIO_MPI_Waitany",
+    "waitio_mpi_op_create_with": "for bindings, whose function needs a state: WAITIO_MPI_Op_create",
     "waitio_mpi_blocking_next": "for bindings of interpreted languages: the blocking calls",
 }
 # MPI-1's calls with default integers: external procedures; the modules have MPI-2's.
