@@ -108,7 +108,7 @@ def _run(words: Sequence[str], what: str, remedy: str, **options: object) -> str
             check=False,
             **options,  # type: ignore[call-overload]
         )
-        said, status = done.stdout.decode("utf-8", "replace").rstrip(), done.returncode
+        said, status = str(done.stdout.decode("utf-8", "replace").rstrip()), done.returncode
     except subprocess.TimeoutExpired as error:
         said, status = (error.stdout or b"").decode("utf-8", "replace").rstrip(), -1
     except OSError as error:

@@ -117,15 +117,23 @@ static void out_free(struct waitio_iface *f, struct emu_out *o)
     }
 }
 
-/* libwaitio, if it waits, hears that the message has left, or never will. */
-static void out_over(struct waitio_iface *f, struct emu_link *l, struct emu_out *o, int err)
+/* libwaitio, if it waits, hears that the message has left, or never will. @param read_on MPI may
+ * read the copy still: it stays */
+static void out_ends(struct waitio_iface *f, struct emu_link *l, struct emu_out *o, int err,
+                     bool read_on)
 {
     void *token = o->token;
     if (token != NULL)
         l->queued -= o->bytes + sizeof(struct emu_head);
-    out_free(f, o);
+    if (!read_on)
+        out_free(f, o);
     if (token != NULL)
         f->p->up->sent(f->p->user, token, err);
+}
+
+static void out_over(struct waitio_iface *f, struct emu_link *l, struct emu_out *o, int err)
+{
+    out_ends(f, l, o, err, false);
 }
 
 /* What a message needs until MPI has read it. Short ones are copied, so that their sends are over
@@ -342,11 +350,10 @@ void emu_drop_queued(struct waitio_iface *f, struct emu_link *l, int err)
         out_over(f, l, EMU_OF(n, struct emu_out, node), err);
     while ((n = emu_list_pop(&l->flying)) != NULL) { /* nobody will ever ask MPI for them */
         struct emu_out *o = EMU_OF(n, struct emu_out, node);
-        if (!f->down && o->req != MPI_REQUEST_NULL)
+        bool sent = o->req == MPI_REQUEST_NULL;
+        if (!f->down && !sent)
             MPI_Request_free(&o->req);
-        if (o->token != NULL)
-            out_over(f, l, o, err);
-        /* else MPI may read the copy still: it stays */
+        out_ends(f, l, o, err, !sent);
     }
     l->nflying = 0;
 }
@@ -358,6 +365,5 @@ void emu_tx_free(struct waitio_iface *f)
         f->host->free(EMU_OF(n, struct emu_out, node));
     while ((n = emu_list_pop(&f->slots_free)) != NULL)
         f->host->free(EMU_OF(n, struct emu_slot, node));
-    while (f->down && (n = emu_list_pop(&f->slots)) != NULL)
-        f->host->free(EMU_OF(n, struct emu_slot, node));
+    /* MPI may read the others still: MPI_Finalize(), which has called us, goes on after this */
 }
