@@ -5,6 +5,7 @@
  * message is a piece of memory that is hung on its receiver's list. For tests of the door, and the
  * shortest example of what a transport has to do.
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,21 +53,34 @@ struct waitio_iface {
 };
 
 static struct waitio_iface *members[MEMBERS];
+static pthread_mutex_t boxes = PTHREAD_MUTEX_INITIALIZER; /* each member may have a thread of its own */
 
 static void put_in(struct box *b, struct letter *l)
 {
     l->next = NULL;
+    pthread_mutex_lock(&boxes);
     if (b->first == NULL)
         b->last = &b->first;
     *b->last = l;
     b->last = &l->next;
+    pthread_mutex_unlock(&boxes);
 }
 
 static struct letter *take_out(struct box *b)
 {
+    pthread_mutex_lock(&boxes);
     struct letter *l = b->first;
     if (l != NULL)
         b->first = l->next;
+    pthread_mutex_unlock(&boxes);
+    return l;
+}
+
+static struct letter *first_in(const struct box *b)
+{
+    pthread_mutex_lock(&boxes);
+    struct letter *l = b->first;
+    pthread_mutex_unlock(&boxes);
     return l;
 }
 
@@ -314,9 +328,11 @@ static int work(struct waitio_iface *f, struct toy_link *l)
 static int letters(struct waitio_iface *f)
 {
     int events = 0;
-    while (events < ROUND && (f->small.first != NULL || f->bulk.first != NULL)) {
-        struct box *b = f->small.first != NULL ? &f->small : &f->bulk;
-        struct letter *l = b->first;
+    while (events < ROUND) {
+        struct box *b = first_in(&f->small) != NULL ? &f->small : &f->bulk;
+        struct letter *l = first_in(b);
+        if (l == NULL)
+            break;
         struct toy_link *k = f->current[l->from];
         if (k != NULL && k->heard)
             break; /* a new link begins: the old one has to be over first */
@@ -362,7 +378,8 @@ static int progress_link(struct waitio_link *link)
 
 static int arm(struct waitio_iface *f, int service)
 {
-    return !service && (f->small.first != NULL || f->bulk.first != NULL || f->sent.first != NULL);
+    return !service && (first_in(&f->small) != NULL || first_in(&f->bulk) != NULL ||
+                        first_in(&f->sent) != NULL);
 }
 
 static int64_t next_look_ns(struct waitio_iface *f)
