@@ -53,7 +53,7 @@ struct waitio_iface {
 };
 
 static struct waitio_iface *members[MEMBERS];
-static pthread_mutex_t boxes = PTHREAD_MUTEX_INITIALIZER; /* each member may have a thread of its own */
+static pthread_mutex_t boxes = PTHREAD_MUTEX_INITIALIZER; /* members may be threads */
 
 static void put_in(struct box *b, struct letter *l)
 {
