@@ -34,7 +34,7 @@ for _name, _under in (
     ("mpi", ("api",)),
     ("hybrid", ()),
     ("emulator", ()),
-    ("span", ("os",)),  # a library of its own, on the public headers
+    ("span", ("os", "hybrid")),  # a library of its own, on the public headers
 ):
     BELOW[_name] = set(_under).union(*(BELOW[u] for u in _under)) if _under else set()
 

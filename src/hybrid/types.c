@@ -1,56 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Predefined types: which of the MPI's are ours, and by which ours are reduced. */
 #include "hybrid/hybrid.h"
-
-/* Types that an MPI may leave out. */
-#ifndef MPI_INTEGER1
-#define MPI_INTEGER1 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_INTEGER2
-#define MPI_INTEGER2 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_INTEGER4
-#define MPI_INTEGER4 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_INTEGER8
-#define MPI_INTEGER8 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_REAL4
-#define MPI_REAL4 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_REAL8
-#define MPI_REAL8 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_REAL16
-#define MPI_REAL16 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_COMPLEX8
-#define MPI_COMPLEX8 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_COMPLEX16
-#define MPI_COMPLEX16 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_COMPLEX32
-#define MPI_COMPLEX32 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_LOGICAL1
-#define MPI_LOGICAL1 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_LOGICAL2
-#define MPI_LOGICAL2 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_LOGICAL4
-#define MPI_LOGICAL4 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_LOGICAL8
-#define MPI_LOGICAL8 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_CXX_BOOL
-#define MPI_CXX_BOOL MPI_DATATYPE_NULL
-#define MPI_CXX_FLOAT_COMPLEX MPI_DATATYPE_NULL
-#define MPI_CXX_DOUBLE_COMPLEX MPI_DATATYPE_NULL
-#define MPI_CXX_LONG_DOUBLE_COMPLEX MPI_DATATYPE_NULL
-#endif
+#include "hybrid/optional_types.h"
 
 /* One of ours. Fortran's are reduced by C's of the same width: an MPI without Fortran has those,
  * too. */

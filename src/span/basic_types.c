@@ -2,61 +2,8 @@
 /* The basic types. Those of Fortran's sizes and of C++ are not in every MPI. */
 #include "span/types.h"
 
-/* Types that an MPI may leave out. */
-#ifndef MPI_INTEGER1
-#define MPI_INTEGER1 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_INTEGER2
-#define MPI_INTEGER2 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_INTEGER4
-#define MPI_INTEGER4 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_INTEGER8
-#define MPI_INTEGER8 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_REAL4
-#define MPI_REAL4 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_REAL8
-#define MPI_REAL8 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_LOGICAL1
-#define MPI_LOGICAL1 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_LOGICAL2
-#define MPI_LOGICAL2 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_LOGICAL4
-#define MPI_LOGICAL4 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_LOGICAL8
-#define MPI_LOGICAL8 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_REAL16
-#define MPI_REAL16 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_COMPLEX8
-#define MPI_COMPLEX8 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_COMPLEX16
-#define MPI_COMPLEX16 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_COMPLEX32
-#define MPI_COMPLEX32 MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_CXX_BOOL
-#define MPI_CXX_BOOL MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_CXX_FLOAT_COMPLEX
-#define MPI_CXX_FLOAT_COMPLEX MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_CXX_DOUBLE_COMPLEX
-#define MPI_CXX_DOUBLE_COMPLEX MPI_DATATYPE_NULL
-#endif
-#ifndef MPI_CXX_LONG_DOUBLE_COMPLEX
-#define MPI_CXX_LONG_DOUBLE_COMPLEX MPI_DATATYPE_NULL
-#endif
+#include "hybrid/optional_types.h"
+
 #if defined(MPI_LB) && !defined(OPEN_MPI) /* there it is a message that MPI has removed it */
 #define BOUNDS BASIC(LB), BASIC(UB),
 #else
