@@ -5,12 +5,17 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 CMAKE ?= cmake
 SUITE ?= all
+MINUTES ?= 10
+SEED ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+KIND ?= kill
+TRIALS ?= 500
 TESTS ?=
 DEMO ?=
+ROUTE ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo demo-heat test check-all classify-tests bench docs install lint format interop check-asan check-tsan fuzz-smoke coverage clean
+.PHONY: all help setup demo demo-coupled demo-heat demo-staging test check-all classify-tests bench docs install lint format interop check-asan check-tsan fuzz-smoke soak campaign coverage clean
 
 all: ## build the library and programs into build/release
 	@scripts/setup.sh build
@@ -22,8 +27,14 @@ help: ## list these commands
 setup: ## install everything the other commands need
 	@scripts/setup.sh test docs lint
 
-demo: ## tsunami forecast: simulation, gauges, assimilation and learning in three programs; a report
-	@scripts/demo.sh $(DEMO)
+demo: ## tsunami forecast: simulation, gauges, assimilation, learning; three programs, a report; ROUTE=file: by files
+	@scripts/demo.sh $(if $(ROUTE),--route '$(ROUTE)') $(DEMO)
+
+demo-coupled: ## a climate in four coupled programs under two MPIs: atmosphere, ocean, learning, netCDF
+	@scripts/demo_coupled.sh $(DEMO)
+
+demo-staging: ## a flow solver stages its fields: pictures, statistics that come late, a reader that is killed
+	@scripts/demo_staging.sh $(DEMO)
 
 demo-heat: ## three small C programs under Open MPI, MPICH and a plain shell exchange fields
 	@scripts/demo_heat.sh
@@ -80,8 +91,18 @@ check-tsan: ## C tests under the thread sanitizer
 	@scripts/build.sh tsan $(JOBS)
 	@.venv/bin/python scripts/run_tests.py --build build/tsan --suite tsan $(TESTS)
 
-fuzz-smoke: ## each fuzz target for SECONDS (default 10); needs clang
-	@scripts/fuzz_smoke.sh $(SECONDS)
+fuzz-smoke: ## each fuzz target (or TARGETS) for SECONDS (default 10); needs clang
+	@scripts/fuzz_smoke.sh $(or $(SECONDS),10) $(TARGETS)
+
+soak: ## random traffic under random faults for MINUTES (default 10); SEED=n repeats one
+	@scripts/setup.sh build
+	@scripts/build.sh $(PRESET) $(JOBS) sys_traffic
+	@python3 tests/faults/soak.py --build $(BUILD) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+campaign: ## TRIALS (default 500) faults of a KIND (kill, stop, system) over all states; SEED=n repeats them
+	@scripts/setup.sh test
+	@scripts/build.sh $(PRESET) $(JOBS) sys_actor sys_faulty
+	@.venv/bin/python tests/faults/campaign.py $(KIND) --build $(BUILD) --trials $(TRIALS) $(if $(SEED),--seed $(SEED))
 
 coverage: ## line coverage of the tests, into build/coverage
 	@scripts/setup.sh test

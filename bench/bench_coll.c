@@ -76,18 +76,40 @@ static void op_alltoall(int n, int root)
     MPI(Alltoall)(sbuf, n, MPI(DOUBLE), rbuf, n, MPI(DOUBLE), world);
 }
 
-/* No collective, but what programs with a master do: everybody sends it a message and gets one. */
+static void send(int n, int to)
+{
+    MPI(Send)(sbuf, n, MPI(DOUBLE), to, 1, world);
+}
+
+static void receive(int n, int from)
+{
+    MPI(Recv)(rbuf, n, MPI(DOUBLE), from, 1, world, MPI(STATUS_IGNORE));
+}
+
+/* No collectives. What programs with a master do: everybody sends it a message and gets one. */
 static void op_hub(int n, int root)
 {
     if (me != root) {
-        MPI_Send(sbuf, n, MPI_DOUBLE, root, 1, MPI_COMM_WORLD);
-        MPI_Recv(rbuf, n, MPI_DOUBLE, root, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        send(n, root);
+        receive(n, root);
         return;
     }
     for (int i = 1; i < all; i++)
-        MPI_Recv(rbuf, n, MPI_DOUBLE, (root + i) % all, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        receive(n, (root + i) % all);
     for (int i = 1; i < all; i++)
-        MPI_Send(sbuf, n, MPI_DOUBLE, (root + i) % all, 1, MPI_COMM_WORLD);
+        send(n, (root + i) % all);
+}
+
+/* A round trip between the first two. */
+static void op_pingpong(int n, int root)
+{
+    (void)root;
+    if (me == 0)
+        send(n, 1);
+    if (me < 2)
+        receive(n, 1 - me);
+    if (me == 1)
+        send(n, 0);
 }
 
 /** many: a buffer holds a block per process. */
@@ -99,6 +121,7 @@ static const struct operation {
     {"barrier", op_barrier, 0},     {"bcast", op_bcast, 0},         {"reduce", op_reduce, 0},
     {"allreduce", op_allreduce, 0}, {"allgather", op_allgather, 1}, {"gather", op_gather, 1},
     {"scatter", op_scatter, 1},     {"alltoall", op_alltoall, 1},   {"hub", op_hub, 0},
+    {"pingpong", op_pingpong, 0},
 };
 enum { OPERATIONS = sizeof operations / sizeof operations[0] };
 

@@ -18,11 +18,27 @@ struct bench_size {
     size_t bytes;
     int rounds;
 };
-static const struct bench_size bench_sizes[] = {
+static struct bench_size bench_sizes[] = {
     {8, 4000},     {1024, 3000},  {8192, 2000},  {65536, 800},
     {262144, 200}, {1048576, 60}, {8388608, 12}, {67108864, 3},
 };
 enum { BENCH_SIZES = sizeof bench_sizes / sizeof bench_sizes[0] };
+
+/** BENCH_BYTES="400,40000": these sizes in place of the table. */
+__attribute__((constructor)) static void bench_other_sizes(void)
+{
+    const char *at = getenv("BENCH_BYTES");
+    for (int i = 0; at != NULL && i < BENCH_SIZES; i++) {
+        char *end = NULL;
+        size_t bytes = strtoull(at, &end, 10);
+        size_t rounds = bytes > 0 ? 60000000 / (bytes + 20000) : 1;
+        if (end == at) /* never wanted: a largest size is given, too */
+            bench_sizes[i].bytes = SIZE_MAX;
+        else
+            bench_sizes[i] = (struct bench_size){bytes, (int)rounds};
+        at = end != at && *end == ',' ? end + 1 : end;
+    }
+}
 
 static inline double bench_now(void)
 {
@@ -170,15 +186,34 @@ static inline int bench_windows(int scale)
 }
 
 /* Streams: one side only sends. */
-static const size_t bench_stream_sizes[] = {8, 1024};
-enum { BENCH_STREAMS = 2, BENCH_STREAM_MESSAGES = 40000 };
+static size_t bench_stream_sizes[] = {8, 1024, SIZE_MAX, SIZE_MAX}; /* the last two: none */
+enum { BENCH_STREAMS = 4, BENCH_STREAM_MESSAGES = 40000, BENCH_STREAM_BYTES = 160 << 20 };
+
+/** BENCH_STREAMS="1024,1048576": these sizes in place of the table. */
+__attribute__((constructor)) static void bench_other_streams(void)
+{
+    const char *at = getenv("BENCH_STREAMS");
+    for (int i = 0; at != NULL && i < BENCH_STREAMS; i++) {
+        char *end = NULL;
+        size_t bytes = strtoull(at, &end, 10);
+        bench_stream_sizes[i] = end != at ? bytes : SIZE_MAX;
+        at = end != at && *end == ',' ? end + 1 : end;
+    }
+}
 
 /** Send one message, or take one. */
 typedef void (*bench_one)(void *arg, size_t bytes);
 
-static inline int bench_stream_length(int scale)
+static inline int bench_stream_length(size_t bytes, int scale)
 {
-    return BENCH_STREAM_MESSAGES / scale > 1 ? BENCH_STREAM_MESSAGES / scale : 1;
+    size_t n = BENCH_STREAM_MESSAGES, most = BENCH_STREAM_BYTES / (bytes + 1);
+    n = (n < most ? n : most) / (size_t)scale;
+    return n > 1 ? (int)n : 1;
+}
+
+static inline int bench_stream_wanted(size_t bytes, size_t max)
+{
+    return bytes != SIZE_MAX && bench_wanted(bytes, max);
 }
 
 /** Rank 0: messages per second that it sends one after the other; the last is answered. */
@@ -187,8 +222,8 @@ static inline void bench_streams(bench_one give, bench_one take, void *arg, int 
     for (int s = 0; s < BENCH_STREAMS; s++) {
         size_t bytes = bench_stream_sizes[s];
         double v[BENCH_BATCHES];
-        int n = bench_stream_length(scale);
-        if (!bench_wanted(bytes, max))
+        int n = bench_stream_length(bytes, scale);
+        if (!bench_stream_wanted(bytes, max))
             continue;
         for (int b = 0; b < BENCH_BATCHES; b++) {
             double t = bench_now();
@@ -206,11 +241,45 @@ static inline void bench_answer_streams(bench_one give, bench_one take, void *ar
                                         size_t max)
 {
     for (int s = 0; s < BENCH_STREAMS; s++)
-        for (int b = 0; bench_wanted(bench_stream_sizes[s], max) && b < BENCH_BATCHES; b++) {
-            for (int i = 0; i < bench_stream_length(scale); i++)
+        for (int b = 0; bench_stream_wanted(bench_stream_sizes[s], max) && b < BENCH_BATCHES; b++) {
+            for (int i = 0; i < bench_stream_length(bench_stream_sizes[s], scale); i++)
                 take(arg, bench_stream_sizes[s]);
             give(arg, 8);
         }
+}
+
+/** All that rank 0 measures. @param window sends BENCH_WINDOW messages of 8 B, and takes an answer
+ */
+static inline void bench_measure(bench_one trip, void (*window)(void *arg), bench_one give,
+                                 bench_one take, void *arg, int scale, size_t max)
+{
+    for (int i = 0; i < BENCH_SIZES; i++)
+        if (bench_wanted(bench_sizes[i].bytes, max))
+            bench_report("half_rtt", bench_sizes[i].bytes,
+                         bench_pingpong(trip, arg, bench_sizes[i], scale));
+    bench_report("rate", 8, bench_rate(window, arg, scale));
+    bench_streams(give, take, arg, scale, max);
+}
+
+/** The other side of bench_measure(). @param taken takes what window() sends; NULL: one by one */
+static inline void bench_answer(bench_one give, bench_one take, void (*taken)(void *arg), void *arg,
+                                int scale, size_t max)
+{
+    for (int i = 0; i < BENCH_SIZES; i++)
+        for (int k = 0;
+             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
+             k++) {
+            take(arg, bench_sizes[i].bytes);
+            give(arg, bench_sizes[i].bytes);
+        }
+    for (int k = 0; k < bench_windows(scale); k++) {
+        for (int i = 0; taken == NULL && i < BENCH_WINDOW; i++)
+            take(arg, 8);
+        if (taken != NULL)
+            taken(arg);
+        give(arg, 8);
+    }
+    bench_answer_streams(give, take, arg, scale, max);
 }
 
 #endif

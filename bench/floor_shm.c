@@ -215,23 +215,6 @@ static void copy(void *arg, size_t bytes)
     __asm__ volatile("" ::: "memory");
 }
 
-static void echo(struct floor *f, int scale, size_t max)
-{
-    for (int i = 0; i < BENCH_SIZES; i++)
-        for (int k = 0;
-             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
-             k++) {
-            get(f, f->rbuf, bench_sizes[i].bytes);
-            put(f, f->sbuf, bench_sizes[i].bytes);
-        }
-    for (int k = 0; k < bench_windows(scale); k++) {
-        for (int i = 0; i < BENCH_WINDOW; i++)
-            get(f, f->rbuf, 8);
-        put(f, f->sbuf, 8);
-    }
-    bench_answer_streams(give, take, f, scale, max);
-}
-
 static void report(struct floor *f, void (*one)(void *, size_t), size_t from, int scale, size_t max)
 {
     for (int i = 0; i < BENCH_SIZES; i++)
@@ -315,7 +298,7 @@ int main(int argc, char **argv)
     f.in = &f.shared->lane[1 - f.side];
     f.free_slots = SLOTS;
     if (f.side != 0) {
-        echo(&f, scale, max);
+        bench_answer(give, take, NULL, &f, scale, max);
         return 0;
     }
     report(&f, trip, 0, scale, max);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The floor: a bare TCP ping-pong without any protocol, and a write-per-message loop.
- *   floor_tcp spin|block 0 PORT HOST [CPU [SCALE [MAXBYTES [CC]]]]   measuring side, dials
- *   floor_tcp spin|block 1 PORT HOST ...                             echoing side, listens on HOST
+ *   floor_tcp spin|yield|block 0 PORT HOST [CPU [SCALE [MAXBYTES [CC]]]]   measuring side, dials
+ *   floor_tcp spin|yield|block 1 PORT HOST ...                       echoing side, listens on HOST
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 struct floor {
     int fd;
-    bool spin;
+    bool spin, yield;
     char *sbuf, *rbuf;
 };
 
@@ -33,6 +33,8 @@ static void put(const struct floor *f, const char *p, size_t n)
         ssize_t k = send(f->fd, p, n, MSG_NOSIGNAL);
         if (k < 0 && errno != EAGAIN && errno != EINTR)
             die("send");
+        if (k < 0 && f->yield)
+            sched_yield();
         if (k > 0) {
             p += k;
             n -= (size_t)k;
@@ -46,6 +48,8 @@ static void get(const struct floor *f, char *p, size_t n)
         ssize_t k = recv(f->fd, p, n, 0);
         if (k == 0 || (k < 0 && errno != EAGAIN && errno != EINTR))
             die("recv");
+        if (k < 0 && f->yield)
+            sched_yield();
         if (k > 0) {
             p += k;
             n -= (size_t)k;
@@ -132,27 +136,17 @@ static int await(const char *host, const char *port, const char *cc)
     return fd;
 }
 
-static void echo(struct floor *f, int scale, size_t max)
+static void window_taken(void *arg)
 {
-    for (int i = 0; i < BENCH_SIZES; i++)
-        for (int k = 0;
-             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
-             k++) {
-            get(f, f->rbuf, bench_sizes[i].bytes);
-            put(f, f->sbuf, bench_sizes[i].bytes);
-        }
-    for (int k = 0; k < bench_windows(scale); k++) {
-        get(f, f->rbuf, 8 * BENCH_WINDOW);
-        put(f, f->sbuf, 8);
-    }
-    bench_answer_streams(give, take, f, scale, max);
+    struct floor *f = arg;
+    get(f, f->rbuf, 8 * BENCH_WINDOW);
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 5) {
         fprintf(stderr,
-                "usage: floor_tcp spin|block 0|1 PORT HOST [CPU [SCALE [MAXBYTES [CC]]]]\n");
+                "usage: floor_tcp spin|yield|block 0|1 PORT HOST [CPU [SCALE [MAXBYTES [CC]]]]\n");
         return 2;
     }
     int scale = argc > 6 ? atoi(argv[6]) : 1;
@@ -160,7 +154,8 @@ int main(int argc, char **argv)
     const char *cc = argc > 8 ? argv[8] : NULL;
     bench_pin(argc > 5 ? atoi(argv[5]) : -1);
     bool zero = argv[2][0] == '0';
-    struct floor f = {.spin = strcmp(argv[1], "spin") == 0};
+    struct floor f = {.yield = strcmp(argv[1], "yield") == 0};
+    f.spin = f.yield || strcmp(argv[1], "spin") == 0;
     f.fd = zero ? dial(argv[4], argv[3], cc) : await(argv[4], argv[3], cc);
     size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
     f.sbuf = bench_buffer(room); /* apart, as in the programs that it is compared with */
@@ -168,14 +163,9 @@ int main(int argc, char **argv)
     if (f.spin)
         fcntl(f.fd, F_SETFL, O_NONBLOCK);
     if (!zero) {
-        echo(&f, scale, max);
+        bench_answer(give, take, window_taken, &f, scale, max);
         return 0;
     }
-    for (int i = 0; i < BENCH_SIZES; i++)
-        if (bench_wanted(bench_sizes[i].bytes, max))
-            bench_report("half_rtt", bench_sizes[i].bytes,
-                         bench_pingpong(trip, &f, bench_sizes[i], scale));
-    bench_report("rate", 8, bench_rate(window, &f, scale));
-    bench_streams(give, take, &f, scale, max);
+    bench_measure(trip, window, give, take, &f, scale, max);
     return 0;
 }

@@ -40,24 +40,14 @@ static void window(void *arg)
     take(arg, 8);
 }
 
-static void echo(int scale, size_t max)
+static void window_taken(void *arg)
 {
-    for (int i = 0; i < BENCH_SIZES; i++)
-        for (int k = 0;
-             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
-             k++) {
-            take(NULL, bench_sizes[i].bytes);
-            give(NULL, bench_sizes[i].bytes);
-        }
-    for (int k = 0; k < bench_windows(scale); k++) {
-        MPI_Request r[BENCH_WINDOW];
-        MPI_Status status[BENCH_WINDOW];
-        for (int i = 0; i < BENCH_WINDOW; i++)
-            MPI_Irecv(rbuf + 8 * i, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[i]);
-        MPI_Waitall(BENCH_WINDOW, r, status);
-        give(NULL, 8);
-    }
-    bench_answer_streams(give, take, NULL, scale, max);
+    MPI_Request r[BENCH_WINDOW];
+    MPI_Status status[BENCH_WINDOW];
+    (void)arg;
+    for (int i = 0; i < BENCH_WINDOW; i++)
+        MPI_Irecv(rbuf + 8 * i, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[i]);
+    MPI_Waitall(BENCH_WINDOW, r, status);
 }
 
 int main(int argc, char **argv)
@@ -73,14 +63,9 @@ int main(int argc, char **argv)
     sbuf = bench_buffer(room);
     rbuf = bench_buffer(room);
     if (me == 0) {
-        for (int i = 0; i < BENCH_SIZES; i++)
-            if (bench_wanted(bench_sizes[i].bytes, max))
-                bench_report("half_rtt", bench_sizes[i].bytes,
-                             bench_pingpong(trip, NULL, bench_sizes[i], scale));
-        bench_report("rate", 8, bench_rate(window, NULL, scale));
-        bench_streams(give, take, NULL, scale, max);
+        bench_measure(trip, window, give, take, NULL, scale, max);
     } else {
-        echo(scale, max);
+        bench_answer(give, take, window_taken, NULL, scale, max);
     }
     MPI_Finalize();
     return 0;

@@ -44,23 +44,6 @@ static void window(void *arg)
     take(arg, 8);
 }
 
-static void echo(int scale, size_t max)
-{
-    for (int i = 0; i < BENCH_SIZES; i++)
-        for (int k = 0;
-             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
-             k++) {
-            take(NULL, bench_sizes[i].bytes);
-            give(NULL, bench_sizes[i].bytes);
-        }
-    for (int k = 0; k < bench_windows(scale); k++) {
-        for (int i = 0; i < BENCH_WINDOW; i++)
-            take(NULL, 8);
-        give(NULL, 8);
-    }
-    bench_answer_streams(give, take, NULL, scale, max);
-}
-
 int main(int argc, char **argv)
 {
     if (argc < 3) {
@@ -80,15 +63,10 @@ int main(int argc, char **argv)
     must(zmq_setsockopt(sock, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms));
     if (argv[2][0] == '0') {
         must(zmq_connect(sock, argv[1]));
-        for (int i = 0; i < BENCH_SIZES; i++)
-            if (bench_wanted(bench_sizes[i].bytes, max))
-                bench_report("half_rtt", bench_sizes[i].bytes,
-                             bench_pingpong(trip, NULL, bench_sizes[i], scale));
-        bench_report("rate", 8, bench_rate(window, NULL, scale));
-        bench_streams(give, take, NULL, scale, max);
+        bench_measure(trip, window, give, take, NULL, scale, max);
     } else {
         must(zmq_bind(sock, argv[1]));
-        echo(scale, max);
+        bench_answer(give, take, NULL, NULL, scale, max);
     }
     zmq_close(sock);
     zmq_ctx_term(context);

@@ -48,16 +48,17 @@ def rate_messages(args):
 class Place:
     """Where the two ranks run: processors, and network namespaces when wanted."""
 
-    def __init__(self, one_core, netns, fifo):
+    def __init__(self, one_core, netns, fifo, mbit=0):
         self.cpus = (0, 0) if one_core else (0, 1)
         self.prefix = ["chrt", "-f", "1"] if fifo else []
         self.netns = netns
         self.names = []
         self.host = "127.0.0.1"
         if netns:
-            self._make_namespaces()
+            self._make_namespaces(mbit)
 
-    def _make_namespaces(self):
+    def _make_namespaces(self, mbit):
+        """Two, joined by a link; @p mbit limits it in Mbit/s each way."""
         tag = f"wb{os.getpid()}"
         self.names = [f"{tag}a", f"{tag}b"]
         link = ["ip", "link", "add", f"{tag}0", "netns", self.names[0], "type", "veth"]
@@ -69,6 +70,9 @@ class Place:
                 ["ip", "-n", n, "link", "set", f"{tag}{i}", "up"],
                 ["ip", "-n", n, "link", "set", "lo", "up"],
             ]
+            if mbit:
+                limit = ["tbf", "rate", f"{mbit}mbit", "burst", "256kb", "latency", "50ms"]
+                commands.append(["tc", "-n", n, "qdisc", "add", "dev", f"{tag}{i}", "root", *limit])
         for c in commands:
             subprocess.run(c, check=True)
 
@@ -201,7 +205,8 @@ def block_envs(home, sizes, extra=None):
 
 def waitio_pair(args, place, commands, extra=None):
     """Run one process in each of two blocks; the output of the first."""
-    comm_type = {"tcp": "socket"}.get(args.transport, args.transport)
+    transport = getattr(args, "transport", "")  # not all benchmarks choose one
+    comm_type = {"tcp": "socket"}.get(transport, transport)
     with tempfile.TemporaryDirectory() as home:
         common = {
             "HOME": home,
@@ -211,6 +216,7 @@ def waitio_pair(args, place, commands, extra=None):
             "WAITIO_JOB_ID": uuid.uuid4().hex[:12],
             "WAITIO_COMM_TYPE": comm_type,
             "WAITIO_TCP_CONGESTION": args.cc,
+            "WAITIO_SCRATCH_DIR": str(getattr(args, "scratch", ".")),
             **(extra or {}),
         }
         envs = [{**os.environ, **common, "WAITIO_PBID": str(r)} for r in range(2)]

@@ -10,6 +10,8 @@ with the spread.
   bench/run.py --transport shm --peers  shared memory against a bare ring, memcpy, other libraries
   bench/run.py --transport shm --overlap --load
   bench/run.py --transport shm --offsets
+  bench/run.py --transport file --scratch /dev/shm
+                                        through files against plain reads and writes of them
 """
 
 import argparse
@@ -34,6 +36,7 @@ FLOORS = {
     ("tcp", True): {"raw block": ("floor_tcp", "block")},
     ("shm", False): {"raw ring": ("floor_shm", "spin"), "memcpy": ("floor_shm", "memcpy")},
     ("shm", True): {"raw futex": ("floor_shm", "futex"), "raw yield": ("floor_shm", "yield")},
+    ("file", False): {"plain calls": ("floor_file", "spin")},
 }
 
 
@@ -48,7 +51,7 @@ def run_floor(program, kind, args, place):
                 kind,
                 str(rank),
                 port,
-                place.floor_host(),
+                str(args.scratch) if program == "floor_file" else place.floor_host(),
                 str(place.cpus[rank]),
                 str(args.scale),
                 str(args.max),
@@ -165,7 +168,10 @@ def arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     p.add_argument("--build", type=Path, default=HERE.parent / "build" / "release")
-    p.add_argument("--transport", choices=("tcp", "shm"), default="tcp")
+    p.add_argument("--transport", choices=("tcp", "shm", "file"), default="tcp")
+    p.add_argument(
+        "--scratch", type=Path, default=Path(), help="file: the directory for the messages"
+    )
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--scale", type=int, default=1, help="divide the number of messages")
     p.add_argument("--max", type=int, default=0, help="largest message in bytes; 0 = 64 MiB")
@@ -201,19 +207,29 @@ def arguments():
     p.add_argument("--json", type=Path, help="write all values there")
     p.add_argument("--plot", type=Path, help="draw latency and bandwidth there (needs matplotlib)")
     args = p.parse_args()
-    if args.netns and args.peers:
-        p.error("--peers run over loopback or shared memory, not between namespaces: leave one out")
-    if args.netns and args.transport == "shm":
-        p.error("--netns: namespaces count as separate hosts and share no memory")
-    if args.plot and not draw.available():
-        p.error("--plot needs matplotlib (pip install matplotlib, or python3-matplotlib)")
-    if args.python and not has_python():
-        p.error(f"--python: {sys.executable} lacks waitio (pip install .) or NumPy")
-    if args.rounds < 1 or args.scale < 1 or args.max < 0:
-        p.error("--rounds and --scale are 1 or more, --max is 0 or more")
+    reason = contradiction(args)
+    if reason:
+        p.error(reason)
     if args.one_core and args.scale == 1:
         args.scale = 4
     return args
+
+
+def contradiction(args):
+    """Why these arguments cannot be; None: they can."""
+    if args.netns and args.peers:
+        return "--peers run over loopback or shared memory, not between namespaces: leave one out"
+    if args.netns and args.transport == "shm":
+        return "--netns: namespaces count as separate hosts and share no memory"
+    if args.transport == "file" and (args.one_core or args.netns):
+        return "--transport file has neither --one-core nor --netns"
+    if args.plot and not draw.available():
+        return "--plot needs matplotlib (pip install matplotlib, or python3-matplotlib)"
+    if args.python and not has_python():
+        return f"--python: {sys.executable} lacks waitio (pip install .) or NumPy"
+    if args.rounds < 1 or args.scale < 1 or args.max < 0:
+        return "--rounds and --scale are 1 or more, --max is 0 or more"
+    return None
 
 
 def rows(rounds):
@@ -237,7 +253,7 @@ def compare(args, place):
         if net:
             net.close()
     print(table(rounds, next(iter(FLOORS[args.transport, args.one_core]))))
-    if peers or args.transport == "shm":
+    if peers or args.transport != "tcp":
         print("\n" + against(rounds))
     for reason in [*(peers.skipped if peers else []), net.note if net else ""]:
         if reason:

@@ -8,6 +8,7 @@ quartiles.
 
   bench/span.py                          Open MPI and MPICH, two processes
   bench/span.py --mpi mpich --rounds 9 --rr
+  bench/span.py --turns --rounds 61 --rr both ways by turns in one process (span_turns.c)
 """
 
 import argparse
@@ -35,28 +36,43 @@ CASES = (
 ROOT_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def build(mpi, folder):
-    exe = folder / f"span_local.{mpi}"
-    words = [f"mpicc.{mpi}", "-O2", "-o", str(exe), str(HERE / "span_local.c")]
+def build(mpi, folder, name="span_local"):
+    exe = folder / f"{name}.{mpi}"
+    words = [f"mpicc.{mpi}", "-O2", "-o", str(exe), str(HERE / f"{name}.c")]
     subprocess.run(words, check=True)
     return str(exe)
 
 
-def run(args, mpi, exe, case, span):
-    """One process group; returns seconds for each operation."""
+def launch(args, mpi, span, program):
+    """One process group; returns its words and the finished process."""
     words = [args.waitio, "run", "--timeout", "120s"]
     words += ["--span"] if span else []
     words += ["--tagging", "none", "-n", str(args.procs), "--mpi", mpi]
     words += ["chrt", "-r", "1"] if args.rr else []
-    words += [exe, str(args.seconds), case[0], str(case[1])]
+    words += program
     env = {**os.environ, **ROOT_ENV}
-    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    return words, subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+
+
+def run(args, mpi, exe, case, span):
+    """Returns seconds for each operation."""
+    words, done = launch(args, mpi, span, [exe, str(args.seconds), case[0], str(case[1])])
     for word in done.stdout.split():
         try:
             return float(word)
         except ValueError:
             continue
     sys.exit(f"no result of {' '.join(words)}:\n{done.stdout}{done.stderr}")
+
+
+def take_turns(args, mpi, folder):
+    """Both ways in one process."""
+    exe = build(mpi, folder, "span_turns")
+    words, done = launch(args, mpi, True, [exe, str(args.rounds)])
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
+    for line in done.stdout.splitlines():
+        print(f"{mpi:8s} {line.removeprefix('[chrt] ')}", flush=True)
 
 
 def show(mpi, case, bare, ratios):
@@ -78,12 +94,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each run")
     parser.add_argument("--rr", action="store_true", help="with real-time priority")
+    parser.add_argument("--turns", action="store_true", help="both ways by turns in one process")
     parser.add_argument("--waitio", default=str(HERE.parent / "build/release/bin/waitio"))
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         for mpi in args.mpi.split(","):
             if shutil.which(f"mpicc.{mpi}") is None:
                 print(f"{mpi}: no mpicc.{mpi}")
+                continue
+            if args.turns:
+                take_turns(args, mpi, Path(name))
                 continue
             exe = build(mpi, Path(name))
             for case in CASES:

@@ -31,6 +31,13 @@ if(TARGET waitio)
   string(REGEX REPLACE "/$" "" WAITIO_PC_TO_PREFIX "${WAITIO_PC_TO_PREFIX}")
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/waitio.pc.in ${CMAKE_BINARY_DIR}/package/waitio.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/package/waitio.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  foreach(part cpl stage)
+    if(TARGET waitio_${part})
+      configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/waitio_${part}.pc.in
+        ${CMAKE_BINARY_DIR}/package/waitio_${part}.pc @ONLY)
+      install(FILES ${CMAKE_BINARY_DIR}/package/waitio_${part}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    endif()
+  endforeach()
 endif()
 
 # The `waitio` command: Python source beside the libraries, found relative to the script. The build

@@ -10,8 +10,8 @@
 !> Collectives (barrier, bcast, reduce ...) belong to the conversion library: their errors end the
 !> program even when ierr is given, unless WAITIO_ERRORS=return.
 module waitio
-    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_intptr_t, &
-        c_ptr, c_size_t
+    use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_int64_t, &
+        c_intptr_t, c_null_char, c_ptr, c_size_t
     use waitio_types
     use waitio_mpi_constants
     use waitio_mpi_comms
@@ -19,7 +19,7 @@ module waitio
     use waitio_mpi_messages
     use waitio_mpi_collectives
     implicit none
-    private :: c_char, c_double, c_f_pointer, c_int, c_intptr_t, c_ptr, c_size_t
+    private :: c_char, c_double, c_f_pointer, c_int, c_intptr_t, c_null_char, c_ptr, c_size_t
 
     include 'waitio_errors.inc'
 
@@ -54,6 +54,27 @@ module waitio
             import :: c_int
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_finalize
+
+        !> Leave the universe, and meet its processes anew: a block has died and was started again.
+        subroutine waitio_rejoin(timeout, ierr) bind(c, name='waitio_cfi_rejoin')
+            import :: c_int
+            integer(c_int), intent(in), optional :: timeout
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_rejoin
+
+        !> Mark the present state as one from which to go on after a kill (WAITIO_FILE_RESUME=1).
+        subroutine waitio_resume_mark(mark, ierr) bind(c, name='waitio_cfi_resume_mark')
+            import :: c_int, c_int64_t
+            integer(c_int64_t), intent(out) :: mark
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_resume_mark
+
+        !> Go on from a mark, before all messages; 0: from the beginning.
+        subroutine waitio_resume_from(mark, ierr) bind(c, name='waitio_cfi_resume_from')
+            import :: c_int, c_int64_t
+            integer(c_int64_t), intent(in) :: mark
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_resume_from
 
         !> What errors do: WAITIO_ERRORS_DEFAULT, _RETURN (the program looks at all ierr) or _ABORT.
         subroutine waitio_set_errors(mode, ierr) bind(c, name='waitio_cfi_set_errors')
@@ -469,6 +490,36 @@ contains
         end interface
         waitio_mpi_group_empty = transfer(c_group_empty(), waitio_mpi_group_empty)
     end function waitio_mpi_group_empty
+
+    !> A phase of the program begins in this thread: for the timeline of `waitio trace`.
+    subroutine waitio_trace_begin(name, ierr)
+        character(len=*), intent(in) :: name
+        integer, intent(out), optional :: ierr
+        interface
+            subroutine cfi_trace_begin(name, ierr) bind(c, name='waitio_cfi_trace_begin')
+                import :: c_char, c_int
+                character(kind=c_char), intent(in) :: name(*)
+                integer(c_int), intent(out), optional :: ierr
+            end subroutine cfi_trace_begin
+        end interface
+
+        call cfi_trace_begin(trim(name)//c_null_char, ierr)
+    end subroutine waitio_trace_begin
+
+    !> It ends. The last one that a thread has begun ends first.
+    subroutine waitio_trace_end(name, ierr)
+        character(len=*), intent(in) :: name
+        integer, intent(out), optional :: ierr
+        interface
+            subroutine cfi_trace_end(name, ierr) bind(c, name='waitio_cfi_trace_end')
+                import :: c_char, c_int
+                character(kind=c_char), intent(in) :: name(*)
+                integer(c_int), intent(out), optional :: ierr
+            end subroutine cfi_trace_end
+        end interface
+
+        call cfi_trace_end(trim(name)//c_null_char, ierr)
+    end subroutine waitio_trace_end
 
     !> Text of an error code.
     function waitio_strerror(code) result(text)

@@ -18,9 +18,37 @@ FORTRAN(waitio_cfi_finalize, (int *ierr))
     waitio_cfi_finish("waitio_finalize", WAITIO_MPI_Finalize(), ierr);
 }
 
+FORTRAN(waitio_cfi_rejoin, (const int *timeout, int *ierr))
+{
+    waitio_cfi_finish("waitio_rejoin", waitio_rejoin(timeout != NULL ? *timeout : 0), ierr);
+}
+
+FORTRAN(waitio_cfi_resume_mark, (int64_t * mark, int *ierr))
+{
+    uint64_t number = 0;
+    int rc = waitio_resume_mark(&number);
+    *mark = (int64_t)number;
+    waitio_cfi_finish("waitio_resume_mark", rc, ierr);
+}
+
+FORTRAN(waitio_cfi_resume_from, (const int64_t *mark, int *ierr))
+{
+    waitio_cfi_finish("waitio_resume_from", waitio_resume_from((uint64_t)*mark), ierr);
+}
+
 FORTRAN(waitio_cfi_set_errors, (const int *mode, int *ierr))
 {
     waitio_cfi_finish("waitio_set_errors", waitio_set_errors(*mode), ierr);
+}
+
+FORTRAN(waitio_cfi_trace_begin, (const char *name, int *ierr))
+{
+    waitio_cfi_finish("waitio_trace_begin", waitio_trace_begin(name), ierr);
+}
+
+FORTRAN(waitio_cfi_trace_end, (const char *name, int *ierr))
+{
+    waitio_cfi_finish("waitio_trace_end", waitio_trace_end(name), ierr);
 }
 
 FORTRAN(waitio_cfi_pb_size, (int *npb, int *ierr))

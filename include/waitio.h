@@ -101,6 +101,62 @@ int waitio_init(int timeout);
  */
 int waitio_finalize(void);
 
+/**
+ * Leave the universe, and meet its processes anew under the same settings. For runs that go on when
+ * a block has died: that block is started once more (it calls waitio_init()), and all others call
+ * this. The blocks have the same ids and sizes as before, so all universe ranks are as before.
+ *
+ * Leaving is that of waitio_finalize(): what was sent is delivered, and receives are cancelled. But
+ * it does not wait for ever for a living peer, which may itself wait for something that never
+ * comes: sends that a peer does not receive are lost when nothing has moved for WAITIO_LINGER, or
+ * when @p timeout is over. What a process has not received when it calls this is lost. Nothing of
+ * the old universe is valid afterwards: calls refuse its groups, communicators and requests by an
+ * error (GROUP, REQUEST) and do not follow them; waitio_group_free() and WAITIO_MPI_Comm_free()
+ * still take them. Types, operators, info objects and attribute keys of the conversion interface
+ * stay valid, because they belong to the process, and so do WAITIO_MPI_COMM_WORLD and other
+ * constants, which mean the new universe then. The function of waitio_while_waiting() stays, too.
+ * Descriptors of waitio_event_open() do not: waitio_event_close() them before, or close() them
+ * afterwards, and open new ones. No other thread may enter a call of this library while this one
+ * runs: its universe would end under it. Threads that are inside already, also in an operator of
+ * the program, are noticed (BUSY). May be called as often as needed, also after waitio_finalize().
+ * @param timeout seconds to wait for every process, and before that at most as many for what was
+ *         sent to be received; <= 0 means 1000. WAITIO_INIT_TIMEOUT wins.
+ * @return 0; STATE: never joined; BUSY: other threads are inside WaitIO calls, and nothing was
+ *         changed unless one came in meanwhile; UNSUPPORTED: messages go through the MPI of a job;
+ *         or as waitio_init(): TIMEOUT lists who is missing, PEER names who died while all met.
+ * This process is in no universe then, and may call this again.
+ * @blocking until the processes have met: twice @p timeout, and WAITIO_LINGER for peers that do not
+ * respond
+ */
+int waitio_rejoin(int timeout);
+
+/**
+ * With WAITIO_FILE_RESUME=1 (messages through files): mark the present state of this process as one
+ * from which it can go on after a kill. All that it has received before belongs to the state; what
+ * it has not received yet is delivered again after waitio_resume_from() with this mark. The program
+ * saves its own state together with the number, and calls this again only when that is saved: the
+ * last two marks are kept, so that it can go on from the one or the other however it is killed.
+ * Without WAITIO_FILE_RESUME=1 this does nothing.
+ * @param[out] mark number of the mark, 1, 2, ...; 0 without WAITIO_FILE_RESUME=1
+ * @return 0; BUSY: a receive or a non-blocking collective of this process is pending; PEER: a
+ * process has died, the marks before stay; LIMIT, SYSTEM: it cannot be written; STATE
+ * Thread-safe; no other thread may exchange messages meanwhile. Waits for nobody.
+ */
+int waitio_resume_mark(uint64_t *mark);
+
+/**
+ * Go on from a mark. To be called by a program that makes marks, between waitio_init() and its
+ * first message or probe, at each start: with the number in its checkpoint, or 0 (its beginning) if
+ * it has none. From there on the program must repeat itself: it makes the same groups and
+ * communicators in the same order, and sends the same messages. Those that it had sent before the
+ * kill are compared and not sent again, and what it had received is delivered once more. Not
+ * calling it is mark 0.
+ * @return 0; STATE: the mark is none of the last two, or this comes too late, or mark > 0 without
+ * WAITIO_FILE_RESUME=1
+ * Thread-safe. Waits for nobody.
+ */
+int waitio_resume_from(uint64_t mark);
+
 /** @param[out] flag non-zero between a successful waitio_init() and waitio_finalize(). Never joins.
  */
 int waitio_initialized(int *flag);
@@ -123,6 +179,13 @@ enum {
  * @param mode WAITIO_ERRORS_DEFAULT, _RETURN or _ABORT @return 0; ARG
  */
 int waitio_set_errors(int mode);
+/**
+ * Errors of this thread's calls are returned and not printed, whatever the program has chosen: for
+ * a library on top of this one that handles them itself, beside a program that does not know of it.
+ * The calls of waitio_mpi.h are not meant. Sets one flag; may be called at any time.
+ * @param on 1 or 0 (the default) @return what it was: to be set again before the library returns
+ */
+int waitio_return_errors_here(int on);
 
 /**
  * End this process and notify all linked peers, whose operations with this process then fail.
@@ -297,7 +360,8 @@ typedef double waitio_idle_function(void);
  * Call @p function now and then while a call waits and nothing arrives: for programs that must let
  * another communication library make progress meanwhile. It is called by a waiting thread, without
  * locks and by one thread at a time, not before the wait has lasted some microseconds. It must not
- * call this library.
+ * call this library. It is called in the universes of waitio_rejoin(), too; NULL may also be given
+ * between waitio_finalize() and that.
  * @param function NULL: none from now on @return 0; the errors of joining
  */
 int waitio_while_waiting(waitio_idle_function *function);
@@ -321,6 +385,15 @@ int waitio_counter(const char *name, uint64_t *value);
 const char *waitio_counter_name(int i);
 /** Print state of the engine, peers and links for humans. @param out e.g. stderr */
 int waitio_dump(FILE *out);
+
+/**
+ * A phase of the program begins (ends) in this thread: for the timeline of `waitio trace`. Phases
+ * of a thread may lie within each other, the last one begun ends first. Nothing happens without
+ * WAITIO_TRACE, or while this process is in no universe: neither call joins.
+ * @param name copied; of more than 47 bytes the first 47 @return 0; ARG: NULL or empty. Any thread
+ */
+int waitio_trace_begin(const char *name);
+int waitio_trace_end(const char *name); /**< see waitio_trace_begin() */
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -6,13 +6,15 @@
  * another communication library, such as the MPI that the block was started with; waitio_hybrid.h
  * is the face of the providers for MPI. Programs include that header, not this one.
  *
- * The contract is versioned and frozen: a table of another version or size is refused by name.
+ * The contract is versioned and frozen: a table of another version is refused by name. Slots are
+ * added behind the others only, and a provider need not have them: the table says how long it is.
  */
 #ifndef WAITIO_INSIDE_H
 #define WAITIO_INSIDE_H
 
 #include "waitio_mpi.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -51,6 +53,19 @@ struct waitio_inside_blocks {
 };
 
 /**
+ * An operator that the provider does not know: the program's own, or the library's on a type that
+ * the provider lacks. Operands are elements of @p bytes each, one after the other. It stays as it
+ * is until the operation is complete; of one that is given up, for ever.
+ */
+struct waitio_inside_fold {
+    size_t bytes; /**< of an element, > 0 */
+    int commutes; /**< else results have the order of the ranks */
+    /** inout[i] = in[i] op inout[i] for @p n elements; @p in is the operand of the lower ranks. Any
+     * thread. @return 0 or a WAITIO_ERR_* code, with which the operation has to end */
+    int (*apply)(const struct waitio_inside_fold *fold, const void *in, void *inout, size_t n);
+};
+
+/**
  * One operation. All members of the part make the same operations in the same order. The structure
  * and what it points to stay as they are until the operation is complete.
  *
@@ -68,17 +83,21 @@ struct waitio_inside_call {
     WAITIO_MPI_Datatype type; /**< reductions: a predefined type */
     WAITIO_MPI_Op op;         /**< reductions: a predefined operator */
     struct waitio_inside_blocks ins, outs;
+    /** Reductions: NULL, or the operator; then type and op are not read, and a block has whole
+     * elements of it. Only providers with the slot `folds` get it. */
+    const struct waitio_inside_fold *fold;
 };
 
 /**
  * The table of a provider. A *part* is the set of members of one PB in one communicator, numbered
  * from 0, with a message space of its own. Slots return 0 or a WAITIO_ERR_* code with the text in
- * `why` (`nwhy` bytes). No slot is NULL. The library calls them only from threads of the program
- * that are inside a call of the library, never from threads of its own, and never with a lock held.
+ * `why` (`nwhy` bytes). No slot is NULL but those that say so. The library calls them only from
+ * threads of the program that are inside a call of the library, never from threads of its own, and
+ * never with a lock held.
  */
 struct waitio_inside_ops {
     uint32_t version; /**< WAITIO_INSIDE_VERSION */
-    uint32_t size;    /**< sizeof(struct waitio_inside_ops) */
+    uint32_t size;    /**< sizeof(struct waitio_inside_ops); shorter: without the last slots */
     const char *name; /**< with version, for logs and errors: "Open MPI 4.1.4" */
 
     /** Number of members, and the own rank among them. */
@@ -108,7 +127,12 @@ struct waitio_inside_ops {
     int (*test)(void *part, void *op, int *done, char *why, size_t nwhy);
     /** A member has died: this operation will not be complete. Its buffers may stay in use. */
     void (*abandon)(void *part, void *op);
+    /** Can it do reductions with operators that the library brings (call->fold), on elements of so
+     * many bytes? Pure; the same on all members. NULL, or beyond `size`: it cannot. */
+    int (*folds)(void *part, size_t bytes, int commutes);
 };
+/** Size of the shortest table: as it was before `folds` was added. */
+#define WAITIO_INSIDE_SIZE_LEAST offsetof(struct waitio_inside_ops, folds)
 
 /**
  * A communicator of processes of all PBs, in which those of this process's PB exchange data by
@@ -126,6 +150,24 @@ struct waitio_inside_ops {
  */
 int waitio_inside_attach(const struct waitio_inside_ops *ops, void *part, int member, int key,
                          WAITIO_MPI_Comm *comm);
+
+/**
+ * Let @p comm, and communicators made from it, use the provider for blocking collectives only: the
+ * others go by messages of WaitIO inside this PB, too. For programs in which no thread may go on
+ * with operations of the provider while another one blocks in it. All members of the PB call it,
+ * before the first collective on @p comm. Without a provider it does nothing.
+ *
+ * @return 0; GROUP, RANK when this process is no member. Any thread
+ */
+int waitio_inside_blocking_only(WAITIO_MPI_Comm comm);
+
+/**
+ * The calling thread, one that the provider's user has started himself, never calls providers:
+ * other threads go on with their operations. One thread of a process can have this property.
+ *
+ * @return 0; STATE (not joined)
+ */
+int waitio_inside_keep_off(void);
 
 /**
  * An error of a provider's own call, treated like one of the library's: the error handler is

@@ -66,7 +66,13 @@ enum waitio_transport_flags {
     WAITIO_TRANSPORT_POLLS = 8,     /**< a look for messages costs less than 0.2 us */
     /** Only calls of the program move its messages: the service thread must not call the library
      * below. Then no send completes locally before the transport has taken it. */
-    WAITIO_TRANSPORT_CALLS_ONLY = 16
+    WAITIO_TRANSPORT_CALLS_ONLY = 16,
+    /** It can serve a part of the members: gather() reads waitio_gathering.flags, and start() takes
+     * members without a number. */
+    WAITIO_TRANSPORT_PARTIAL = 32,
+    /** It does not notice that a peer has died: where another transport reaches the peer, too,
+     * libwaitio opens a link of that one beside it, when a wait lasts. */
+    WAITIO_TRANSPORT_MUTE = 64
 };
 
 /** Capabilities and costs. */
@@ -220,8 +226,18 @@ struct waitio_members {
     uint32_t count;
     uint32_t reserved;
     /** For a transport that gathers: its own number (of gather()) of each universe rank; NULL: it
-     * has not gathered. Valid as long as the interface. */
+     * has not gathered. Valid as long as the interface. With WAITIO_TRANSPORT_PARTIAL:
+     * WAITIO_NO_NUMBER for members that others reach. */
     const uint32_t *number;
+};
+#define WAITIO_NO_NUMBER UINT32_MAX
+
+/** How the processes that gather make up the universe; flags of waitio_gathering.flags. */
+enum waitio_gather_flags {
+    /** They are a part of it at most: it forms at the rendezvous, after gather(). */
+    WAITIO_GATHER_PART = 1,
+    /** Do not begin the network: where the program has not (MPI_Init), UNSUPPORTED. */
+    WAITIO_GATHER_BEGUN = 2
 };
 
 /** Joining through the transport itself, see gather(). */
@@ -236,6 +252,10 @@ struct waitio_gathering {
     void *all;      /**< out: count * card_bytes, allocated by host->alloc, libwaitio frees it */
     uint32_t count; /**< out: processes */
     uint32_t me;    /**< out: number of this process, below count */
+    /** WAITIO_GATHER_*. Where `size` says that it is missing, and for transports without
+     * WAITIO_TRANSPORT_PARTIAL, as 0. */
+    uint32_t flags;
+    uint32_t reserved;
 };
 
 /**
@@ -260,7 +280,8 @@ struct waitio_transport {
     int (*open)(const struct waitio_open_params *p, struct waitio_iface **iface);
     /**
      * Join through the transport: give everybody's card to everybody. May be NULL: the universe
-     * forms at the rendezvous. @blocking up to g->timeout_s, then TIMEOUT; libwaitio ends the
+     * forms at the rendezvous. With WAITIO_GATHER_PART it does so all the same, and the cards tell
+     * who of it can be reached. @blocking up to g->timeout_s, then TIMEOUT; libwaitio ends the
      * process when it does not return at all.
      */
     int (*gather)(struct waitio_iface *iface, struct waitio_gathering *g);
@@ -315,7 +336,8 @@ struct waitio_transport {
      * A transport without event_fd says here how long a wait may sleep. */
     int64_t (*next_look_ns)(struct waitio_iface *iface);
     /** Orderly end: all that is queued, then the goodbye; state CLOSED when the peer has said
-     * goodbye, too. ABORT, ERROR and NOMEM do not wait for it. Idempotent. */
+     * goodbye, too. ABORT, ERROR and NOMEM do not wait for it, also where an orderly end is under
+     * way. Otherwise idempotent. */
     void (*close)(struct waitio_link *link, int reason);
     void (*ping)(struct waitio_link *link); /**< Ask for a sign of life. May be NULL. */
     /** When something last came from the peer (now_ns); 0: never. */

@@ -34,16 +34,20 @@ for _name, _under in (
     ("mpi", ("api",)),
     ("hybrid", ()),
     ("emulator", ()),
+    ("coupler", ("os",)),  # os: the weights only
+    ("stage", ()),
+    ("adios", ()),  # a plugin for ADIOS2, on the public headers
+    ("h3ou", ()),
     ("span", ("os", "hybrid")),  # a library of its own, on the public headers
 ):
     BELOW[_name] = set(_under).union(*(BELOW[u] for u in _under)) if _under else set()
 
 # Libraries of their own beside libwaitio: public headers are all they see of it, and they go to the
 # system themselves.
-BESIDE = {"hybrid"}
+BESIDE = {"hybrid", "coupler", "stage", "adios", "h3ou"}
 
 # Layers that work for users' handles and so may see the whole public header; the rest see errors.
-PUBLIC_HEADER = {"p2p", "group", "api", "mpi", "hybrid", "span"}
+PUBLIC_HEADER = {"p2p", "group", "api", "mpi", "span"} | BESIDE
 # The door for libraries outside the core: its two sides.
 DOOR = {"transport", "p2p", "api", "emulator"}
 
@@ -68,7 +72,7 @@ SYSTEM = """malloc calloc realloc free strdup strndup aligned_alloc posix_memali
 CALL = re.compile(r"(?<![\w.>])(%s)\s*\(" % "|".join(sorted(set(UNSAFE) | set(SYSTEM))))
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
-CODE = (".c", ".h", ".py", ".sh", ".cmake", ".f90", ".F90", ".pyx", ".toml", ".cc", ".cpp")
+CODE = (".c", ".h", ".py", ".sh", ".cmake", ".f90", ".F90", ".pyx", ".toml", ".cc", ".cpp", ".hpp")
 # Nothing but prototypes and numbers, which users want in one place.
 LISTS = {"include/waitio_mpi.h": 1300}
 # Kept apart so that this file does not find itself.

@@ -15,6 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALLOW = os.path.join(ROOT, "scripts", "size-allow.txt")
 MAX_LINES = 80
 MAX_CCN = 15
+SUFFIXES = (".c", ".h", ".hpp", ".py", ".cc", ".cpp", ".f90")
 FOLDERS = ("src", "tools", "bench", "examples", "apps", "tests", "python", "scripts", "fortran")
 
 
@@ -41,7 +42,7 @@ def measure():
     ).stdout.splitlines()
     for path in sorted(set(files)):
         full = os.path.join(ROOT, path)
-        if path.endswith((".c", ".h", ".py", ".cc", ".cpp", ".f90")) and os.path.isfile(full):
+        if path.endswith(SUFFIXES) and os.path.isfile(full):
             for function in lizard.analyze_file(full).function_list:
                 yield path, function.name, function.nloc, function.cyclomatic_complexity
 

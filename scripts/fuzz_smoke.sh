@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs every fuzz target for a few seconds from its corpus: scripts/fuzz_smoke.sh [SECONDS]
+# Runs every fuzz target for a few seconds from its corpus: scripts/fuzz_smoke.sh [SECONDS [TARGET...]]
 # Last line: "N passed, N failed, N skipped". Inputs that fail are kept in build/fuzz/artifacts.
 set -eu
 cd "$(dirname "$0")/.."
-seconds=${1:-10} passed=0 failed=0 skipped=0
+seconds=${1:-10} wanted= passed=0 failed=0 skipped=0
+if [ $# -gt 1 ]; then shift && wanted=" $* "; fi
 if ! command -v clang >/dev/null 2>&1 ||
     ! echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n){(void)d;(void)n;return 0;}' |
     clang -x c -fsanitize=fuzzer,address -o /dev/null - 2>/dev/null; then
@@ -20,6 +21,7 @@ mkdir -p build/fuzz/artifacts
 for target in build/fuzz/tests/fuzz/fuzz_*; do
     [ -x "$target" ] && [ -f "$target" ] || continue
     name=${target##*/fuzz_}
+    case "$wanted" in "" | *" $name "*) ;; *) continue ;; esac
     grown=build/fuzz/grown/$name
     mkdir -p "$grown"
     set -- "$grown"

@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 build=$1 folder=$2 python=${3:-.venv/bin/python}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
+exec 9>"$folder/lock"
+flock 9 2>/dev/null || true # two tests may ask at once
 if [ ! -e "$folder/stamp" ] || [ -n "$(find python include "$build/lib/libwaitio.so.0" -newer "$folder/stamp" \
     ! -name '*.pyc' ! -name __pycache__ | head -n 1)" ]; then
     rm -rf "$folder/site" "$folder/prefix"

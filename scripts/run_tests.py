@@ -108,13 +108,9 @@ def ask_to_end(signum, frame):
     raise EndedError(f"ended by {signal.Signals(signum).name}")
 
 
-def run(command, env, log=None, tick=None):
-    """Run a command to its end; where this program is to end, the whole process group does.
-
-    @param tick  called with the process now and then
-    @return its status
-    """
-    out = open(log, "w") if log else None
+def start(command, env, log=None):
+    """Begin a command in a process group of its own; its output goes to this one's or to a file."""
+    out = open(log, "a") if log else None
     child = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -124,23 +120,40 @@ def run(command, env, log=None, tick=None):
         stderr=subprocess.STDOUT if out else None,
         start_new_session=True,
     )
+    if out:
+        out.close()
+    return child
+
+
+def end(child):
+    """End a process group whose first process has not ended."""
+    if child.poll() is not None:
+        return
+    os.killpg(child.pid, signal.SIGTERM)
+    try:
+        child.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def run(command, env, log, tick):
+    """Run a command to its end; where this program is to end, the whole process group does.
+
+    @param tick  called now and then
+    @return its status
+    """
+    with open(log, "w"):
+        pass
+    child = start(command, env, log)
     try:
         while True:
             try:
                 return child.wait(timeout=TICK_S)
             except subprocess.TimeoutExpired:
-                if tick:
-                    tick(child)
+                tick()
     finally:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGTERM)
-            try:
-                child.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
-        if out:
-            out.close()
+        end(child)
 
 
 def add_ctest_case(case, cmocka, tally):
@@ -201,7 +214,8 @@ def run_ctest(args, env, tally):
         os.remove(junit)
     env = dict(env, CMOCKA_MESSAGE_OUTPUT="XML")
     command = [ctest, "--test-dir", args.build, "--output-junit", junit]
-    command += ["-j", str(args.jobs), "--no-tests=ignore"]
+    # A test takes two places, or one if it only waits (tests/CMakeLists.txt).
+    command += ["-j", str(2 * args.jobs), "--no-tests=ignore"]
     command += {"short": ["-LE", "^long$"], "long": ["-L", "^long$"]}.get(args.length, [])
     if args.filter:
         command += ["-R", args.filter]
@@ -209,7 +223,7 @@ def run_ctest(args, env, tally):
     started = time.monotonic()
     said = [started]
 
-    def tick(_):
+    def tick():
         done = PROGRESS.findall(read(log))
         if done and time.monotonic() - said[0] > 20:
             said[0] = time.monotonic()
@@ -278,15 +292,18 @@ def under_way(record):
     return None
 
 
-def write_off(record, name, rows, why):
-    """Note that a test took the interpreter down; what it left behind is shown and ended."""
+def write_off(record, pid, name, rows, why):
+    """Note that a test took the interpreter down; what it left behind is shown and ended.
+
+    @param pid  the interpreter's: other runs go on
+    """
     marks = [row["mark"] for row in rows if row["when"] == "begin"]
-    left = patience.of_test(marks[-1]) if marks else []
+    left = patience.of_test(marks[-1], root=pid) if marks else []
     text = [why, *(row["text"] for row in rows if row["when"] == "hang")]
-    for pid in left[: patience.PROCESSES]:
-        text += patience.process_report(pid)
+    for other in left[: patience.PROCESSES]:
+        text += patience.process_report(other)
     if marks:
-        patience.end(marks[-1])
+        patience.end(marks[-1], root=pid)
     with open(record, "a", encoding="utf-8") as handle:
         died = {"test": name, "when": "died", "outcome": "failed", "text": "\n".join(text)}
         for row in (died, {"test": name, "when": "end", "seconds": 0}):
@@ -309,37 +326,96 @@ class Stuck:
             os.killpg(child.pid, signal.SIGKILL)
 
 
+class Pytest:
+    """One of the runs of pytest that share the tests. A test that kills it fails, the rest goes on.
+
+    @param number  0: its output is shown as it comes; the others' when all is done
+    """
+
+    def __init__(self, args, env, command, number):
+        self.env, self.number = env, number
+        self.record = os.path.join(args.out, f"pytest-{number}.jsonl")
+        self.log = os.path.join(args.out, f"pytest-{number}.log") if number else None
+        self.base = float(env.get("WT_TEST_LIMIT", "180"))
+        for path in filter(None, (self.record, self.log)):
+            if os.path.exists(path):
+                os.remove(path)
+        self.command = [*command, "--record", self.record]
+        if number:
+            self.command += ["-p", "no:cacheprovider", "--backwards"]
+        self.child = self.status = None
+        self.begin()
+
+    def begin(self):
+        self.stuck = Stuck(self.record, self.base)
+        self.child = start(self.command, self.env, self.log)
+
+    def look(self):
+        """Is anything left to do?"""
+        if self.status is not None:
+            return False
+        status = self.child.poll()
+        if status is None:
+            self.stuck(self.child)
+            return True
+        found = under_way(self.record)
+        if found:
+            why = f"the interpreter ended with status {status} in this test"
+            write_off(self.record, self.child.pid, *found, why)
+            self.begin()
+            return True
+        self.status = status
+        return False
+
+
+def pytest_command(args, marker, folders):
+    share = os.path.join(args.out, "share")
+    shutil.rmtree(share, ignore_errors=True)
+    os.makedirs(share)
+    command = [sys.executable, "-m", "pytest", *folders, "-q", "-ra", "--share", share]
+    command += ["--continue-on-collection-errors", "--suite", args.length]
+    command += ["-m", marker] if marker else []
+    command += ["-k", args.keyword] if args.keyword else []
+    return command
+
+
+def add_runs(runs, tally):
+    """Show and count what the runs of pytest did. @return how many tests that were"""
+    found = {}
+    for run in runs:
+        if run.log:
+            print(read(run.log), flush=True)
+        if run.status not in (None, 0, 1, 5):
+            tally.add("pytest", "failed", f"status {run.status}; its output is above")
+        for name, rows in read_record(run.record).items():
+            found.setdefault(name, rows)  # both find what cannot be read
+    for name, rows in found.items():
+        add_recorded(rows, name, tally)
+    return len(found)
+
+
 def run_pytest(args, env, tally, marker, candidates):
-    """pytest, until every test has ended: one that kills it fails, the rest goes on."""
+    """pytest, until every test has ended; several at a time, each with files of its own."""
     folders = []
     for folder in candidates:
         if glob.glob(os.path.join(ROOT, folder, "**", "test_*.py"), recursive=True):
             folders.append(folder)
     if not folders:
         return
-    record = os.path.join(args.out, "pytest.jsonl")
-    if os.path.exists(record):
-        os.remove(record)
-    command = [sys.executable, "-m", "pytest", *folders, "-q", "-ra", "--record", record]
-    command += ["--continue-on-collection-errors", "--suite", args.length]
-    command += ["-m", marker] if marker else []
-    command += ["-k", args.keyword] if args.keyword else []
+    command = pytest_command(args, marker, folders)
     started = time.monotonic()
-    base = float(env.get("WT_TEST_LIMIT", "180"))
+    runs = []
     try:
-        while True:
-            status = run(command, env, tick=Stuck(record, base))
-            found = under_way(record)
-            if not found:
-                break
-            write_off(record, *found, f"the interpreter ended with status {status} in this test")
-        if status not in (0, 1, 5):
-            tally.add("pytest", "failed", f"status {status}; its output is above")
+        # They wait for other processes, and for limits to pass, most of the time: one more.
+        for number in range(1 if args.keyword else args.jobs + 1):
+            runs.append(Pytest(args, env, command, number))
+        while any([run.look() for run in runs]):
+            time.sleep(TICK_S / 4)
     finally:
-        found = read_record(record)
-        for name, rows in found.items():
-            add_recorded(rows, name, tally)
-        print(f"Python tests: {len(found)} in {time.monotonic() - started:.0f} s", flush=True)
+        for run in runs:
+            end(run.child)
+        count = add_runs(runs, tally)
+        print(f"Python tests: {count} in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def save_seconds(args, tally):
@@ -398,7 +474,7 @@ def main():
     parser.add_argument("--suite", choices=sorted(SUITES), default="all")
     parser.add_argument("-R", dest="filter", default="", help="only C tests that match")
     parser.add_argument("-k", dest="keyword", default="", help="only Python tests that match")
-    parser.add_argument("-j", dest="jobs", type=int, default=2, help="C tests at a time")
+    parser.add_argument("-j", dest="jobs", type=int, default=2, help="tests at a time")
     args = parser.parse_args()
     args.build = os.path.join(ROOT, args.build)
     args.out = os.path.join(args.build, "test-results")

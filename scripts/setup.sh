@@ -3,7 +3,7 @@
 # Makes a machine able to build, test, document and lint WaitIO. Installs only what is missing, asks
 # nothing, is silent and quick when all is there, and then touches no network.
 #
-#   scripts/setup.sh build|demo|demo-heat|test|docs|lint|interop|fuzz ...
+#   scripts/setup.sh build|demo|demo-heat|demo-coupled|demo-staging|test|docs|lint|interop|fuzz ...
 #
 # As root (or with password-less sudo) on Debian and Ubuntu it installs packages. Elsewhere it names
 # what is missing and the command that installs it, and exits with status 1; the same with the reason
@@ -79,6 +79,7 @@ check_build() {
     need make make have make
     need cmake "CMake 3.20 or later" have_cmake
     need libssl-dev "OpenSSL's headers (libcrypto)" have_header openssl/evp.h
+    want libyaml-dev "libyaml (the coupler's configurations in YAML)" have_header yaml.h
     need python3 "Python 3.9 or later" "$(find_python)" -c 'import sys; sys.exit(sys.version_info < (3, 9))'
 }
 
@@ -98,6 +99,26 @@ check_demo() {
     need python3-dev "Python's headers (the package waitio)" have_python_headers
 }
 
+check_demo_coupled() {
+    check_demo
+    need libnetcdf-dev "netCDF-C (files of grids and weights)" have_header netcdf.h
+}
+
+have_library() { # have_library SONAME
+    for dir in /lib /usr/lib /usr/lib64 /usr/local/lib /usr/lib/"$(uname -m)"-linux-gnu; do
+        if [ -e "$dir/$1" ]; then return 0; fi
+    done
+    ldconfig -p 2>/dev/null | grep -q "$1 "
+}
+
+check_demo_staging() {
+    check_build
+    need openmpi-bin "Open MPI's mpiexec" have mpiexec.openmpi
+    need libopenmpi-dev "Open MPI's compiler wrapper" have mpicc.openmpi
+    need python3-venv "Python's venv module" have_venv_module
+    need python3-dev "Python's headers (the package waitio)" have_python_headers
+}
+
 check_test() {
     check_demo
     need libcmocka-dev "cmocka (unit tests)" have_header cmocka.h
@@ -107,6 +128,14 @@ check_test() {
     need patch "patch (tests apply the converter's diffs)" have patch
     need git "git (lists the files that rules are checked in)" have git
     need binutils "nm" have nm
+    want libnetcdf-dev "netCDF-C (files of grids and weights)" have_header netcdf.h
+    want libzstd1 "zstd (lossless operator of staging)" have_library libzstd.so.1
+    want libzfp1 "zfp (error-bounded operator of staging)" have_library libzfp.so.1
+    want cdo "CDO (its weights are compared with ours)" have cdo
+    want libfuse3-dev "libfuse3 (file systems for tests)" have_header fuse3/fuse_lowlevel.h
+    want fuse3 "fusermount3 (mounts and unmounts them)" have fusermount3
+    want sshfs "sshfs (a network file system for tests)" have sshfs
+    want openssh-sftp-server "sftp-server (what sshfs talks to)" test -x /usr/lib/openssh/sftp-server
 }
 
 check_interop() {
@@ -210,7 +239,11 @@ END
     if apt install $missing_packages $optional_packages; then return 0; fi
     # shellcheck disable=SC2086
     if [ "$optional_packages" ] && { [ -z "$missing_packages" ] || apt install $missing_packages; }; then
-        echo "setup: goes on without$optional_packages, which could not be installed"
+        without=
+        for package in $optional_packages; do
+            apt install "$package" || without="$without $package"
+        done
+        [ -z "$without" ] || echo "setup: goes on without$without, which could not be installed"
         return 0
     fi
     grep -E '^(E|W):' "$log" | sort -ru | head -n 6 >&2 || true
@@ -264,8 +297,10 @@ for part; do
     case $part in
     build | demo | test | docs | lint | interop | fuzz) check_"$part" ;;
     demo-heat) check_demo_heat ;;
+    demo-coupled) check_demo_coupled ;;
+    demo-staging) check_demo_staging ;;
     *)
-        echo "setup: unknown part '$part'; parts are build, demo, demo-heat, test, docs, lint, interop, fuzz" >&2
+        echo "setup: unknown part '$part'; parts are build, demo, demo-heat, demo-coupled, demo-staging, test, docs, lint, interop, fuzz" >&2
         exit 2
         ;;
     esac
@@ -273,6 +308,6 @@ done
 [ -z "$missing_packages$optional_packages" ] || install_packages
 for part; do
     case $part in
-    demo | test | docs | lint) venv "$part" ;;
+    demo | demo-coupled | demo-staging | test | docs | lint) venv "$part" ;;
     esac
 done

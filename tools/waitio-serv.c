@@ -14,6 +14,7 @@
 #include "boot/boot.h"
 #include "boot/publish.h"
 #include "os/os.h"
+#include "serving.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define GRACE_NS (5 * NS_PER_S) /* in the foreground: a complete universe answers so long */
@@ -258,9 +259,8 @@ static int print_state(struct serv *s)
 {
     char text[1100];
     uint32_t joined = 0;
-    const char *host = s->cfg.master_host[0] != '\0' ? s->cfg.master_host : "127.0.0.1";
-    enum wio_service_found f = wio_service_count(host, port_of(s), &s->secret, s->cfg.job_id,
-                                                 STATE_S, &joined, text, sizeof text);
+    enum wio_service_found f = wio_service_count(&s->cfg, port_of(s), &s->secret, &s->log, STATE_S,
+                                                 &joined, text, sizeof text);
     if (f == WIO_FOUND_FORMING)
         printf("forming %u: %s\n", joined, text);
     else if (f == WIO_FOUND_COMPLETE)
@@ -296,32 +296,6 @@ static int kill_old(struct serv *s)
 }
 
 /* ---- serving ---- */
-
-/* SIGTERM and SIGINT arrive as bytes in this pipe, so that the service ends in order. */
-static int stop_pipe[2] = {-1, -1};
-
-static void on_signal(int sig)
-{
-    int keep = errno;
-    ssize_t n = write(stop_pipe[1], "x", 1);
-    (void)n;
-    (void)sig;
-    errno = keep;
-}
-
-static int watch_signals(void)
-{
-    struct sigaction sa = {.sa_handler = on_signal};
-    if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) != 0)
-        return wio_fail_os(WAITIO_ERR_SYSTEM, -errno, "pipe");
-    sigemptyset(&sa.sa_mask);
-    sigaction(SIGTERM, &sa, NULL);
-    sigaction(SIGINT, &sa, NULL);
-    sa.sa_handler = SIG_IGN;
-    sigaction(SIGHUP, &sa, NULL);
-    sigaction(SIGPIPE, &sa, NULL);
-    return 0;
-}
 
 /* The port may still be held for a moment by the daemon of this job's last run, which is about to
  * end. */
@@ -382,11 +356,11 @@ static int serve_one(struct serv *s, struct wio_service *service, bool daemon)
 static int run_daemon(struct serv *s)
 {
     struct wio_service *service = NULL;
-    int rc = check_free(s);
+    int stop_fd = -1, rc = check_free(s);
     if (rc == 0)
-        rc = watch_signals();
+        rc = serving_watch_signals(&stop_fd);
     if (rc == 0)
-        rc = start_service(s, port_of(s), NULL, stop_pipe[0], &service);
+        rc = start_service(s, port_of(s), NULL, stop_fd, &service);
     if (rc != 0)
         return rc;
     fflush(NULL);
@@ -414,15 +388,14 @@ static int run_foreground(struct serv *s)
     struct wio_service *service = NULL;
     bool loopback =
         s->host != NULL && (strcmp(s->host, "localhost") == 0 || strncmp(s->host, "127.", 4) == 0);
-    int stop_fd, rc = 0;
+    int stop_fd = -1, rc = 0;
     if (s->with_stdin) { /* signals end us as they end any program; the other end of stdin ends us
                             in order */
         stop_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         if (stop_fd < 0)
             rc = wio_fail_os(WAITIO_ERR_SYSTEM, -errno, "--with-stdin");
     } else {
-        rc = watch_signals();
-        stop_fd = stop_pipe[0];
+        rc = serving_watch_signals(&stop_fd);
     }
     if (rc == 0)
         rc = start_service(s, port_of(s), loopback ? s->host : NULL, stop_fd, &service);
@@ -441,11 +414,7 @@ static int run_foreground(struct serv *s)
 
 static int prepare(struct serv *s)
 {
-    int rc = wio_log_init(&s->log, "warn", "");
-    if (rc == 0)
-        rc = wio_config_load(&s->cfg, &s->log);
-    if (rc == 0)
-        rc = wio_log_init(&s->log, s->cfg.log, s->cfg.log_file);
+    int rc = serving_load(&s->cfg, &s->log);
     if (rc == 0 && strlen(s->cfg.job_id) > 63)
         rc = wio_fail(WAITIO_ERR_CONFIG, "WAITIO_JOB_ID='%.80s' is longer than 63 characters",
                       s->cfg.job_id);

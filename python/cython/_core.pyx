@@ -27,6 +27,7 @@ from waitio.exceptions import (
     BufferError as _BufferError,
     Error as _Error,
     Peer as _Peer,
+    TimeoutError as _TimeoutError,
     from_code,
 )
 
@@ -49,3 +50,5 @@ include "blocks.pxi"
 include "collectives.pxi"
 include "matched.pxi"
 include "group.pxi"
+include "coupler.pxi"
+include "stage.pxi"

@@ -16,6 +16,7 @@ cdef class _Block:
     cdef int *displs
     cdef int members       # how many they are
     cdef Py_ssize_t used   # C elements that the call reads or writes; -1: those of counts
+    cdef bint message      # a receive: less may come than there is room for
 
     def __dealloc__(self):
         self.release()
@@ -104,41 +105,66 @@ cdef class _Block:
             at += n
         return 0
 
+    cdef int cut(self, const waitio_status_t *status) except -1:
+        """A message is over: only what came of it is used."""
+        cdef Py_ssize_t size = 1 if self.kind is None else (<Datatype> self.kind).size_
+        cdef Py_ssize_t came = 0 if status.cancelled else status.bytes
+        if size > 0:
+            self.used = min(self.used, (came + size - 1) // size)
+        return 0
 
     cdef int move(self, bint to_host) except -1:
         """Copy what the call uses between an array on a device and its stage."""
-        cdef _Stage stage
-        cdef Py_ssize_t extent = 1 if self.kind is None else (<Datatype> self.kind).extent_
         cdef Py_ssize_t first = 0, end = 0
         cdef int i
         if not is_staged(&self.view):
             return 0
-        stage = <_Stage> self.view.obj
         if self.used >= 0:
-            return stage.copy(to_host, 0, self.used * extent)
+            return self.move_part(to_host, 0, self.used)
         for i in range(self.members):
             if self.counts[i] == 0:
                 continue
             if self.displs[i] != end:  # parts without a gap are copied at once
-                stage.copy(to_host, first * extent, (end - first) * extent)
+                self.move_part(to_host, first, end)
                 first = self.displs[i]
             end = self.displs[i] + self.counts[i]
-        return stage.copy(to_host, first * extent, (end - first) * extent)
+        return self.move_part(to_host, first, end)
+
+    cdef int move_part(self, bint to_host, Py_ssize_t first, Py_ssize_t end) except -1:
+        """Copy the elements from `first` to before `end`; one may reach beyond its extent."""
+        cdef Py_ssize_t extent = 1, reach = 1
+        if self.kind is not None:
+            extent = (<Datatype> self.kind).extent_
+            reach = max(extent, (<Datatype> self.kind).end_)
+        if end <= first:
+            return 0
+        return (<_Stage> self.view.obj).copy(to_host, first * extent,
+                                             (end - first - 1) * extent + reach)
 
 
-cdef object land_blocks(tuple keep):
-    """A collective is over: its result goes to the device. Returns the failure of that."""
+cdef object land_blocks(tuple keep, const waitio_status_t *status, object failure):
+    """A call is over: its result goes to the device, of a collective that failed nothing.
+
+    Returns the call's failure, or that of the copy where there was none before.
+    """
     cdef _Block block = keep[1]
-    if block is not None and is_staged(&block.view) and (<_Stage> block.view.obj).writable:
-        try:
-            block.move(False)
-        except BaseException as error:
+    if block is None or not is_staged(&block.view) or not (<_Stage> block.view.obj).writable:
+        return failure
+    if failure is not None and not block.message:
+        return failure
+    try:
+        if block.message:
+            block.cut(status)
+        block.move(False)
+    except BaseException as error:
+        if failure is None:
             return error
-    return None
+        failure.__cause__ = error
+    return failure
 
 
-cdef void land_blocks_unseen(tuple keep):
-    cdef object failure = land_blocks(keep)
+cdef void land_blocks_unseen(tuple keep, const waitio_status_t *status):
+    cdef object failure = land_blocks(keep, status, None)
     if failure is not None:
         print_failure(failure, (<_Block> keep[1]).what)
 

@@ -88,6 +88,9 @@ cdef extern from "waitio.h" nogil:
 
     int waitio_init(int timeout)
     int waitio_finalize()
+    int waitio_rejoin(int timeout)
+    int waitio_resume_mark(uint64_t *mark)
+    int waitio_resume_from(uint64_t mark)
     int waitio_initialized(int *flag)
     void waitio_abort(int code)
     int waitio_pb_size(int *npb)
@@ -132,6 +135,8 @@ cdef extern from "waitio.h" nogil:
     int waitio_get_version(int *major, int *minor, int *patch)
     int waitio_counter(const char *name, uint64_t *value)
     const char *waitio_counter_name(int i)
+    int waitio_trace_begin(const char *name)
+    int waitio_trace_end(const char *name)
 
 
 cdef extern from "waitio_mpi.h" nogil:

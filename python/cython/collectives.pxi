@@ -106,6 +106,8 @@ cdef int fetch(coll_call *call, _Block s, _Block r, int rank) except -1:
         r.move(True)
     if call.what == REDUCE_SCATTER:
         r.used = r.counts[rank]
+    elif call.what == REDUCE_SCATTER_BLOCK:
+        r.used = r.count
     elif call.what == EXSCAN and rank == 0:
         r.used = 0
     return 0
@@ -158,6 +160,8 @@ cdef class Collectives:
         cdef int code
         cdef waitio_group_t handle = self.handle
         cdef waitio_req_t *req = &request.req
+        # Before the call, which may call the operator.
+        keep = (s, r, new_reduction(op) if op is not None and op.slot >= 0 else None)
         if call.what != BCAST and call.what != BARRIER:
             call.s = side_of(s)
         call.r = side_of(r)
@@ -170,7 +174,6 @@ cdef class Collectives:
             code = launch(call, handle, req)
         if code:
             raise error_of(code)
-        keep = (s, r, op if op is not None and op.slot >= 0 else None)
         Py_INCREF(keep)
         request.keep = <PyObject *> keep
         request.collective = True
@@ -533,7 +536,8 @@ cdef int share_blocks(Collectives group, _Block s, _Block r) except -1:
         raise r.wrong(f"{data.items // group.size_} elements come, it has {r.items}")
     data.whole()
     r.count = data.count // group.size_
-    r.used = r.count
+    if not s.in_place:  # else all of it is read first
+        r.used = r.count
     return 0
 
 
@@ -544,8 +548,8 @@ cdef enum what_group:
 cdef object made_by_all(Collectives parent, what_group how, int a, int b, list ranks=None):
     """Groups made of groups. The calls block in C, in a thread where signals would wait."""
     parent.enter()
-    code, text, address = interruptible(functools.partial(_c_make, <uintptr_t> parent.handle,
-                                                          <int> how, a, b, ranks or []))
+    code, text, address = interruptible(functools.partial(_c_make, parent, <int> how, a, b,
+                                                          ranks or []))
     if code:
         raise from_code(code, text)
     if not address:
@@ -566,9 +570,11 @@ cdef int create_group(waitio_group_t parent, int n, const int *ranks, int tag,
     return rc
 
 
-def _c_make(uintptr_t parent, int how, int a, int b, list ranks):
+def _c_make(Collectives group, int how, int a, int b, list ranks):
+    """It has the object, which the program may drop when a signal has ended its wait."""
     global splitting
     cdef waitio_group_t made = NULL
+    cdef waitio_group_t parent = group.handle
     cdef int rc, n = len(ranks)
     cdef int *members = c_ints(ranks, "ranks", n)
     with join_lock:
@@ -578,13 +584,13 @@ def _c_make(uintptr_t parent, int how, int a, int b, list ranks):
         splitting += 1
     with nogil:
         if how == MAKE_DUP:
-            rc = WAITIO_MPI_Comm_dup(<waitio_group_t> parent, &made)
+            rc = WAITIO_MPI_Comm_dup(parent, &made)
         elif how == MAKE_SPLIT:
-            rc = WAITIO_MPI_Comm_split(<waitio_group_t> parent, a, b, &made)
+            rc = WAITIO_MPI_Comm_split(parent, a, b, &made)
         elif how == MAKE_TYPE:
-            rc = WAITIO_MPI_Comm_split_type(<waitio_group_t> parent, a, b, 0, &made)
+            rc = WAITIO_MPI_Comm_split_type(parent, a, b, 0, &made)
         else:
-            rc = create_group(<waitio_group_t> parent, n, members, a, &made)
+            rc = create_group(parent, n, members, a, &made)
     PyMem_Free(members)
     with join_lock:
         splitting -= 1

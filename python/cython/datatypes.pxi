@@ -15,7 +15,7 @@ cdef class Datatype:
     cdef Py_ssize_t extent_
     cdef Py_ssize_t size_          # bytes of data in it
     cdef Py_ssize_t first_, end_   # where its data begins and ends
-    cdef bint holes  # between its parts
+    cdef bint holes  # between its parts, or before them
     cdef bint made   # of others, by the program
 
     def __init__(self):
@@ -185,7 +185,7 @@ cdef class Op:
     cdef str name_
     cdef object function
     cdef int slot        # of an operator of the program, see userops.pxi
-    cdef object failure  # what its function raised
+    cdef set reductions  # weak references to its _Reductions
     cdef object __weakref__
 
     def __init__(self):
@@ -205,7 +205,8 @@ cdef class Op:
 
         It is called with two NumPy arrays of one dimension, parts of those that are reduced, `a`
         from lower ranks. It returns an array, or None when it has changed `b`. `commute`: the two
-        may change places. What it raises is raised by the reduction of this process.
+        may change places. What it raises is raised by the reduction of this process, or by each
+        one of this operator that is under way.
         """
         return new_operator(function, bool(commute))
 
@@ -252,11 +253,11 @@ cdef Datatype make_type(str name, int number):
     made.name_ = name
     made.number = number
     made.extent_ = extent
-    made.holes = size != extent
     made.size_ = size
     WAITIO_MPI_Type_get_true_extent(number, &lb, &extent)
     made.first_ = lb
     made.end_ = lb + extent
+    made.holes = size != made.extent_ or lb != 0 or size != extent
     return made
 
 

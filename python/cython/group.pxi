@@ -461,15 +461,19 @@ cdef Request synchronous(Group group, object buf, int dest, int tag, bint persis
 
 
 cdef Group side_space = None
+cdef int side_universe = 0  # in which one it was made; rejoin ends with another
 side_lock = threading.Lock()
 
 
 def _side_group():
     """Return the group of everybody in which the parts of large objects travel."""
-    global side_space
+    global side_space, side_universe
+    cdef int now
     with side_lock:
-        if side_space is None:
+        now = universes  # first: a group is never newer than what is noted of it
+        if side_space is None or side_universe != now:
             side_space = Group.world(gid=0x57495059)
+            side_universe = now
         return side_space
 
 

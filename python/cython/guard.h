@@ -132,6 +132,8 @@ static inline int wio_py_isend_released(waitio_group_t group, int dst, const voi
 #define waitio_request_free(...) WIO_PY_QUICK((waitio_request_free)(__VA_ARGS__))
 #define waitio_event_open(...) WIO_PY_QUICK((waitio_event_open)(__VA_ARGS__))
 #define waitio_event_arm(...) WIO_PY_QUICK((waitio_event_arm)(__VA_ARGS__))
+#define waitio_trace_begin(...) WIO_PY_LOOK((waitio_trace_begin)(__VA_ARGS__))
+#define waitio_trace_end(...) WIO_PY_LOOK((waitio_trace_end)(__VA_ARGS__))
 #define waitio_counter(...) WIO_PY_QUICK((waitio_counter)(__VA_ARGS__))
 #define waitio_pb_size(...) WIO_PY_QUICK((waitio_pb_size)(__VA_ARGS__))
 #define waitio_pb_rank(...) WIO_PY_QUICK((waitio_pb_rank)(__VA_ARGS__))

@@ -56,6 +56,7 @@ cdef Request library_request(Group group, waitio_req_t *req, _Block block, int p
     """A message that only calls of the conversion library complete."""
     cdef Request request = Request.__new__(Request)
     keep = (None, block, None) if receive else (block, None, None)
+    block.message = receive
     request.req = req[0]
     request.group = group
     request.peer = peer

@@ -9,9 +9,10 @@ cdef struct orphan:
     bint persistent
 
 # Under their lock, in which nothing of Python runs: letting go of memory may run anything, also
-# what drops another request.
+# what drops another request. So may a test, by an operator of the program.
 cdef orphan *orphans = NULL
 cdef size_t first_orphan = 0, end_orphans = 0, room_orphans = 0
+cdef bint testing = False  # somebody tests the first, which stays in its place meanwhile
 
 
 cdef inline int test_one(waitio_req_t *req, int *flag, waitio_status_t *st) noexcept nogil:
@@ -22,24 +23,46 @@ cdef inline int test_one(waitio_req_t *req, int *flag, waitio_status_t *st) noex
     return waitio_test(req, flag, st)
 
 
-cdef bint oldest_over(orphan *o, int *code, waitio_status_t *status) noexcept nogil:
-    """Take the oldest out of the list if it is over."""
-    global first_orphan, end_orphans
-    cdef int flag = 0
-    cdef bint found = False
-    memset(status, 0, sizeof(waitio_status_t))
+cdef bint take_oldest(orphan *o) noexcept nogil:
+    """Show the oldest, for a test by this thread alone; false: there is none, or it is tested."""
+    global testing
+    cdef bint found
     lock_orphans()
-    if first_orphan < end_orphans:
-        if not gone:
-            code[0] = test_one(&orphans[first_orphan].req, &flag, status)
-        found = gone or code[0] != 0 or flag
+    found = first_orphan < end_orphans and not testing
     if found:
         o[0] = orphans[first_orphan]
+        testing = True
+    unlock_orphans()
+    return found
+
+
+cdef void put_oldest(orphan *o, bint over) noexcept nogil:
+    """After the test: take it out of the list if it is over."""
+    global testing, first_orphan, end_orphans
+    lock_orphans()
+    testing = False
+    if over:
         first_orphan += 1
+    else:
+        orphans[first_orphan].req = o.req
     if first_orphan == end_orphans:
         first_orphan = end_orphans = 0
     unlock_orphans()
-    return found
+
+
+cdef bint oldest_over(orphan *o, int *code, waitio_status_t *status) noexcept nogil:
+    """Take the oldest out of the list if it is over."""
+    cdef int flag = 0
+    cdef bint over
+    memset(status, 0, sizeof(waitio_status_t))
+    if not take_oldest(o):
+        return False
+    over = gone
+    if not over:
+        code[0] = test_one(&o.req, &flag, status)
+        over = code[0] != 0 or flag
+    put_oldest(o, over)
+    return over
 
 
 cdef void sweep():
@@ -62,7 +85,7 @@ cdef void arrived(Py_buffer *view, object keep, int code, const waitio_status_t 
     if is_staged(view):
         land_unseen(view, status.bytes)
     if keep is not None and code == 0:
-        land_blocks_unseen(keep)
+        land_blocks_unseen(keep, status)
 
 
 cdef bint append_orphan(orphan *o) noexcept nogil:

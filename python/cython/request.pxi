@@ -77,6 +77,8 @@ cdef int finish(waitio_req_t *req, waitio_status_t *st, double timeout, int *cod
     """
     cdef int flag = 0, rc = 0, index = 0
     cdef double slice, until = 0
+    if left:  # since it was started: finalize delivers it, and C would only refuse
+        look_around()
     rc = test_one(req, &flag, st)
     if not (rc or flag):
         if timeout >= 0:
@@ -121,7 +123,7 @@ cdef class Request:
     cdef bint collective  # only calls of the conversion library complete it
     cdef bint message     # and yet it is a message
     cdef bint persistent
-    cdef PyObject *keep   # memory of such: (_Block that is read, _Block that is written, Op)
+    cdef PyObject *keep   # of such: (_Block that is read, _Block that is written, _Reduction)
     cdef int peer         # rank of the other side, -1: any
     cdef Group group
     cdef waitio_status_t st
@@ -155,10 +157,13 @@ cdef class Request:
             count_colls(-1)
         try:
             if code:
-                failure = error_of(code, self.other_side())
+                failure = error_of(code)  # before another call replaces the text
+                failure.peer = self.other_side()
             elif self.collective:
-                failure = operator_failure(self.kept()) or land_blocks(self.kept())
-            if not self.collective:
+                failure = operator_failure(self.kept())
+            if self.collective:
+                failure = land_blocks(self.kept(), &self.st, failure)
+            else:
                 failure = land(&self.view, self.st.bytes, failure)
             if failure is not None:
                 self.failed(failure)

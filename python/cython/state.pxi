@@ -7,6 +7,7 @@ cdef double SLICE = 0.05
 # Sends up to this size do so little that the interpreter's lock is kept.
 cdef size_t QUICK = 4096
 
+cdef int universes = 0        # that this process has joined
 cdef int splitting = 0        # threads in a Split, which has no time-limited form; under join_lock
 cdef bint trusted = True      # the universe is authenticated
 cdef int allow_objects = -1   # what the program says about that, -1: nothing
@@ -71,8 +72,8 @@ cdef int not_ready() except -1:
             "start the child before joining, or start it by 'spawn' (multiprocessing) or exec",
         )
     if left:
-        raise from_code(WAITIO_ERR_STATE, "the universe was left (finalize); a process cannot join twice")
-    join(0)
+        raise from_code(WAITIO_ERR_STATE, "the universe was left (finalize); waitio.rejoin() joins it again")
+    join(0, {})
     return 0
 
 
@@ -126,31 +127,83 @@ def _c_finalize():
     cdef int rc
     with nogil:
         rc = waitio_finalize()
-    return rc, waitio_last_error().decode("utf-8", "replace") if rc else ""
+    text = waitio_last_error().decode("utf-8", "replace") if rc else ""
+    all_over()
+    return rc, text
 
 
-cdef int join(double timeout) except -1:
-    global joined, trusted
+def _c_rejoin(int timeout):
+    global left
+    cdef int rc
+    with nogil:
+        rc = waitio_rejoin(timeout)
+    text = waitio_last_error().decode("utf-8", "replace") if rc else ""
+    if rc and c_joined():  # it was refused, nothing has changed
+        left = False
+    else:
+        all_over()
+    return rc, text
+
+
+cdef bint c_joined():
+    cdef int flag = 0
+    return waitio_initialized(&flag) == 0 and flag
+
+
+_held_until_left = []  # arrays of streams that were closed with messages under way
+
+
+cdef int all_over() except -1:
+    """Nothing of the universe that was left is under way any more."""
+    global gone
+    gone = True
+    sweep()
+    _held_until_left.clear()
+    empty_pool()
+    close_late()
+    for call in list(_after_finalize):
+        call()
+    return 0
+
+
+cdef dict settings_of_first = {}  # what the program gave in the place of environment variables, as text
+
+
+cdef int meet(call, double timeout, dict settings) except -1:
+    """Join by this call of C, with these variables in the environment. With join_lock."""
     cdef int seconds = int(min(max(timeout, 0), 2**31 - 1))
     if timeout > 0 and seconds == 0:
         seconds = 1
+    now = dict(settings)
+    if "WAITIO_ERRORS" not in os.environ:
+        now["WAITIO_ERRORS"] = "return"  # exceptions say it; no line on stderr too
+    before = {name: os.environ.get(name) for name in now}
+    try:
+        os.environ.update(now)
+        code, text = interruptible(functools.partial(call, seconds))
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+    if code:
+        raise from_code(code, text)
+    return 0
+
+
+cdef int join(double timeout, dict settings) except -1:
+    global joined, trusted, settings_of_first, universes
     with join_lock:
         if joined:
             return 0
         secret = os.environ.get("WAITIO_SECRET", "").strip().lower()
-        quiet = "WAITIO_ERRORS" not in os.environ
-        if quiet:
-            os.environ["WAITIO_ERRORS"] = "return"  # exceptions say it; no line on stderr too
-        try:
-            code, text = interruptible(functools.partial(_c_init, seconds))
-        finally:
-            if quiet:
-                del os.environ["WAITIO_ERRORS"]
-        if code:
-            raise from_code(code, text)
+        meet(_c_init, timeout, settings)
+        settings_of_first = settings
         trusted = secret != "none"
         WAITIO_MPI_Comm_set_errhandler(NULL, WAITIO_MPI_ERRORS_RETURN)  # exceptions say it
         joined = True
+        universes = 1
     return 0
 
 
@@ -164,7 +217,20 @@ def init(timeout=None):
     if forked or left:
         not_ready()
     if not joined:
-        join(0 if timeout is None else timeout)
+        join(0 if timeout is None else timeout, {})
+
+
+def _init_with(timeout, settings):
+    """Do that with these values in the place of variables of the environment."""
+    if forked or left:
+        not_ready()
+    if not joined:
+        join(0 if timeout is None else timeout, settings)
+
+
+def _joined():
+    """Return how many universes this process has joined."""
+    return universes
 
 
 def initialized():
@@ -187,24 +253,71 @@ def finalize():
     with join_lock:
         if left:
             not_ready()
-        if splitting > 0:
-            raise from_code(
-                WAITIO_ERR_STATE,
-                "finalize while a Split of another thread, or one that a signal interrupted, goes "
-                "on: all members of its group have to call it first",
-            )
-        left = True
-    while inside > 0:  # they leave at the end of their slice
-        time.sleep(0.002)
+        part("finalize")
+    nobody_inside()
     code, text = interruptible(_c_finalize)
-    gone = True
-    sweep()
-    empty_pool()
-    close_late()
-    for call in list(_after_finalize):
-        call()
     if code:
         raise from_code(code, text)
+
+
+cdef int part(str what) except -1:
+    """From now on no call goes into C. With join_lock."""
+    global left
+    if splitting > 0:
+        raise from_code(
+            WAITIO_ERR_STATE,
+            f"{what} while a Split or the opening of a coupler, of another thread or one that "
+            "a signal interrupted, goes on: all members have to call it first",
+        )
+    left = True
+    return 0
+
+
+cdef int nobody_inside() except -1:
+    """Wait until the calls of other threads are out: they leave at the end of their slice."""
+    global left
+    try:
+        while inside > 0:
+            time.sleep(0.002)
+    except BaseException:  # a signal: C knows nothing of all this yet
+        left = False
+        raise
+    return 0
+
+
+def rejoin(timeout=None):
+    """Leave the universe, and meet its processes anew under the same settings.
+
+    For runs that go on when a block has died: that block is started once more, and all other
+    processes call this. Leaving is that of `finalize`, but sends that a peer does not receive are
+    given up after `WAITIO_LINGER`, or when the time is over. Groups and requests of before are
+    refused (`GroupError`, `RequestError`). `timeout` is in seconds, as for `init`; when it ends
+    (`TimeoutError`, with the list of who is missing) this process is in no universe, and may call
+    this again. So it may after control-C: if all have met meanwhile, that call returns at once.
+    """
+    global left, gone, universes
+    if forked or not joined:
+        if forked:
+            not_ready()
+        raise from_code(WAITIO_ERR_STATE, "rejoin: this process has not joined yet; init joins")
+    waits = left
+    with join_lock:
+        if waits and not left:
+            return  # another thread was quicker
+        if left and not gone:
+            raise from_code(
+                WAITIO_ERR_BUSY,
+                "rejoin while another thread is in finalize or rejoin, or one that a signal "
+                "interrupted goes on: try it again",
+            )
+        if not left:
+            part("rejoin")
+            nobody_inside()
+        if not (gone and c_joined()):  # else a call that a signal interrupted has joined
+            meet(_c_rejoin, 0 if timeout is None else timeout, settings_of_first)
+        universes += 1
+        gone = False
+        left = False
 
 
 def _inside():
@@ -243,7 +356,15 @@ def _event_close(int fd):
         if gone:
             close_late()
         return
-    waitio_event_close(fd)
+    close_event(fd)
+
+
+cdef void close_event(int fd):
+    if waitio_event_close(fd) != 0:  # of a universe that was left
+        try:
+            os.close(fd)
+        except OSError:
+            pass
 
 
 cdef void close_late():
@@ -252,7 +373,7 @@ cdef void close_late():
             fd = _late.pop()
         except IndexError:  # another thread took it
             return
-        waitio_event_close(fd)
+        close_event(fd)
 
 
 def abort(int code=1):
@@ -285,6 +406,31 @@ def _objects_allowed():
     return trusted if allow_objects < 0 else allow_objects > 0
 
 
+def resume_mark():
+    """Mark the present state as one from which to go on after a kill; return its number.
+
+    With `WAITIO_FILE_RESUME=1`. The program saves its own state with the number before it calls this
+    again. Without that variable nothing is done, and the number is 0.
+    """
+    cdef uint64_t mark = 0
+    cdef int rc
+    usable()
+    with nogil:
+        rc = waitio_resume_mark(&mark)
+    check(rc)
+    return mark
+
+
+def resume_from(mark):
+    """Go on from a mark: at each start, before all messages. 0 is the program's beginning."""
+    cdef uint64_t number = mark
+    cdef int rc
+    usable()
+    with nogil:
+        rc = waitio_resume_from(number)
+    check(rc)
+
+
 def counter(name):
     """Return the counter `name` of the library (see the reference of counters).
 
@@ -313,6 +459,35 @@ def counters():
             return {**{n: counter(n) for n in names}, **staging_counters()}
         names.append(name.decode())
         i += 1
+
+
+# As those of contextlib: used as a function.
+class phase:
+    """A phase of the program in its trace (WAITIO_TRACE), for the timeline of `waitio trace`.
+
+    `with waitio.phase("ocean step"):`. Nothing happens without WAITIO_TRACE, or outside of a
+    universe. Of more than 47 bytes of the name the first 47 are kept.
+    """
+
+    def __init__(self, name):
+        self._name = name.encode()
+        if not self._name:
+            raise from_code(WAITIO_ERR_ARG, "a phase needs a name")
+
+    def __enter__(self):
+        cdef const char *name = self._name
+        cdef int code
+        with nogil:
+            code = waitio_trace_begin(name)
+        check(code)
+        return self
+
+    def __exit__(self, *exception):
+        cdef const char *name = self._name
+        cdef int code
+        with nogil:
+            code = waitio_trace_end(name)
+        check(code)
 
 
 def library_version():

@@ -54,16 +54,43 @@ cdef int apply_operator(Op op, const void *a, void *b, int n, int number) except
     return 0
 
 
+cdef class _Reduction:
+    """One of an operator of the program, as long as it is under way: its request has it."""
+
+    cdef Op op
+    cdef object failure  # what the operator raised meanwhile
+    cdef object __weakref__
+
+
+cdef _Reduction new_reduction(Op op):
+    cdef _Reduction made = _Reduction.__new__(_Reduction)
+    made.op = op
+    op.reductions.add(weakref.ref(made, op.reductions.discard))
+    return made
+
+
+cdef void note_failure(Op op, object failure):
+    """C does not say for which reduction it calls: all that it may be have failed."""
+    cdef _Reduction one
+    for reference in list(op.reductions):
+        one = reference()
+        if one is None:
+            continue
+        with cython.critical_section(one):
+            if one.failure is None:
+                one.failure = failure
+
+
 cdef void call_operator(int slot, void *a, void *b, int n, int number) noexcept with gil:
     cdef Op op
     reference = _operators[slot]
     op = None if reference is None else reference()
-    if op is None or op.failure is not None:
-        return  # its reduction has failed already
+    if op is None:
+        return
     try:
         apply_operator(op, a, b, n, number)
     except BaseException as error:
-        op.failure = error
+        note_failure(op, error)
 
 
 operator_hook = call_operator
@@ -71,14 +98,11 @@ operator_hook = call_operator
 
 cdef object operator_failure(tuple keep):
     """What an operator of the program raised in a reduction that is over."""
-    cdef Op op
-    if len(keep) < 3 or keep[2] is None:
+    cdef _Reduction one = keep[2]
+    if one is None:
         return None
-    op = keep[2]
-    with cython.critical_section(op):
-        failure = op.failure
-        op.failure = None
-    return failure
+    with cython.critical_section(one):
+        return one.failure
 
 
 cdef Op new_operator(object function, bint commute):
@@ -88,6 +112,7 @@ cdef Op new_operator(object function, bint commute):
         raise TypeError(f"an operator is a function of two arrays, not {function!r}")
     op.name_ = getattr(function, "__name__", "operator")
     op.function = function
+    op.reductions = set()
     op.slot = -1
     with operators_lock:
         for slot, reference in enumerate(_operators):

@@ -179,3 +179,98 @@ def test_descriptors_go_with_their_loops(alone):
         """,
         blocks=[1],
     )
+
+
+AWAITS = """
+        from waitio import aio
+        async def told(send, tag):
+            request = universe.world.irecv(0, tag)
+            threading.Timer(0.05, lambda: send("told", 0, tag)).start()  # by then it sleeps
+            return await asyncio.wait_for(wait(request), 30)
+        async def wait(request):
+            return await request
+"""
+# Only the descriptor can end an await then.
+NO_PAUSES = """
+        aio.TICK = aio.SHORTEST = aio.LONGEST = 1000
+"""
+
+
+def test_a_loop_that_outlives_rejoin(alone):
+    """Rejoin in the loop, and by another thread while awaits sleep."""
+    alone.passes(
+        AWAITS
+        + NO_PAUSES
+        + """
+        async def main():
+            for i in range(3):
+                assert await told(universe.world.send, 1) == "told"
+                universe.rejoin(30)
+            for i in range(3):
+                assert await told(universe.world.send, 1) == "told"
+                old = asyncio.ensure_future(wait(universe.world.irecv(0, 9)))
+                await asyncio.sleep(0.02)
+                await asyncio.get_running_loop().run_in_executor(None, universe.rejoin, 30)
+                try:
+                    await asyncio.wait_for(old, 30)
+                except waitio.Error as error:
+                    assert isinstance(error, (waitio.StateError, waitio.RequestError)), error
+                else:
+                    raise SystemExit("a message of a universe that was left")
+            assert await told(universe.world.send, 1) == "told"
+        asyncio.run(main())
+        """,
+        blocks=[1],
+    )
+
+
+def test_a_loop_without_awaits_rests(alone):
+    """What happens while nothing is awaited wakes it once at most; awaits after that are told."""
+    alone.passes(
+        AWAITS
+        + NO_PAUSES
+        + """
+        looks = []
+        look = aio._Watcher._look
+        aio._Watcher._look = lambda self: (looks.append(1), look(self))[1]
+        async def main():
+            for i in range(3):
+                assert await told(universe.world.send, 1) == "told"
+                del looks[:]
+                universe.world.send("not awaited", 0, 2)
+                await asyncio.sleep(0.2)
+                assert len(looks) < 5, len(looks)
+                if i == 1:
+                    universe.rejoin(30)
+                    await asyncio.sleep(0.2)
+                    assert len(looks) < 5, len(looks)
+        asyncio.run(main())
+        """,
+        blocks=[1],
+    )
+
+
+def test_rejoin_by_another_thread_at_the_worst_moment(alone):
+    """Between the watcher's look which universe this is and the use of its descriptor."""
+    alone.passes(
+        AWAITS
+        + """
+        class Late:
+            stale = []
+            def __getattr__(self, name):
+                return getattr(waitio._core, name)
+            def _joined(self):
+                return self.stale.pop() if self.stale else waitio._core._joined()
+        aio._core = Late()
+        failures = []
+        async def main():
+            asyncio.get_running_loop().set_exception_handler(lambda _, what: failures.append(what))
+            assert await told(universe.world.send, 1) == "told"
+            Late.stale.append(waitio._core._joined())
+            universe.rejoin(30)
+            assert await told(universe.world.send, 1) == "told"
+            assert not Late.stale and not failures, failures
+        asyncio.run(main())
+        """,
+        blocks=[1],
+    )

@@ -294,6 +294,44 @@ def test_members_that_differ_get_an_error(universe):
     """)
 
 
+def test_a_dropped_one_is_finished_before_its_process_leaves(universe):
+    """The other member needs this one's second half of it."""
+    universe.passes(
+        """
+        import time
+        total = np.zeros(300_000)
+        if me == 0:
+            world.Iallreduce(np.ones(300_000), total)
+            gc.collect()
+        else:
+            time.sleep(0.3)  # the other one is in finalize by then
+            world.Iallreduce(np.ones(300_000), total).wait()
+            assert (total == 2).all()
+        waitio.finalize()
+        """,
+        blocks=[1, 1],
+    )
+
+
+def test_a_dropped_one_that_nobody_joins_keeps_nobody(universe):
+    universe.passes(
+        """
+        if me == 0:
+            world.Ibarrier()
+            gc.collect()
+        else:
+            try:
+                world.recv(0, 7)
+            except waitio.PeerError as error:
+                assert "finalized" in str(error)
+            else:
+                raise AssertionError("received something")
+        waitio.finalize()
+        """,
+        blocks=[1, 1],
+    )
+
+
 def test_started_ones_overlap_and_move_while_others_wait(universe):
     """Deadlock-free: a receive waits for what depends on a started collective."""
     universe.passes(
@@ -496,6 +534,39 @@ def test_interrupt_in_a_collective(universe, call):
     universe.says(first, "interrupted")
     assert time.monotonic() - began < patience.scaled(1.0)
     universe.all_end([first, second], 40)
+
+
+def test_a_group_that_is_split_stays(universe):
+    """A signal ends the wait for the split, and the program drops the group; the split goes on."""
+    universe.passes("""
+        import weakref
+
+        def interrupt():
+            while not any(t.name == "waitio" for t in threading.enumerate()):
+                time.sleep(0.001)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        group = world.Dup()
+        seen = weakref.ref(group)
+        if me == 0:
+            threading.Thread(target=interrupt).start()
+            try:
+                group.Split(0)
+            except KeyboardInterrupt:
+                pass
+            del group
+            gc.collect()
+            stayed = seen() is not None
+            world.Send(b"", 1, 9)
+            until = time.monotonic() + 30
+            while seen() is not None and time.monotonic() < until:
+                time.sleep(0.001)
+            assert stayed and seen() is None
+        else:
+            world.Recv(bytearray(0), 0, 9)
+            assert group.Split(0).size == 2
+        world.Barrier()
+    """)
 
 
 def test_pending_at_finalize_and_in_a_child(alone):

@@ -40,7 +40,12 @@ CASES = [
     ("run --tagging=d", 2, ["--tagging=direct"], ["--tagging=none"]),
     ("env --shell f", 3, ["fish"], ["bash"]),
     ("help p", 2, ["perf"], ["run"]),
+    ("cpl w", 2, ["weights"], ["run", "grid"]),
     ("run pro", 2, [], ["run", "perf"]),
+    ("stage w", 2, ["watch"], ["run"]),
+    ("stage watch flow --", 4, ["--port", "--every"], ["--mpi"]),
+    ("iotest --p", 2, ["--procs", "--plot"], ["--json"]),
+    ("dump flow --b", 3, ["--box", "--blocks"], ["--steps"]),
     ("nothing --", 2, [], ["--mpi"]),
 ]
 
@@ -73,7 +78,10 @@ def test_words_that_are_no_shell(env):
     assert said(env, "waitio", "completion", "--words", "x", status=1) == ""
 
 
-@pytest.mark.parametrize("command", ["run", "env", "perf", "convert", "build-hybrid", "completion"])
+@pytest.mark.parametrize(
+    "command",
+    ["run", "env", "perf", "convert", "build-hybrid", "build-adios2", "cpl", "completion"],
+)
 def test_help_of_subcommands(env, command):
     text = said(env, "waitio", command, "--help")
     assert text.startswith(f"usage: waitio {command}")

@@ -191,6 +191,75 @@ def test_only_what_arrived_is_copied(devices):
     """)
 
 
+def test_only_what_arrived_of_typed_messages_is_copied(devices):
+    """The same for memory that is given with a count and a datatype, and for probed messages."""
+    devices.passes("""
+        D = waitio.DOUBLE
+        pairs = np.zeros(3, np.dtype([("a", "f8"), ("b", "i4"), ("gap", "i4")]))
+        if me == 0:
+            for _ in range(4):
+                world.Send(np.arange(2.0), 1, 1)
+            for _ in range(2):
+                world.Send(np.arange(10.0), 1, 2)
+            world.Send([pairs, 2, waitio.DOUBLE_INT], 1, 3)
+            world.Recv(bytearray(1), 1, 9)
+            os._exit(0)
+        for receive in (
+            lambda into: world.Recv([into, 4, D], 0, 1),
+            lambda into: world.Irecv([into, D], 0, 1).wait(),
+            lambda into: world.Mprobe(0, 1).Recv(into),
+            lambda into: world.Mprobe(0, 1).Recv([into, 3, D]),
+        ):
+            into, before = Cuda(np.full(4, 7.0)), copies()
+            assert receive(into).count == 16
+            assert since(before) == (0, 16) and into.get().tolist() == [0, 1, 7, 7]
+        into, before = Cuda(np.full(4, 7.0)), copies()
+        refused(waitio.TruncateError, "", world.Recv, [into, D], 0, 2)
+        assert since(before) == (0, 32) and into.get().tolist() == [0, 1, 2, 3]
+        into, before = Cuda(np.full(4, 7.0)), copies()
+        refused(waitio.TruncateError, "", world.Irecv([into, 3, D], 0, 2).wait)
+        assert since(before) == (0, 24) and into.get().tolist() == [0, 1, 2, 7]
+        pairs["a"] = pairs["b"] = pairs["gap"] = 5  # the gap is brought from the device first
+        found, before = Cuda(pairs), copies()
+        assert world.Recv([found, 3, waitio.DOUBLE_INT], 0, 3).count == 24
+        assert since(before) == (48, 32)
+        assert found.get().tolist() == [(0, 0, 5), (0, 0, 5), (5, 5, 5)]
+        into, before = Cuda(np.full(4, 7.0)), copies()
+        request = world.Irecv([into, D], 0, 4)
+        request.cancel()
+        assert request.wait().cancelled
+        world.Irecv([into, D], 0, 4)  # dropped
+        request = world.Irecv([into, D], 0, 5)
+        world.Send(b"x", 0, 9)
+        refused(waitio.PeerError, "", request.wait)
+        assert waitio._core._orphans() == 0
+        assert since(before) == (0, 0) and into.get().tolist() == [7] * 4
+    """)
+
+
+def test_types_that_reach_beyond_their_extent(devices):
+    """Columns, one beginning next to the other."""
+    devices.passes("""
+        column = waitio.DOUBLE.Create_vector(4, 1, 5).Create_resized(0, 8)
+        # As large as what it holds, and yet with a gap in front, and within.
+        late = waitio.DOUBLE.Create_hindexed([1, 1], [8, 24]).Create_resized(0, 16)
+        table = np.arange(20.0).reshape(4, 5)
+        if me == 0:
+            world.Send([Cuda(table), 5, column], 1, 1)
+            world.Send(np.ones(8), 1, 2)
+            world.Send(np.ones(2), 1, 3)
+        else:
+            turned, into, row = np.zeros((5, 4)), Cuda(table), Cuda(np.arange(4.0))
+            world.Recv(turned, 0, 1)
+            assert np.array_equal(turned, table.T)
+            world.Recv([into, 2, column], 0, 2)
+            table[:, :2] = 1
+            assert np.array_equal(into.get(), table)
+            world.Recv([row, 1, late], 0, 3)
+            assert row.get().tolist() == [0, 1, 2, 1]
+    """)
+
+
 def test_collectives(devices):
     """The same calls on host memory give the same results."""
     devices.passes(
@@ -222,6 +291,8 @@ def test_collectives(devices):
         both(lambda a: world.Reduce_scatter(IP, a(full)))
         both(lambda a: world.Reduce_scatter(
             a(full), a(np.full(9, 0.5)), [1, 3] + [4 * size - 4] + [0] * (size - 3)))
+        both(lambda a: world.Reduce_scatter_block(a(full), a(np.full(5, 0.5))))
+        both(lambda a: world.Reduce_scatter_block(IP, a(3 - full)))
         both(lambda a: world.Gather(a(part), a(full) if root else None, root=1))
         both(lambda a: world.Gather(IP, a(full), 1) if root else world.Gather(a(part), None, 1))
         both(lambda a: world.Scatter(a(full) if root else None, a(part), 1))

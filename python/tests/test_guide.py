@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of docs/guide/python.md run, and print what the page says."""
+"""The programs of docs/guide/python.md and coupler-python.md run, and print what the pages say."""
 
 import pathlib
 import re
@@ -7,15 +7,17 @@ import sys
 
 import pytest
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide" / "python.md"
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide"
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
 
-def runs():
-    """(programs written above it, command, what it prints) of each `waitio run` of the page."""
+def runs(page):
+    """(files written above it, command, what it prints) of each `waitio run` of the page."""
     files, found = {}, []
-    for kind, text in FENCE.findall(PAGE.read_text()):
-        if kind == "python":
+    for kind, text in FENCE.findall((GUIDE / page).read_text()):
+        if kind == "" and text.startswith("! "):
+            files[text.split()[1]] = text
+        elif kind == "python":
             files[re.match(r"# (\w+\.py)\n", text).group(1)] = text
         elif kind == "sh" and text.startswith("waitio run"):
             found.append([dict(files), text.strip(), []])
@@ -24,14 +26,17 @@ def runs():
     return found
 
 
-RUNS = runs()
+PAGES = {"python.md": 8, "coupler-python.md": 2}  # and how many runs there are at least
+RUNS = [run for page in PAGES for run in runs(page)]
 
 
-def test_every_program_is_run():
-    commands = " ".join(command for _, command, _ in RUNS)
-    for name in RUNS[-1][0]:
-        assert f"python {name}" in commands, f"{name} is not run"
-    assert len(RUNS) >= 8 and all(lines for _, _, lines in RUNS)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_program_is_run(page):
+    found = runs(page)
+    commands = " ".join(command for _, command, _ in found)
+    for name in found[-1][0]:
+        assert f"python {name}" in commands or name.endswith(".conf"), f"{name} is not run"
+    assert len(found) >= PAGES[page] and all(lines for _, _, lines in found)
 
 
 @pytest.mark.parametrize(("files", "said", "lines"), RUNS, ids=[r[1].split()[-1] for r in RUNS])
@@ -40,6 +45,8 @@ def test_programs_print_what_the_page_says(make_universe, helpers, files, said, 
     if "mpi4py" in "".join(files[n] for n in re.findall(r"(\w+\.py)", said)):
         helpers.needs("mpi4py")
         helpers.mpiexec("openmpi")
+    if "xarray" in "".join(files[n] for n in re.findall(r"(\w+\.py)", said)):
+        helpers.needs("xarray")
     for name, text in files.items():
         (u.folder / name).write_text(text)
     folder = u.folder / "bin"

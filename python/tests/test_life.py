@@ -400,3 +400,172 @@ def test_memory_of_collectives_and_awaits_does_not_grow(universe):
         """,
         timeout=900 if SLOW else 120,
     )
+
+
+def test_a_dead_block_is_started_again(universe):
+    """The survivor joins again; what it has of before is refused, and freed in silence."""
+    code = """
+        if "{who}" == "victim":
+            world.send("here", 0, 1)
+            time.sleep(60)
+        old = world.Irecv(np.zeros(3), 1, 5)
+        if {lives}:
+            assert world.recv(1, 1) == "here"
+            print("here", flush=True)
+            try:
+                world.recv(1, 2)
+            except waitio.PeerError:
+                universe.rejoin(60)
+            else:
+                raise SystemExit("nobody died")
+            for call in (lambda: world.Send(b"x", 1), world.Barrier, world.Dup):
+                try:
+                    call()
+                except waitio.GroupError as error:
+                    assert "has left (waitio.rejoin)" in str(error), error
+                else:
+                    raise SystemExit("followed")
+            try:
+                old.wait()
+            except waitio.RequestError as error:
+                assert "universe that was left" in str(error), error
+            else:
+                raise SystemExit("the request was followed")
+        fresh = universe.world
+        del world
+        gc.collect()
+        assert fresh.allreduce(me + 1) == 3
+        into = np.zeros(4)
+        fresh.Sendrecv(np.full(4, 1.0 + me), 1 - me, 3, into, 1 - me, 3)
+        assert (into == 2 - me).all()
+        universe.rejoin(60)
+        assert universe.world.allreduce(1) == 2
+    """
+    (survivor, victim) = (
+        universe.python(universe.script(code.format(who=who, lives=lives)), pb, 0, 1, 2)
+        for pb, (who, lives) in enumerate((("survivor", 1), ("victim", 0)))
+    )
+    universe.says(survivor, "here")
+    victim.kill()
+    again = universe.python(universe.script(code.format(who="new", lives=0)), 1, 0, 1, 2)
+    universe.all_end([survivor, again], 60)
+
+
+def test_rejoin_needs_a_universe(alone):
+    alone.passes(
+        """
+        try:
+            waitio.rejoin(1)
+        except waitio.StateError as error:
+            assert "not joined yet" in str(error), error
+        else:
+            raise SystemExit("joined")
+        waitio.init(20)
+        waitio.finalize()
+        waitio.rejoin(20)
+        assert waitio.initialized() and waitio.Group.world().size == 1
+        """,
+        blocks=[1],
+        joined=False,
+    )
+
+
+def test_rejoin_with_the_settings_that_were_given(universe):
+    """Block ids and numbers that are in no variable; whichever call of the package joins again."""
+    universe.passes(
+        """
+        mine, blocks = (int(os.environ.pop(n)) for n in ("WAITIO_PBID", "WAITIO_NPB"))
+
+        class Comm:
+            rank, size = 0, 1
+
+        for name in ("WAITIO_RANK", "WAITIO_NPROCS"):
+            del os.environ[name]
+        first = waitio.Universe(60, pb=mine, npb=blocks, comm=Comm())
+        for again in (first.rejoin, waitio.Universe().rejoin, waitio.rejoin):
+            again(60)
+            assert (first.pb, first.npb, first.pb_rank) == (mine, 2, 0)
+            assert first.world.allreduce(1) == 2
+        assert not {"WAITIO_PBID", "WAITIO_NPB", "WAITIO_RANK", "WAITIO_NPROCS"} & {*os.environ}
+        """,
+        joined=False,
+    )
+
+
+def test_all_objects_see_the_new_universe(alone):
+    alone.passes(
+        """
+        first, second = waitio.Universe(60), waitio.Universe()
+        old = first.world
+        second.rejoin(60)
+        assert first.world is not old and first.world.allreduce(1) == 1
+        old = first.world
+        waitio.rejoin(60)
+        assert first.world is not old and second.world.allreduce(first.size) == 1
+        """,
+        blocks=[1],
+        joined=False,
+    )
+
+
+def test_objects_that_travel_in_parts_after_rejoin(universe):
+    """Large arrays and long pickles have a group of their own beside the program's."""
+    universe.passes("""
+        large = [np.arange(50_000.0), "x" * 20_000]
+        for _ in range(3):
+            world = waitio.Group.world()
+            found = world.sendrecv([me, *large], 1 - me, 5, 1 - me, 5)
+            assert found[0] == 1 - me and found[2] == large[1]
+            assert np.array_equal(found[1], large[0])
+            waitio.rejoin(60)
+    """)
+
+
+def test_rejoin_after_control_c(universe):
+    """C goes on and meets the others; the next call finds that out, and stays with them."""
+    universe.passes(
+        """
+        import signal
+
+        if me == 1:
+            time.sleep(2)  # the other one is interrupted by then
+            waitio.rejoin(60)
+        else:
+            timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+            timer.start()
+            try:
+                waitio.rejoin(60)
+            except KeyboardInterrupt:
+                assert not waitio.initialized()
+            else:
+                raise SystemExit("not interrupted")
+            while not waitio.initialized():
+                try:
+                    waitio.rejoin(60)
+                except waitio.BusyError as error:
+                    assert "signal interrupted" in str(error), error
+                    time.sleep(0.05)
+        assert waitio.Group.world().allreduce(1) == 2
+        waitio.rejoin(60)
+        assert waitio.Group.world().allreduce(2) == 4
+        """
+    )
+
+
+def test_rejoin_does_not_wait_for_who_does_not_receive(make_universe):
+    u = make_universe(WAITIO_LINGER="1")
+    u.passes(
+        """
+        if me == 0:
+            request = world.Isend(np.ones(200_000), 1, 1)
+        else:
+            try:
+                world.Recv(np.ones(1), 0, 2)
+            except waitio.PeerError:
+                pass
+            else:
+                raise SystemExit("received")
+        waitio.rejoin(60)
+        assert waitio.Group.world().allreduce(1) == 2
+        """
+    )

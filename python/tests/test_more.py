@@ -273,6 +273,35 @@ def test_operators_of_the_program(universe):
     )
 
 
+def test_an_operator_that_fails_spoils_no_other_reduction(universe):
+    """Not one beside, nor one after it, also where nobody waits for the one that fails."""
+    universe.passes("""
+        def add(a, b):
+            if (a < 0).any():
+                raise LookupError("less than 0")
+            return a + b
+        op = waitio.Op.Create(add, True)
+        totals = np.zeros((2, 3))
+        def start(i):
+            return world.Iallreduce(np.full(3, 2.0 * i - 1), totals[i], op)
+        raised = [False, False]
+        for i, request in enumerate([start(0), start(1)]):
+            try:
+                request.wait()
+            except LookupError:
+                raised[i] = True
+        assert raised[1] or (totals[1] == 2).all(), "wrong in silence"
+        assert world.allreduce(raised[0]) >= 1
+        for _ in range(3):
+            start(0)  # dropped
+            while waitio._core._orphans():
+                pass
+            start(1).wait()
+            assert (totals[1] == 2).all()
+            totals[:] = 0
+    """)
+
+
 def test_operators_while_threads_send(alone):
     """The library calls the operator in whichever thread moves the reduction on."""
     alone.passes(

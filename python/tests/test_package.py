@@ -81,7 +81,12 @@ def test_a_wheel_from_the_sdist_works_in_an_empty_environment(sdist, helpers, ma
 def test_scripts_of_pip_do_not_take_themselves_for_the_program(source, tmp_path):
     """Where the C library is not in the package, they find the installed program, or say so."""
     words = tomllib.loads((source / "pyproject.toml").read_text())["project"]["scripts"]
-    assert {w for w in words if w != "waitio"} == {"waitio-info", "waitio-perf", "waitio-serv"}
+    assert {w for w in words if w != "waitio"} == {
+        "waitio-info",
+        "waitio-perf",
+        "waitio-relay",
+        "waitio-serv",
+    }
     for name in words:
         module, function = words[name].split(":")
         script = tmp_path / "bin" / name
@@ -163,7 +168,7 @@ def test_stubs_agree_with_the_extension(site, helpers, tmp_path):
     allow = tmp_path / "allow"
     allow.write_text(
         # What Cython's classes look like.
-        "waitio\\._core\\.(Collectives|Datatype|Group|MatchedMessage|Op|Request|Status)(\\.__init__)?\n"
+        "waitio\\._core\\.(Collectives|CouplerHandle|Datatype|Group|MatchedMessage|Op|Request|StageHandle|Status)(\\.__init__)?\n"
         "waitio\\._core\\.__test__\n"
     )
     env = clean(PYTHONPATH=str(site), MYPYPATH=str(site))
@@ -171,6 +176,8 @@ def test_stubs_agree_with_the_extension(site, helpers, tmp_path):
     helpers.command(*check, "--allowlist", allow, "waitio._core", env=env, cwd=tmp_path)
     files = [f for f in (site / "waitio").glob("*.py") if f.name != "__init__.py"]
     files += (site / "waitio").glob("*.pyi")
+    for package in ("coupler", "stage"):
+        files += (site / "waitio" / package).glob("*.py")
     words = ["--strict", "--follow-imports=silent", f"--cache-dir={tmp_path / 'cache'}"]
     helpers.command(sys.executable, "-m", "mypy", *words, *files, env=clean(), cwd=tmp_path)
     use = tmp_path / "use.py"
@@ -194,14 +201,14 @@ def test_the_stub_names_what_the_package_exports(site, helpers):
 
 
 DOCUMENTED = """
-import inspect, waitio
+import inspect, waitio, waitio.coupler
 missing = []
 def look(name, thing):
     if not inspect.getdoc(thing):
         missing.append(name)
-for name in waitio.__all__:
-    thing = getattr(waitio, name)
-    if isinstance(thing, int):
+for home, name in [(h, n) for h in (waitio, waitio.coupler) for n in h.__all__]:
+    thing = getattr(home, name)
+    if isinstance(thing, (int, float)):
         continue
     look(name, thing)
     if inspect.isclass(thing):

@@ -183,6 +183,45 @@ assert waitio._core._orphans() == 0
     )
 
 
+def test_an_operator_drops_requests(universe):
+    """It is called while a dropped reduction is tested, and another thread drops one meanwhile."""
+    universe.passes(
+        text("""
+called, dropped = threading.Event(), threading.Event()
+
+def drop():
+    world.Irecv(bytearray(1), other, 7)
+
+def add(a, b):
+    if me == 0 and not called.is_set():
+        drop()
+        called.set()
+        assert dropped.wait(20)
+    return a + b
+
+def beside():
+    assert called.wait(20)
+    drop()
+    dropped.set()
+
+def move():
+    world.Iallreduce(np.ones(3), total, op)
+    world.Send(b"", 1, 9)
+    while waitio._core._orphans():
+        pass
+
+op, total = waitio.Op.Create(add, True), np.zeros(3)
+if me == 0:
+    together([move, beside])
+else:
+    world.Recv(bytearray(0), 0, 9)
+    world.Iallreduce(np.ones(3), total, op).wait()
+assert (total == 2).all()
+world.Barrier()
+""")
+    )
+
+
 def test_many_threads_join_and_one_leaves(universe):
     """Joining by the first call of any thread; then every call may meet a finalize."""
     for _ in range(3 * MORE):
@@ -356,6 +395,55 @@ together([busy] * 8 + [leave], 40)
             blocks=[1],
             env={"MALLOC_PERTURB_": "165"},  # what is freed is overwritten
         )
+
+
+def test_finalize_right_after_a_send_has_begun(universe):
+    """It delivers the message, so the send that it ends holds its memory until then.
+
+    On one processor the thread that leaves comes first: it gets the interpreter's lock when the
+    send lets go of it, and keeps it until the library has the message.
+    """
+    sender, receiver = universe.play(
+        """
+        memory, begin = bytearray(b"x" * (1 << 20)), threading.Event()
+        def leave():
+            begin.wait()
+            until = time.monotonic() + 10
+            while not waitio.counter("send_msgs") and time.monotonic() < until:
+                pass
+            waitio.finalize()
+        if me == 0:
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+            thread = threading.Thread(target=leave)
+            thread.start()
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+            sys.setswitchinterval(60)
+            begin.set()
+            until = time.monotonic() + 0.02
+            while time.monotonic() < until:
+                pass
+            try:
+                world.Send(memory, 1, 1)
+            except waitio.StateError as error:
+                assert "left" in str(error), error
+            try:
+                memory.append(0)
+            except BufferError:
+                print("held", flush=True)
+            else:
+                print("let go of", flush=True)
+            thread.join()
+            memory.append(0)  # finalize is over
+        else:
+            sys.stdin.readline()
+            into = bytearray(len(memory))
+            world.Recv(into, 0, 1)
+            assert into == memory
+        """
+    )
+    assert sender.answer(60) == "held"
+    receiver.begin("receive")
+    universe.all_end([sender, receiver])
 
 
 LEAVING = (

@@ -22,7 +22,8 @@ __version__ = "0.1.0"
 _CORE = (
     "ANY_SOURCE ANY_TAG COMM_TYPE_PB COMM_TYPE_SHARED Collectives Group IN_PLACE MatchedMessage"
     " ORDER_C ORDER_FORTRAN Request Status Wtick Wtime abort allow_pickle counter counters finalize"
-    " init initialized library_version startall testall testany testsome waitall waitany waitsome"
+    " init initialized library_version phase rejoin resume_from resume_mark startall testall"
+    " testany testsome waitall waitany waitsome"
 )
 _TYPES = (
     "Datatype BYTE CHAR BOOL SHORT INT LONG INT8_T INT16_T INT32_T INT64_T UINT8_T"

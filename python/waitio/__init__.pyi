@@ -58,6 +58,10 @@ from waitio._core import finalize as finalize
 from waitio._core import init as init
 from waitio._core import initialized as initialized
 from waitio._core import library_version as library_version
+from waitio._core import phase as phase
+from waitio._core import rejoin as rejoin
+from waitio._core import resume_from as resume_from
+from waitio._core import resume_mark as resume_mark
 from waitio._core import startall as startall
 from waitio._core import testall as testall
 from waitio._core import testany as testany

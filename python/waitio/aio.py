@@ -17,6 +17,7 @@ import weakref
 from typing import Any, Protocol
 
 from waitio import _core
+from waitio.exceptions import Error
 
 EAGER = 0.0001  # seconds of looking without pauses after something happened
 SHORTEST, LONGEST = 0.0001, 0.005
@@ -40,9 +41,9 @@ class _Watcher:
         self._timer: asyncio.Handle | None = None
         self._since = 0.0
         self._pause = SHORTEST
-        self._fd = _core._event_open()
-        if self._fd >= 0:
-            loop.add_reader(self._fd, self._look)
+        self._fd = -1
+        self._universe = 0  # whose descriptor this is: of this process's first, second ...
+        self._listens = False  # the loop calls us when it is readable
 
     def __del__(self) -> None:
         if self._fd >= 0:
@@ -85,13 +86,44 @@ class _Watcher:
             happened = happened or future.done()
         return happened
 
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Open a descriptor of the universe of now; one of before rejoin tells nothing any more."""
+        self._listen(loop, False)
+        if self._fd >= 0:
+            _core._event_close(self._fd)
+        self._fd, self._universe = -1, _core._joined()
+        with contextlib.suppress(Error):  # left meanwhile, or no descriptors: it looks after pauses
+            self._fd = _core._event_open()
+
+    def _listen(self, loop: asyncio.AbstractEventLoop, wish: bool) -> None:
+        if self._listens and not wish:
+            loop.remove_reader(self._fd)
+        elif wish and not self._listens:
+            loop.add_reader(self._fd, self._look)
+        self._listens = wish
+
+    def _arm(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Ask to be told what happens from now on; false where nobody is going to tell."""
+        if self._universe != _core._joined():
+            self._open(loop)
+        if self._fd < 0:
+            return False
+        self._listen(loop, True)
+        try:
+            return _core._event_arm(self._fd)
+        except Error:  # another thread joined anew just now; the next look notices it
+            return False
+
     def _look(self) -> None:
         loop = self._loop()
-        if loop is None or not self._waiting:
+        if loop is None:
+            return
+        if not self._waiting:  # only arming makes the descriptor unreadable
+            self._listen(loop, False)
             return
         eager = time.monotonic() - self._since < EAGER
         # What comes behind this moment is told; what came before it the tests find.
-        told = not eager and self._fd >= 0 and _core._event_arm(self._fd)
+        told = not eager and self._arm(loop)
         if self._test_all():
             self._since = time.monotonic()
             self._pause = SHORTEST

@@ -62,12 +62,16 @@ class Settings:
     tee: bool = False
     color: str = "auto"
     summary: bool = False
+    progress: bool = False
     stdin: str = ""
     dry_run: bool = False
     master_host: str = ""
     master_port: int = 0
     job_id: str = ""
     rendezvous: str = "auto"
+    route: str = "auto"
+    scratch: str = ""
+    resume: bool = False
     tagging: str = "auto"
     span: bool = False
 

@@ -3,24 +3,15 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
-from waitio import __version__, dryrun, envcmd, runargs
+from waitio import __version__, clean, dryrun, envcmd, runargs
+from waitio.commands import COMMANDS, LATE, TOOLS
 from waitio.errors import UsageError, WaitioError, nearest
+from waitio.output import OutputClosedError
 from waitio.tools import exec_tool
 
-TOOLS = {"info": "waitio-info", "serv": "waitio-serv"}
-COMMANDS = (
-    "run",
-    "env",
-    "perf",
-    "convert",
-    "build-hybrid",
-    *TOOLS,
-    "completion",
-    "help",
-    "version",
-)
 HELP = """usage: waitio COMMAND [ARGUMENTS]
 
 Messages between separately launched parallel programs.
@@ -31,7 +22,16 @@ Messages between separately launched parallel programs.
   perf    measure latency and bandwidth between blocks
   convert rewrite MPI sources for the conversion library
   build-hybrid  build the library for hybrid communicators for another MPI
+  build-adios2  build the engine by which programs of ADIOS2 use staging
+  cpl     prepare coupled models: weights between their grids
+  stage   write the steps of a running program into files, or watch them in a browser
+  ls      show what a stream has
+  dump    print the numbers of a stream
+  iotest  measure what staging costs, beside files and others
+  trace   make one timeline of a run, and say who waited for whom
+  clean   remove what killed runs have left in a scratch directory
   serv    the rendezvous service for blocks started by hand
+  relay   carry messages between networks that cannot reach each other
 
   completion SHELL    print what makes bash, zsh or fish complete these words
 
@@ -66,18 +66,10 @@ def _dispatch(words: list[str]) -> int:
         return _run(rest)
     if command == "env":
         return envcmd.main(rest)
-    if command == "perf":
-        from waitio import perf
-
-        return perf.main(rest)
-    if command == "convert":
-        from waitio import convert
-
-        return convert.main(rest)
-    if command == "build-hybrid":
-        from waitio import buildhybrid
-
-        return buildhybrid.main(rest)
+    if command == "clean":
+        return clean.main(rest)
+    if command in LATE:
+        return int(importlib.import_module(LATE[command]).main(rest))
     if command == "completion":
         from waitio import completion
 
@@ -101,6 +93,6 @@ def main(arguments: list[str] | None = None) -> int:
     except WaitioError as error:
         sys.stderr.write(f"waitio: {error}\n")
         return error.status
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputClosedError):
         sys.stderr.close()
         return 141

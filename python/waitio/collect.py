@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 from waitio import _core
 from waitio._core import Group
-from waitio.objects import OUT_OF_BAND, PARTS_MAX, check_allowed
+from waitio.objects import check_allowed, pickled
 
 LONG = 8  # bytes of a length on the way
 
@@ -32,20 +32,10 @@ def _packed(lengths: Iterable[int]) -> bytearray:
 def bcast(group: Group, obj: Any, root: int) -> Any:
     """Large arrays in the object go beside the pickle."""
     check_allowed()
+    text: Any = None
     parts: list[Any] = []
     if group.rank == root:
-
-        def keep(buffer: pickle.PickleBuffer) -> bool:
-            try:
-                raw = buffer.raw()
-            except BufferError:  # not contiguous: pickled with the rest
-                return True
-            if raw.nbytes < OUT_OF_BAND or len(parts) == PARTS_MAX:
-                return True
-            parts.append(raw)
-            return False
-
-        text: Any = pickle.dumps(obj, protocol=5, buffer_callback=keep)
+        text, parts = pickled(obj)
         head = _packed([len(text), len(parts)])
     else:
         head = _packed([0, 0])

@@ -12,8 +12,10 @@ import importlib
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from waitio import cplcmd, stagecmd
+from waitio.commands import LATE
 from waitio.errors import UsageError, WaitioError, nearest
 from waitio.options import Choice
 from waitio.tools import find_tool
@@ -55,10 +57,10 @@ complete -c waitio -a '(__waitio_words)'
 TEXTS = {
     "run": "waitio.runargs",
     "env": "waitio.envcmd",
-    "perf": "waitio.perf",
-    "convert": "waitio.convert",
-    "build-hybrid": "waitio.buildhybrid",
+    **LATE,
+    "clean": "waitio.clean",
     "completion": "waitio.completion",
+    **{f"stage {word}": module for word, module in stagecmd.COMMANDS.items()},
 }
 
 
@@ -107,10 +109,16 @@ def candidates(
     options = current.startswith("-")
     if position <= 1 or (position == 2 and words[0] == "help"):
         return [c for c in commands if c.startswith(current)]
-    if position == 2 and words[0] == "completion" and not options:
-        return [s for s in SCRIPTS if s.startswith(current)]
-    values = _option_values(words[0], words[position - 2], current)
-    return values if values or not options else _options(_help_text(words[0], tools), current)
+    second: dict[str, Iterable[str]] = {
+        "completion": SCRIPTS,
+        "cpl": cplcmd.TOOLS,
+        "stage": stagecmd.COMMANDS,
+    }
+    if position == 2 and words[0] in second and not options:
+        return [word for word in second[words[0]] if word.startswith(current)]
+    name = " ".join(words[:2]) if " ".join(words[:2]) in TEXTS else words[0]
+    values = _option_values(name, words[position - 2], current)
+    return values if values or not options else _options(_help_text(name, tools), current)
 
 
 def main(words: list[str], commands: Sequence[str], tools: dict[str, str]) -> int:

@@ -13,8 +13,11 @@ from waitio.blocks import check_job_id
 from waitio.errors import UsageError
 from waitio.options import Option, choice, help_text, parse, whole
 from waitio.ports import port_for
+from waitio.routes import DIRECTORY, Route
+from waitio.routes import OPTIONS as OPTIONS_OF_ROUTE
 from waitio.rundir import write_secret
 
+MASTER = ("WAITIO_MASTER_HOST", "WAITIO_MASTER_PORT")
 OPTIONS = (
     Option(("--npb",), "npb", "number of blocks (required)", "N", whole(1, 1048576)),
     Option(
@@ -28,6 +31,7 @@ OPTIONS = (
     Option(
         ("--master-port", "--port"), "port", "its TCP port (default 7100)", "PORT", whole(1, 65535)
     ),
+    *OPTIONS_OF_ROUTE,
     Option(
         ("--print-port",),
         "print_port",
@@ -92,14 +96,23 @@ def line(name: str, value: str, kind: str) -> str:
     return f"export {name}={word};"
 
 
+def no_line(name: str, kind: str) -> str:
+    """Return the line that takes a variable away, whether it is set or not."""
+    return {"csh": f"unsetenv {name};", "fish": f"set -e {name};"}.get(kind, f"unset {name};")
+
+
 def variables(values: dict[str, Any], pbid: int) -> dict[str, str]:
     """Return the variables of one block."""
-    result = {
-        "WAITIO_MASTER_HOST": values.get("master_host") or socket.gethostname(),
-        "WAITIO_MASTER_PORT": str(values.get("port", 7100)),
-        "WAITIO_NPB": str(values["npb"]),
-        "WAITIO_PBID": str(pbid),
-    }
+    route = values.get("route", "auto")
+    result = {}
+    if route != "auto":
+        scratch = values.get("scratch") or os.environ.get(DIRECTORY, ".")
+        result.update(Route(route, os.path.abspath(scratch)).variables())
+    if route != "file":
+        host = values.get("master_host") or socket.gethostname()
+        result.update(zip(MASTER, (host, str(values.get("port", 7100)))))
+    result["WAITIO_NPB"] = str(values["npb"])
+    result["WAITIO_PBID"] = str(pbid)
     if "job_id" in values:
         result["WAITIO_JOB_ID"] = values["job_id"]
     if "secret_file" in values:
@@ -115,6 +128,8 @@ def render(values: dict[str, Any]) -> str:
     for pbid in [values["pbid"]] if one else range(values["npb"]):
         if not one:
             lines.append(f"# block {pbid}")
+        if values.get("route") == "file":  # set in the job's script, they would be used
+            lines += [no_line(name, kind) for name in MASTER]
         lines += [line(name, value, kind) for name, value in variables(values, pbid).items()]
     return "\n".join(lines) + "\n"
 
@@ -125,6 +140,19 @@ def _print_port(values: dict[str, Any]) -> int:
     check_job_id(values["job_id"])
     sys.stdout.write(f"{port_for(values['job_id'])}\n")
     return 0
+
+
+def _check_route(values: dict[str, Any]) -> None:
+    """Refuse options that contradict each other."""
+    route = values.get("route", "auto")
+    if "scratch" in values and route == "auto":
+        raise UsageError("waitio env: --scratch needs --route file or hybrid")
+    for key, option in (("master_host", "--master-host"), ("port", "--master-port")):
+        if route == "file" and key in values:
+            raise UsageError(
+                f"waitio env: {option} and --route file: over files the blocks meet in the"
+                " directory, without any connection; leave one of the two out"
+            )
 
 
 def main(words: Sequence[str]) -> int:
@@ -149,6 +177,7 @@ def main(words: Sequence[str]) -> int:
     check_job_id(values.get("job_id", ""))
     if values.get("make_secret") and "secret_file" not in values:
         raise UsageError("waitio env: --make-secret needs --secret-file FILE")
+    _check_route(values)
     text = render(values)
     if values.get("make_secret"):
         write_secret(values["secret_file"])

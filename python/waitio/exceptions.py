@@ -184,7 +184,7 @@ _C_NAME = re.compile(
 )
 # What the functions of C are called here.
 _CALLS = {
-    **{name: f"waitio.{name}" for name in ("init", "finalize", "abort", "counter", "waitall")},
+    **{name: f"waitio.{name}" for name in "init finalize rejoin abort counter waitall".split()},
     **{name: name.capitalize() for name in ("isend", "irecv", "send", "recv", "probe", "iprobe")},
     **{name: f"Request.{name}" for name in ("wait", "test", "cancel")},
     "start": "Request.Start",

@@ -58,7 +58,7 @@ class Place:
         return ""
 
 
-def _prefixes() -> Iterator[str]:
+def prefixes() -> Iterator[str]:
     """Return folders that may be the prefix, as seen from this package and this command."""
     starts = [os.path.abspath(__file__)]
     if sys.argv and sys.argv[0]:
@@ -71,7 +71,7 @@ def _prefixes() -> Iterator[str]:
 
 def find_place() -> Place:
     """Return the installation that this command belongs to."""
-    for prefix in _prefixes():
+    for prefix in prefixes():
         if not os.path.isfile(os.path.join(prefix, SHARE, FORM)):
             continue
         for pattern in ("lib*", "lib*/*"):

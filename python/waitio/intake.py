@@ -48,7 +48,18 @@ class Intake:
         self._server.bind(path)
         self._server.listen(4096)
         self._server.setblocking(False)
-        self._selector.register(self._server, selectors.EVENT_READ, self._accept)
+        self._selector.register(self._server, selectors.EVENT_READ, self.admit)
+
+    def admit(self) -> None:
+        """Take the pipes of all ranks that have knocked so far."""
+        while self._server:
+            try:
+                peer, _ = self._server.accept()
+            except OSError:
+                return
+            peer.settimeout(2.0)
+            with peer, contextlib.suppress(OSError, ValueError, LookupError):
+                self._take_over(peer)
 
     def add(self, out: int, err: int, owner: Owner, tag: str = "") -> None:
         """Read the two streams of a process; the descriptors are ours now."""
@@ -122,16 +133,6 @@ class Intake:
 
     def _watch(self, pbid: int, data: bytes) -> None:
         self._said[pbid] = (self._said.get(pbid, b"") + data)[-SAID_MAX:]
-
-    def _accept(self) -> None:
-        while self._server:
-            try:
-                peer, _ = self._server.accept()
-            except OSError:
-                return
-            peer.settimeout(2.0)
-            with peer, contextlib.suppress(OSError, ValueError, LookupError):
-                self._take_over(peer)
 
     def _take_over(self, peer: socket.socket) -> None:
         """Take the output pipes of a rank that a launcher has just started."""

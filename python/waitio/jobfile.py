@@ -109,11 +109,15 @@ RUN_KEYS: dict[str, Check] = {
     "tee": _switch,
     "color": _one_of("auto", "always", "never"),
     "summary": _switch,
+    "progress": _switch,
     "stdin": _text,
     "master_host": _text,
     "master_port": _count(1, 65535),
     "job_id": _text,
     "rendezvous": _one_of("auto", "serv", "embedded"),
+    "route": _one_of("auto", "file", "hybrid"),
+    "scratch": _text,
+    "resume": _switch,
     "tagging": _one_of("auto", "direct", "launcher", "none"),
     "span": _switch,
     "env": _variables,
@@ -192,4 +196,6 @@ def load(path: str) -> tuple[list[Block], dict[str, Any]]:
             raise UsageError(f"{path}: unknown table '{key}'{nearest(key, ('run', 'block'))}")
     settings = _table(f"{path}: [run]", table.get("run", {}), RUN_KEYS)
     common_env = settings.pop("env", {})
+    if settings.get("scratch"):  # a folder, as wdir
+        settings["scratch"] = os.path.join(os.path.dirname(path), settings["scratch"])
     return _blocks(path, table.get("block"), common_env), settings

@@ -90,14 +90,26 @@ def is_remote(block: Block, environ: Mapping[str, str]) -> bool:
     return block.mpi in ("slurm", "fujitsu") or spread_by_scheduler(environ)
 
 
+def stays_here(block: Block) -> bool:
+    """Tell whether all its processes are surely on this machine.
+
+    Words of the user in the launcher's line may lead elsewhere. What `auto` is shows when the block
+    is started (`plan`): before that nothing is sure.
+    """
+    own_words = block.launcher or block.mpiexec or block.mpi_args or block.mpi == "auto"
+    return not own_words and not is_remote(block, os.environ)
+
+
 def _exports(block: Block, env: Mapping[str, str], option: str) -> list[str]:
     """Return `-x NAME` for every variable the ranks need; values travel in the environment."""
-    names = sorted(set(env) | {name for name in os.environ if _is_ours(name)})
+    names = sorted(set(env) | set(_inherited()))
     return [word for name in names for word in (option, name)]
 
 
-def _is_ours(name: str) -> bool:
-    return name.startswith("WAITIO_") and name not in NOT_FOR_BLOCKS
+def _inherited() -> dict[str, str]:
+    """Return the variables of ours that blocks take over from this command's environment."""
+    drop = (*NOT_FOR_BLOCKS, *RESERVED)
+    return {k: v for k, v in os.environ.items() if k.startswith("WAITIO_") and k not in drop}
 
 
 def _openmpi(block: Block, env: Mapping[str, str], alone: bool) -> list[str]:
@@ -243,8 +255,7 @@ def _plain(block: Block, env: dict[str, str]) -> list[Launch]:
 
 def _ssh(host: str, block: Block, env: Mapping[str, str]) -> list[str]:
     """Start a plain process elsewhere; the secret itself never stands in a command line."""
-    ours = {name: value for name, value in os.environ.items() if _is_ours(name)}
-    pairs = [f"{name}={value}" for name, value in sorted({**ours, **env}.items())]
+    pairs = [f"{name}={value}" for name, value in sorted({**_inherited(), **env}.items())]
     line = (
         shlex.join(["cd", os.path.abspath(block.wdir or ".")])
         + " && exec "

@@ -46,6 +46,23 @@ def check_allowed() -> None:
         )
 
 
+def pickled(obj: Any) -> tuple[bytes, list[memoryview]]:
+    """Return the pickle of an object, and the memory of its large arrays, which goes beside it."""
+    parts: list[memoryview] = []
+
+    def keep(buffer: pickle.PickleBuffer) -> bool:
+        try:
+            raw = buffer.raw()
+        except BufferError:  # not contiguous: pickled with the rest
+            return True
+        if raw.nbytes < OUT_OF_BAND or len(parts) == PARTS_MAX:
+            return True
+        parts.append(raw)
+        return False
+
+    return pickle.dumps(obj, protocol=5, buffer_callback=keep), parts
+
+
 class _Progress:
     """What the steps of an exchange and those who wait for it tell each other."""
 
@@ -207,28 +224,19 @@ def isend(group: Group, obj: Any, dest: int, tag: int) -> ObjectRequest:
 def _send_steps(
     group: Group, obj: Any, dest: int, tag: int
 ) -> Generator[list[Request], None, None]:
-    parts: list[memoryview] = []
-
-    def keep(buffer: pickle.PickleBuffer) -> bool:
-        try:
-            raw = buffer.raw()
-        except BufferError:  # not contiguous: pickled with the rest
-            return True
-        if raw.nbytes < OUT_OF_BAND or len(parts) == PARTS_MAX:
-            return True
-        parts.append(raw)
-        return False
-
-    text = pickle.dumps(obj, protocol=5, buffer_callback=keep)
+    text, parts = pickled(obj)
     table = struct.pack(f"<{len(parts)}Q", *(p.nbytes for p in parts))
     size = len(table) + len(text)
     within = HEADER.size + size <= INLINE
     with _tags_lock:
         part_tag = next(_tags) & 0x7FFFFFFF
     head = HEADER.pack(MAGIC, len(parts), part_tag, 0, size)
+    apart = bool(parts) or not within
+    if apart:
+        side = _core._side_group()  # before the head: its receiver waits for the parts
     requests = [group.Isend(head + table + text if within else head, dest, tag)]
-    if parts or not within:
-        side, there = _core._side_group(), group.to_universe(dest)
+    if apart:
+        there = group.to_universe(dest)
         if not within:
             requests.append(side.Isend(table + text, there, part_tag))
         requests += [side.Isend(part, there, part_tag) for part in parts]

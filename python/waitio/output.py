@@ -7,6 +7,7 @@ import os
 import re
 import select
 from re import Pattern
+from typing import Callable
 
 from waitio.blocks import Settings
 from waitio.errors import WaitioError
@@ -40,6 +41,18 @@ def write_all(fd: int, data: bytes) -> None:
             raise OutputClosedError from None
 
 
+def show_all(fd: int, data: bytes) -> None:
+    """Write everything to our standard output (1) or error (2); what fails is named."""
+    try:
+        write_all(fd, data)
+    except OSError as error:
+        stream = "standard error" if fd == 2 else "standard output"
+        raise WaitioError(
+            f"{stream}: {error.strerror}: what comes from here on is lost; make room where it goes,"
+            " or lead it elsewhere"
+        ) from None
+
+
 class Console:
     """The terminal (or whatever stdout and stderr are): prefixes, colours."""
 
@@ -62,7 +75,7 @@ class Console:
 
     def write(self, fd: int, data: bytes) -> None:
         """Write finished lines."""
-        write_all(fd, data)
+        show_all(fd, data)
 
 
 class Files:
@@ -90,10 +103,16 @@ class Files:
             raise WaitioError(f"--output '{self._folder}': {error}") from None
 
     def close(self) -> None:
-        """Close every file."""
-        for fd in self._open.values():
-            os.close(fd)
+        """Close every file; some file systems say only now that there was no room."""
+        failure = ""
+        for (label, _), fd in self._open.items():
+            try:
+                os.close(fd)
+            except OSError as error:
+                failure = failure or f"{label}: {error.strerror}"
         self._open.clear()
+        if failure:
+            raise WaitioError(f"--output '{self._folder}': {failure}")
 
 
 class Stream:
@@ -155,6 +174,7 @@ class Sink:
         """Open what the settings ask for."""
         self._files: Files | None = Files(settings.output) if settings.output else None
         self._console = Console(settings) if settings.tee or not settings.output else None
+        self.before: Callable[[], None] = lambda: None  # called before the console is written to
 
     def put(self, fd: int, pbid: int, name: str, rank: int, lines: bytes) -> None:
         """Write lines of one process; only the last may lack its newline."""
@@ -165,6 +185,7 @@ class Sink:
             label = f"{name} {rank}" if rank >= 0 else name
             prefix = self._console.prefix(fd, pbid, label)
             body = lines[:-1] if lines.endswith(b"\n") else lines
+            self.before()
             text = prefix + body.replace(b"\n", b"\n" + prefix) + b"\n"
             self._console.write(fd, text)
 

@@ -13,18 +13,21 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 from waitio import dryrun, jobfile, perfplot
 from waitio.blocks import MAX_PROCS, Block, Settings, check_blocks
 from waitio.errors import UsageError, WaitioError
 from waitio.options import Option, assignment, help_text, parse, seconds, whole
-from waitio.output import Sink, write_all
+from waitio.output import Sink, show_all
+from waitio.resultfile import RESULT_OPTIONS, ResultFile
 from waitio.runargs import BLOCK_OPTIONS, split_hosts
 from waitio.tools import exec_tool, find_tool
 
 TOOL = "waitio-perf"
 FORMAT = 1
+RESULT_FILE = ResultFile("waitio perf", {"format": FORMAT}, "runs", perfplot.check, perfplot.draw)
+load = RESULT_FILE.load
 
 
 def _counts(text: str) -> list[int]:
@@ -127,15 +130,6 @@ PLACE_OPTIONS = (
     Option(("--dry-run",), "dry_run", "print the commands, start nothing"),
 )
 
-RESULT_OPTIONS = (
-    Option(("--json",), "json", "write the results there", "FILE"),
-    Option(
-        ("--plot",), "plot", "draw them (by its name: .png, .svg, .pdf); needs matplotlib", "FILE"
-    ),
-    Option(("--from",), "load", "measure nothing: take the results of an earlier --json", "FILE"),
-    Option(("-h", "--help"), "help", "show this text"),
-)
-
 OPTIONS = MEASURE_OPTIONS + PLACE_OPTIONS + RESULT_OPTIONS
 
 HELP = f"""usage: waitio perf [OPTIONS]
@@ -162,6 +156,7 @@ Inside a run that exists already, start waitio-perf as the program of every bloc
 
 PROGRESS = re.compile(rb"waitio-perf: (\d+)/(\d+) (.*)")
 RESULTS = b'{"format":'
+SinkT = TypeVar("SinkT", bound=Sink)
 
 
 class PerfSink(Sink):
@@ -185,7 +180,7 @@ class PerfSink(Sink):
             else:
                 self._clear()
                 if fd == 1:
-                    write_all(1, line + b"\n")
+                    show_all(1, line + b"\n")
                 else:
                     super().put(fd, pbid, name, rank, line + b"\n")
 
@@ -196,17 +191,17 @@ class PerfSink(Sink):
 
     def _progress(self, at: int, total: int, text: bytes) -> None:
         if not self._bar:
-            write_all(2, b"%d/%d %s\n" % (at, total, text))
+            show_all(2, b"%d/%d %s\n" % (at, total, text))
             return
         width = 20
         filled = min(width, (at - 1) * width // max(1, total))
         bar = b"#" * filled + b"." * (width - filled)
-        write_all(2, b"\r\033[K[%s] %d/%d %s" % (bar, at, total, text))
+        show_all(2, b"\r\033[K[%s] %d/%d %s" % (bar, at, total, text))
         self._drawn = True
 
     def _clear(self) -> None:
         if self._drawn:
-            write_all(2, b"\r\033[K")
+            show_all(2, b"\r\033[K")
             self._drawn = False
 
 
@@ -296,47 +291,32 @@ def _plan(values: dict[str, Any], command: list[str]) -> tuple[list[list[Block]]
     return runs, settings
 
 
-def _run(blocks: list[Block], settings: Settings) -> tuple[int, list[dict[str, Any]]]:
-    """Run once; return the exit status and what was found."""
+def run_blocks(
+    blocks: list[Block], settings: Settings, make_sink: Callable[[Settings], SinkT]
+) -> tuple[int, SinkT | None]:
+    """Run once; return the exit status and the sink, which knows what was printed."""
     from waitio.runner import Runner
 
-    sinks: list[PerfSink] = []
+    sinks: list[SinkT] = []
 
-    def make_sink(settings: Settings) -> PerfSink:
-        sinks.append(PerfSink(settings))
+    def keep(settings: Settings) -> SinkT:
+        sinks.append(make_sink(settings))
         return sinks[-1]
 
-    status = Runner(blocks, settings, make_sink).run()
-    text = sinks[-1].results if sinks else b""
+    status = Runner(blocks, settings, keep).run()
+    return status, sinks[-1] if sinks else None
+
+
+def _run(blocks: list[Block], settings: Settings) -> tuple[int, list[dict[str, Any]]]:
+    """Run once; return the exit status and what was found."""
+    status, sink = run_blocks(blocks, settings, PerfSink)
+    text = sink.results if sink else b""
     if status:
         return status, []
     try:
         return 0, json.loads(text)["runs"]
     except (ValueError, LookupError):
         raise WaitioError(f"{TOOL} has printed no results (is it of this version?)") from None
-
-
-def load(path: str) -> list[dict[str, Any]]:
-    """Read the results of an earlier --json."""
-    try:
-        with open(path, encoding="utf-8") as handle:
-            data = json.load(handle)
-        if data["format"] != FORMAT or not isinstance(data["runs"], list):
-            raise ValueError("another format")
-        return data["runs"]
-    except OSError as error:
-        raise WaitioError(f"--from '{path}': {error.strerror}") from None
-    except (ValueError, LookupError, TypeError):
-        raise WaitioError(f"--from '{path}': not a file that waitio perf --json wrote") from None
-
-
-def _save(path: str, runs: list[dict[str, Any]]) -> None:
-    try:
-        with open(path, "w", encoding="utf-8") as handle:
-            json.dump({"format": FORMAT, "runs": runs}, handle, indent=1)
-            handle.write("\n")
-    except OSError as error:
-        raise WaitioError(f"--json '{path}': {error.strerror}") from None
 
 
 def compare(runs: Sequence[dict[str, Any]]) -> list[str]:
@@ -377,13 +357,13 @@ def _measure(values: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     for number, blocks in enumerate(plans):
         if number:
-            write_all(1, b"\n")
+            show_all(1, b"\n")
         status, results = _run(blocks, settings)
         if status:
             return status, found
         found += results
     if len(plans) > 1:
-        write_all(1, "".join(line + "\n" for line in compare(found)).encode())
+        show_all(1, "".join(line + "\n" for line in compare(found)).encode())
     return 0, found
 
 
@@ -399,19 +379,7 @@ def main(words: list[str]) -> int:
         raise UsageError(
             f"waitio perf: '{rest[0]}': only options are taken; see waitio perf --help"
         )
-    if "plot" in values:
-        perfplot.check(values["plot"])
-    if "load" in values:
-        if "plot" not in values:
-            raise UsageError("waitio perf: --from FILE draws with --plot FILE: say where to")
-        status, runs = 0, load(values["load"])
-    else:
-        status, runs = _measure(values)
-    if "json" in values and runs:
-        _save(values["json"], runs)
-    if "plot" in values and runs:
-        perfplot.draw(runs, values["plot"])
-    return status
+    return RESULT_FILE.serve(values, _measure)
 
 
 def _inside(words: list[str]) -> int:

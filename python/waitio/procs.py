@@ -3,7 +3,7 @@
 
 Ranks started by an mpiexec sit in process groups and sessions of their own, and programs start
 helpers. Three nets hold them: this process adopts orphans below it (Linux's child subreaper),
-every process of a run carries the run's WAITIO_JOB_ID in its environment, and a guard process
+every process of a run carries the name of the run's secret in its environment, and a guard process
 ends them all when the runner itself is killed.
 """
 
@@ -12,9 +12,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import shutil
 import signal
 import time
+from collections.abc import Collection, Iterator
 from typing import Callable
 
 PR_SET_PDEATHSIG = 1
@@ -36,13 +36,31 @@ def adopt_orphans() -> None:
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def child_setup(nofile: tuple[int, int]) -> Callable[[], None]:
-    """Return what a child does before exec: end with its parent, have the user's file limit."""
+@contextlib.contextmanager
+def held_back(numbers: Collection[int]) -> Iterator[None]:
+    """Let these signals wait until the block of statements is over."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def child_setup(nofile: tuple[int, int], numbers: Collection[int] = ()) -> Callable[[], None]:
+    """Return what a child does before exec: end with its parent, have the user's file limit.
+
+    It does not inherit that signals are held back. `numbers` are those that have handlers here;
+    in the child, where exec takes the handlers away, they must not run even before that.
+    """
     import resource
 
     prctl, parent = _prctl(), os.getpid()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
     def setup() -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if prctl:
             prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
             if os.getppid() != parent:
@@ -62,12 +80,14 @@ def raise_file_limit() -> tuple[int, int]:
     return before
 
 
-def carriers(job_id: str, pbid: int | None = None, ranks_only: bool = False) -> list[int]:
-    """Return the processes of ours whose environment carries the job id (and the block's).
+def carriers(secret: str, pbid: int | None = None, ranks_only: bool = False) -> list[int]:
+    """Return the processes of ours whose environment names the run's secret (and the block).
+
+    Not the job id, which a user may give to two runs.
 
     With `ranks_only`, not the launcher and its helpers, but what ranks have started.
     """
-    marks = [f"WAITIO_JOB_ID={job_id}".encode()]
+    marks = [f"WAITIO_SECRET_FILE={secret}".encode()]
     if pbid is not None:
         marks.append(f"WAITIO_PBID={pbid}".encode())
     found = []
@@ -140,18 +160,29 @@ def reap_strangers() -> None:
 class Guard:
     """A process that cleans up after a runner that was killed without a chance to."""
 
-    def __init__(self, job_id: str, folder: str) -> None:
-        """Fork the guard; it waits for this process to end or to call `release`."""
+    def __init__(
+        self, secret: str, remove: Callable[[], object], sweep: Callable[[], object]
+    ) -> None:
+        """Fork the guard; it waits for this process to end or to call `release`.
+
+        `remove` removes the folders of the run, `sweep` what killed processes leave elsewhere.
+        """
         reading, self._line = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                self._watch(reading, job_id, folder)
+                self._watch(reading, secret, remove, sweep)
             finally:
                 os._exit(0)
         os.close(reading)
 
-    def _watch(self, reading: int, job_id: str, folder: str) -> None:
+    def _watch(
+        self,
+        reading: int,
+        secret: str,
+        remove: Callable[[], object],
+        sweep: Callable[[], object],
+    ) -> None:
         os.setsid()
         for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCHLD"):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -161,8 +192,11 @@ class Guard:
         for number in (0, 1, 2):
             os.dup2(null, number)
         if os.read(reading, 1) == b"":
-            end_all(lambda: carriers(job_id), 2.0)
-            shutil.rmtree(folder, ignore_errors=True)
+            end_all(lambda: carriers(secret), 2.0)
+            try:
+                sweep()
+            finally:
+                remove()
 
     def release(self) -> None:
         """Tell the guard that all is clean, and collect it."""

@@ -9,13 +9,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable
 
-from waitio import launchers
-from waitio.blocks import Block, Settings
+from waitio import launchers, routes
+from waitio.blocks import RESERVED, Block, Settings
 from waitio.errors import WaitioError
 from waitio.ports import free_port
+from waitio.routes import Route
 from waitio.rundir import RunDir
 from waitio.tools import find_tool
 
@@ -25,12 +26,17 @@ READY_TIMEOUT = 10.0
 
 @dataclass
 class Meeting:
-    """The rendezvous of a run; `serv` is the command that serves it, or empty when embedded."""
+    """The rendezvous of a run; `serv` is the command that serves it, or empty when embedded.
+
+    Where the blocks meet in a directory there is no host and no port.
+    """
 
     host: str
     port: int
     job_id: str
     serv: list[str]
+    remote: bool = False  # processes may run on other machines
+    route: Route = field(default_factory=Route)
 
 
 def new_job_id() -> str:
@@ -52,6 +58,10 @@ def _master_host(blocks: Sequence[Block], settings: Settings, remote: bool, serv
 def arrange(blocks: Sequence[Block], settings: Settings) -> Meeting:
     """Decide where the blocks meet and who serves."""
     remote = any(launchers.is_remote(block, os.environ) for block in blocks)
+    route = routes.prepare(blocks, settings, remote)
+    job_id = settings.job_id or new_job_id()
+    if route.meet:
+        return Meeting("", 0, job_id, [], remote, route)
     path: str | None = None
     if settings.rendezvous != "embedded":
         path = find_tool("waitio-serv")
@@ -64,17 +74,22 @@ def arrange(blocks: Sequence[Block], settings: Settings) -> Meeting:
     host = _master_host(blocks, settings, remote, path is not None)
     port = settings.master_port or free_port(host)
     serv = [path, "--foreground", "-m", host] if path else []
-    return Meeting(host, port, settings.job_id or new_job_id(), serv)
+    return Meeting(host, port, job_id, serv, remote, route)
 
 
 def common_env(meeting: Meeting, secret: str) -> dict[str, str]:
     """Return the variables that every block and the service share."""
-    return {
-        "WAITIO_MASTER_HOST": meeting.host,
-        "WAITIO_MASTER_PORT": str(meeting.port),
-        "WAITIO_JOB_ID": meeting.job_id,
-        "WAITIO_SECRET_FILE": secret,
-    }
+    env = {"WAITIO_JOB_ID": meeting.job_id, "WAITIO_SECRET_FILE": secret}
+    if not meeting.route.meet:
+        env["WAITIO_MASTER_HOST"] = meeting.host
+        env["WAITIO_MASTER_PORT"] = str(meeting.port)
+    return env
+
+
+def asking_env(meeting: Meeting, secret: str) -> dict[str, str]:
+    """Return the environment of a program that asks the rendezvous who has come."""
+    env = {k: v for k, v in os.environ.items() if k not in RESERVED}
+    return {**env, **meeting.route.variables(), **common_env(meeting, secret)}
 
 
 def _listening(host: str, port: int) -> bool:
@@ -128,5 +143,8 @@ def _service_report(meeting: Meeting, log: str, status: int | None) -> str:
 
 def describe(meeting: Meeting, env: Mapping[str, str]) -> str:
     """Return one line for --dry-run."""
+    if meeting.route.meet:
+        place = os.path.join(meeting.route.scratch, routes.run_name(meeting.job_id))
+        return f"# rendezvous: rank 0 of the first block in {place}"
     who = " ".join(meeting.serv) if meeting.serv else "rank 0 of the first block (embedded)"
     return f"# rendezvous: {who} at {env['WAITIO_MASTER_HOST']}:{env['WAITIO_MASTER_PORT']}"

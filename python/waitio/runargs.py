@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from waitio import jobfile
+from waitio import goingon, jobfile
 from waitio.blocks import FLAVOURS, MAX_PROCS, Block, Settings, check_blocks, check_name
 from waitio.errors import UsageError, WaitioError
 from waitio.options import Option, assignment, choice, help_text, parse, seconds, whole
+from waitio.routes import OPTIONS as OPTIONS_OF_ROUTE
 
 
 def split_hosts(text: str) -> list[str]:
@@ -100,6 +101,7 @@ RUN_OPTIONS = (
         seconds,
     ),
     Option(("--summary",), "summary", "print who ended how and when even if all went well"),
+    Option(("--progress",), "progress", "show the model time of each component of a coupled run"),
     Option(("--dry-run",), "dry_run", "print the commands and their environment, start nothing"),
     Option(
         ("--master-host",),
@@ -124,6 +126,8 @@ RUN_OPTIONS = (
         "HOW",
         choice("auto", "serv", "embedded"),
     ),
+    *OPTIONS_OF_ROUTE,
+    *goingon.OPTIONS,
     Option(
         ("--tagging",),
         "tagging",

@@ -13,8 +13,8 @@ from waitio.errors import WaitioError
 SOCKET_PATH_MAX = 100
 
 
-def write_secret(path: str) -> None:
-    """Write a fresh secret to a new file that only its owner reads."""
+def write_secret(path: str, text: str = "") -> None:
+    """Write a fresh secret, or that one, to a new file that only its owner reads."""
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
@@ -23,9 +23,24 @@ def write_secret(path: str) -> None:
         raise WaitioError(f"cannot make the secret file '{path}': {error.strerror}") from None
     with os.fdopen(fd, "w", encoding="ascii") as file:
         os.fchmod(file.fileno(), 0o600)
-        file.write(secrets.token_hex(32) + "\n")
+        file.write(text or secrets.token_hex(32) + "\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def kept_secret(path: str) -> str:
+    """Return the secret in a file that a run before this one has left; else it is made now."""
+    if not os.path.lexists(path):
+        write_secret(path)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        with os.fdopen(fd, encoding="ascii") as file:
+            text = file.read(1000)
+    except (OSError, ValueError) as error:
+        raise WaitioError(f"cannot read the kept secret '{path}': {error}") from None
+    if not text.strip():
+        raise WaitioError(f"the kept secret '{path}' is empty: remove it, and start the run anew")
+    return text
 
 
 def _home_folder() -> str:
@@ -41,8 +56,8 @@ class RunDir:
     socket always lies on this machine.
     """
 
-    def __init__(self, shared: bool) -> None:
-        """Make the folders and the secret."""
+    def __init__(self, shared: bool, kept: str = "") -> None:
+        """Make the folders and the secret; `kept` names the file of one that outlives the run."""
         try:
             self.local = tempfile.mkdtemp(prefix="waitio-run-")
             if len(self.local) > SOCKET_PATH_MAX:
@@ -57,7 +72,7 @@ class RunDir:
         self.secret = os.path.join(self.shared, "secret")
         self.socket = os.path.join(self.local, "s")
         try:
-            write_secret(self.secret)
+            write_secret(self.secret, kept_secret(kept) if kept else "")
         except BaseException:
             self.remove()
             raise

@@ -18,13 +18,25 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Callable
 
-from waitio import mpicheck, procs, rendezvous, span, stats, summary
+from waitio import (
+    adios2place,
+    goingon,
+    launchers,
+    mpicheck,
+    procs,
+    rendezvous,
+    routes,
+    span,
+    stats,
+    summary,
+)
 from waitio.blocks import Block, Settings
 from waitio.errors import WaitioError
 from waitio.intake import Intake, Owner
 from waitio.joinwatch import JoinWatch
 from waitio.launchers import Launch, plan
 from waitio.output import OutputClosedError, Sink
+from waitio.progress import Progress
 from waitio.rundir import RunDir
 from waitio.tools import find_tool
 
@@ -64,6 +76,7 @@ class BlockRun:
         self.ranks_gone_at = 0.0
         self.killed = 0
         self.late_signal = 0
+        self.asked_at = 0.0  # the last time that it got a signal that asks it to end
         self.stranded_others = False  # it ended without joining, and others waited for it
 
     @property
@@ -83,6 +96,8 @@ class BlockRun:
         targets = self.targets()
         for pid in targets:
             procs.send(pid, number)
+        if number in ENDING:
+            self.asked_at = time.monotonic()
         if number in ENDING and self.launches[0].direct and list(self.ranks) != targets:
             # A launcher that is still starting its ranks may forget it: they get it as they come.
             self.late_signal = number
@@ -109,26 +124,30 @@ class Runner:
         self.begin = 0.0
         self.service: subprocess.Popen[bytes] | None = None
         self.nofile = (0, 0)
+        self.forwarded: list[signal.Signals] = list(FORWARDED)
         self.signalled: list[int] = []
+        self.cut_short = False  # a signal came before every process was started
         self.keep: list[int] = []
         self.keyboard_end = -1
         self.counters: list[str] = []
+        self.progress: Progress | None = None
+        self.lost: Exception | None = None  # why the last output could not be written
 
     # ---- the whole ----
 
     def run(self) -> int:
         """Run all blocks to their end; return the exit status of the command."""
         self.meeting = rendezvous.arrange(self.blocks, self.settings)
-        remote = self.meeting.host != rendezvous.LOOPBACK
         self.sink = self.make_sink(self.settings)
         self.intake = Intake(self.selector, self.sink, self._admit)
         self.nofile = procs.raise_file_limit()
         with self._signals():
-            self.folder = RunDir(remote)
+            kept = self._kept_secret()
+            self.folder = RunDir(self._reaches_out(), kept)
             guard = None
             self.keep = procs.adopted([])  # children of whoever became this process by exec
             try:
-                guard = procs.Guard(self.meeting.job_id, self.folder.local)
+                guard = procs.Guard(self.folder.secret, self.folder.remove, self._sweep)
                 self.keep.append(guard.pid)
                 procs.adopt_orphans()
                 self._start()
@@ -138,18 +157,44 @@ class Runner:
                 self.status = STATUS_PIPE
                 self._end_all("nobody reads the output")
             finally:
-                self._clean_up()
-                self.counters = stats.table(self.folder.shared, self.blocks)
-                self.folder.remove()
-                if guard:
-                    guard.release()
+                try:
+                    self._clean_up()
+                finally:
+                    self._leave(guard)
+        self._note_lost()
         self._report()
         if self.counters:
             say("counters by block (per process: WAITIO_STATS_FILE=stats.%r); *_max: the largest")
             for line in self.counters:
                 with contextlib.suppress(OSError):
                     sys.stderr.write(f"  {line}\n")
+        if kept and not self.status:
+            goingon.forget(kept)
+        elif kept:
+            say("the same command goes on with this run")
         return self.status
+
+    def _leave(self, guard: procs.Guard | None) -> None:
+        """No process of the run is left: remove its folders."""
+        if self.progress:
+            self.progress.end()
+        for text in self._sweep():
+            say(text)
+        self.counters = stats.table(self.folder.shared, self.blocks)
+        self.folder.remove()
+        if guard:
+            guard.release()
+
+    def _kept_secret(self) -> str:
+        """Return where the secret of a run that can go on is kept, "" for another one."""
+        route = self.meeting.route
+        return goingon.secret_of(route.scratch, self.meeting.job_id) if route.resume else ""
+
+    def _reaches_out(self) -> bool:
+        """Tell whether blocks may need the secret on other machines."""
+        if self.meeting.route.meet:
+            return self.meeting.remote
+        return self.meeting.host != rendezvous.LOOPBACK
 
     @contextlib.contextmanager
     def _signals(self):  # type: ignore[no-untyped-def]
@@ -157,7 +202,9 @@ class Runner:
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
         self.selector.register(reading, selectors.EVENT_READ, lambda: os.read(reading, 4096))
-        old = {number: signal.signal(number, self._on_signal) for number in FORWARDED}
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup: its processes ignore it, too
+            self.forwarded.remove(signal.SIGHUP)
+        old = {number: signal.signal(number, self._on_signal) for number in self.forwarded}
         old[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda number, frame: None)
         old_wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         try:
@@ -181,9 +228,17 @@ class Runner:
         return [run for run in self.runs if run.running]
 
     def _note_unstarted(self) -> None:
-        """A signal that came before every block was started decides the exit status."""
-        if not self.status and not all(run.started for run in self.runs):
+        """A signal that came before every process was started decides the exit status."""
+        if not self.status and self.cut_short:
             self.status = 128 + self._interrupts()[0]
+
+    def _note_lost(self) -> None:
+        """What met the output that was read when all blocks had ended counts as before that."""
+        if isinstance(self.lost, WaitioError):
+            say(str(self.lost))
+            self.status = self.status or self.lost.status
+        elif self.lost:
+            self.status = self.status or STATUS_PIPE
 
     def _interrupts(self) -> list[int]:
         """Return the signals so far that ask the run to end."""
@@ -195,6 +250,11 @@ class Runner:
         self.begin = time.monotonic()
         common = rendezvous.common_env(self.meeting, self.folder.secret)
         common.update(stats.file_variables(self.blocks, os.environ, self.folder.shared))
+        common.update(adios2place.variables(os.environ))
+        if self.settings.progress:
+            self.progress = Progress(self.folder.shared)
+            self.sink.before = self.progress.clear
+            common["WAITIO_CPL_PROGRESS"] = self.folder.shared
         npb = len(self.blocks)
         if self.settings.span:
             span.prepare(self.blocks)
@@ -204,23 +264,30 @@ class Runner:
         ]
         for warning in filter(None, map(mpicheck.check, self.blocks)):
             say(f"warning: {warning}")
-        setup = procs.child_setup(self.nofile)
+        setup = procs.child_setup(self.nofile, self.forwarded)
         self.service = rendezvous.start_service(self.meeting, self.folder, npb, setup)
         self.setup = setup
         self.watch = JoinWatch(
             find_tool("waitio-serv") or "",
-            {**os.environ, **common},
+            rendezvous.asking_env(self.meeting, self.folder.secret),
             self.selector,
             self.service is not None,
             self._stranded,
         )
         self.intake.listen(self.folder.socket)
+        self._spawn_all(setup)
+
+    def _spawn_all(self, setup: Callable[[], None]) -> None:
+        """Start the blocks; after a signal that asks the run to end no process any more."""
         for run in self.runs:
-            if self._interrupts():
-                break
-            run.started = time.monotonic()
             for launch in run.launches:
-                self._spawn(run, launch, setup)
+                # `_on_signal` sends to the processes it knows: it waits until it knows this one.
+                with procs.held_back(self.forwarded):
+                    if self._interrupts():
+                        self.cut_short = True
+                        return
+                    run.started = run.started or time.monotonic()
+                    self._spawn(run, launch, setup)
 
     def _spawn(self, run: BlockRun, launch: Launch, setup: Callable[[], None]) -> None:
         command = launch.command
@@ -292,8 +359,14 @@ class Runner:
             raise ValueError(f"block {pbid}")
         run = self.runs[pbid]
         run.ranks[pid] = True
-        with contextlib.suppress(OSError, AttributeError):  # no pidfd: it counts as alive
+        run.ranks_gone_at = 0.0
+        try:
             pidfd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            self._rank_ended(run, pid)
+        except (OSError, AttributeError):
+            pass  # no pidfd: it counts as alive
+        else:
             self.selector.register(
                 pidfd, selectors.EVENT_READ, lambda: self._rank_ended(run, pid, pidfd)
             )
@@ -301,9 +374,10 @@ class Runner:
             procs.send(pid, run.late_signal)
         return self._owner(run, rank if 0 <= rank < run.block.n else -1)
 
-    def _rank_ended(self, run: BlockRun, pid: int, pidfd: int) -> None:
-        self.selector.unregister(pidfd)
-        os.close(pidfd)
+    def _rank_ended(self, run: BlockRun, pid: int, pidfd: int = -1) -> None:
+        if pidfd >= 0:
+            self.selector.unregister(pidfd)
+            os.close(pidfd)
         run.ranks[pid] = False
         if len(run.ranks) >= run.block.n and not any(run.ranks.values()):
             run.ranks_gone_at = time.monotonic()
@@ -314,6 +388,7 @@ class Runner:
         del frame
         self.signalled.append(number)
         if number == signal.SIGINT and self.signalled.count(signal.SIGINT) > 1:
+            self.sink.before()
             say("second interrupt: killing all blocks")
             self.status = self.status or 128 + number
             for run in self._running():
@@ -326,22 +401,27 @@ class Runner:
     # ---- ending ----
 
     def _reap(self) -> None:
+        """Collect all processes that have ended; raise what their output met after that."""
+        trouble: Exception | None = None
         while True:
             try:
                 pid, raw = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                break
             if pid == 0:
-                return
+                break
             for run in self.runs:
                 if pid in run.live:
                     launch = run.live.pop(pid)
                     try:
                         self.intake.drain(run.block.pbid)
-                    finally:
-                        self._ended(run, launch, os.waitstatus_to_exitcode(raw))
+                    except (OutputClosedError, WaitioError) as error:
+                        trouble = trouble or error
+                    self._ended(run, launch, os.waitstatus_to_exitcode(raw))
             if self.service and pid == self.service.pid:
                 self.service.returncode = os.waitstatus_to_exitcode(raw)
+        if trouble:
+            raise trouble
 
     def _ended(self, run: BlockRun, launch: Launch, code: int) -> None:
         status = self._status(run, launch, code)
@@ -375,6 +455,7 @@ class Runner:
         )
         noun = "block" if len(gone) == 1 else "blocks"
         what = "they are left waiting" if self.settings.keep_going else "ending them"
+        self.sink.before()
         say(
             f"{noun} {names} ended without ever joining, and others wait for it: {what}. The"
             f" rendezvous says: {text}. Does the program call waitio_init, and did it get so far?"
@@ -397,16 +478,20 @@ class Runner:
             return 128 + number if number else code
         if code < 0 and launch.rank < 0 and self._interrupts():
             return 128 + self._interrupts()[0]  # hydra may crash when all its ranks end at once
+        unstarted = launch.rank < 0 and launch.direct and len(run.ranks) < run.block.n
+        if code == 0 and unstarted and self._interrupts():
+            return 128 + self._interrupts()[0]  # hydra ends well before it has started them all
         return code if code >= 0 else 128 - code
 
     def _end(self, run: BlockRun, why: str) -> None:
         """Ask a block to end; what is left after the grace time is killed."""
         if not run.running or run.kill_at:
             return
-        run.kill_at = time.monotonic() + self.settings.grace
+        now = time.monotonic()
+        run.kill_at = now + self.settings.grace
         run.ended_by_us = why
-        if self._interrupts():
-            return  # it has been asked by the user's signal
+        if run.asked_at and now < run.asked_at + self.settings.grace:
+            return  # the user's signal has asked it just now: what it does then, it may finish
         run.send(signal.SIGTERM)
 
     def _end_all(self, why: str) -> None:
@@ -414,11 +499,20 @@ class Runner:
         for run in self._running():
             self._end(run, why)
         while self._running():
+            self._read_on(self._patience())
             with contextlib.suppress(OutputClosedError, WaitioError):
-                for key, _ in self.selector.select(self._patience()):
-                    key.data()
-            self._reap()
+                self._reap()
             self._tick()
+
+    def _read_on(self, patience: float | None) -> Exception | None:
+        """Take what comes, each output for itself; return why one cannot be written."""
+        trouble: Exception | None = None
+        for key, _ in self.selector.select(patience):
+            try:
+                key.data()
+            except (OutputClosedError, WaitioError) as error:
+                trouble = trouble or error
+        return trouble
 
     def _kill(self, run: BlockRun) -> None:
         """First the ranks, so that a launcher can tidy up; then everything."""
@@ -432,24 +526,35 @@ class Runner:
                 if alive:
                     procs.send(pid, signal.SIGKILL)
             return
-        for pid in list(run.live) + procs.carriers(self.meeting.job_id, run.block.pbid):
+        for pid in list(run.live) + procs.carriers(self.folder.secret, run.block.pbid):
             procs.send(pid, signal.SIGKILL)
+
+    def _kill_leavings(self, run: BlockRun) -> None:
+        """A launcher may wait for ever for something that a rank has left running."""
+        found = procs.carriers(self.folder.secret, run.block.pbid, ranks_only=True)
+        # A launcher with a count of its own may start more ranks than -n says, and later. One that
+        # is among the found has knocked before: let it in.
+        self.intake.admit()
+        if run.ranks_gone_at:
+            run.ranks_gone_at = 0.0
+            for pid in found:
+                procs.send(pid, signal.SIGKILL)
 
     def _tick(self) -> None:
         now = time.monotonic()
         self.watch.tick(now, self.setup)
+        if self.progress:
+            self.progress.tick(now)
         for run in self._running():
             if run.kill_at and now >= run.kill_at:
                 self._kill(run)
             if run.ranks_gone_at and now >= run.ranks_gone_at + LAUNCHER_GRACE:
-                # A launcher may wait for ever for something that a rank has left running.
-                run.ranks_gone_at = 0.0
-                for pid in procs.carriers(self.meeting.job_id, run.block.pbid, ranks_only=True):
-                    procs.send(pid, signal.SIGKILL)
+                self._kill_leavings(run)
         limit = self.settings.timeout
         if limit and now >= self.begin + limit and not self.timed_out and self._running():
             self.timed_out = True
             self.status = self.status or STATUS_TIMEOUT
+            self.sink.before()
             say(f"--timeout: {limit:g} s have passed, ending all blocks")
             for run in self._running():
                 self._end(run, "timeout")
@@ -459,6 +564,7 @@ class Runner:
         moments = [run.kill_at for run in self._running() if run.kill_at]
         moments += [r.ranks_gone_at + LAUNCHER_GRACE for r in self._running() if r.ranks_gone_at]
         moments += [self.watch.next] if self.watch.next else []
+        moments += [self.progress.next] if self.progress else []
         if self.settings.timeout and not self.timed_out:
             moments.append(self.begin + self.settings.timeout)
         return max(0.0, min(moments) - time.monotonic()) if moments else None
@@ -473,19 +579,25 @@ class Runner:
             procs.send(self.service.pid, signal.SIGTERM)
 
         def left() -> list[int]:
-            found = set(procs.carriers(self.meeting.job_id)) | set(procs.adopted(self.keep))
+            found = set(procs.carriers(self.folder.secret)) | set(procs.adopted(self.keep))
             return [pid for pid in found if pid not in self.keep]
 
         count = procs.end_all(left, min(1.0, self.settings.grace))
         if count > (1 if self.service else 0) and self.settings.summary:
             say(f"ended {count} processes that the blocks left behind")
         deadline = time.monotonic() + DRAIN_TIME
-        with contextlib.suppress(OutputClosedError, WaitioError):
-            while self.intake.open and time.monotonic() < deadline:
-                for key, _ in self.selector.select(0.05):
-                    key.data()
+        while self.intake.open and time.monotonic() < deadline:
+            self.lost = self._read_on(0.05) or self.lost
         self.intake.close()
-        self.sink.close()
+        try:
+            self.sink.close()
+        except (OutputClosedError, WaitioError) as error:
+            self.lost = self.lost or error
+
+    def _sweep(self) -> list[str]:
+        """Remove what killed processes have left in scratch directories; say what is left."""
+        sure = not self.settings.job_id and all(map(launchers.stays_here, self.blocks))
+        return routes.sweep(self.meeting.route, self.meeting.job_id, sure)
 
     def _report(self) -> None:
         interrupted = self._interrupts()

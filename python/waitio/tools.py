@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find and run the programs that belong to the C library: waitio-serv, -info, -perf."""
+"""Find and run the programs that belong to the C library: waitio-serv, -info, -perf, -relay."""
 
 from __future__ import annotations
 
@@ -23,9 +23,16 @@ def _folders() -> list[str]:
     return [folder for folder in folders if folder]
 
 
+def _variable(name: str) -> str:
+    """Return the variable that may name a tool's program."""
+    if name == "waitio-relay":  # WAITIO_RELAY names the relays of a run
+        return "WAITIO_RELAY_PROGRAM"
+    return name.upper().replace("-", "_")
+
+
 def find_tool(name: str) -> str | None:
     """Return the path of a tool: its variable (WAITIO_SERV ...), beside the package, PATH."""
-    variable = name.upper().replace("-", "_")
+    variable = _variable(name)
     given = os.environ.get(variable)
     if given:
         path = shutil.which(given)
@@ -71,17 +78,22 @@ def serv() -> int:
     return _as_command("waitio-serv")
 
 
+def relay() -> int:
+    """Be the command waitio-relay of an installation by pip."""
+    return _as_command("waitio-relay")
+
+
 def exec_tool(name: str, words: Sequence[str]) -> int:
     """Become the tool; returns only by raising an error."""
     path = find_tool(name)
     if path is None:
-        variable = name.upper().replace("-", "_")
+        variable = _variable(name)
         raise WaitioError(
             f"'{name}' is not installed beside this command and not in PATH; build and install the"
             f" C library, or name the program in {variable}",
             127,
         )
-    os.environ.pop(name.upper().replace("-", "_"), None)
+    os.environ.pop(_variable(name), None)
     try:
         os.execv(path, [path, *words])
     except OSError as error:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Callable
@@ -19,27 +18,11 @@ def _number(comm: Any, attribute: str, method: str) -> int:
     return int(value)
 
 
-def _join_with(timeout: float | None, settings: Mapping[str, int | None]) -> None:
-    """Join with these variables in the environment, and leave it as it was."""
-    before = {name: os.environ.get(name) for name in settings}
-    try:
-        for name, value in settings.items():
-            if value is not None:
-                os.environ[name] = str(int(value))
-        _core.init(timeout)
-    finally:
-        for name, text in before.items():
-            if text is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = text
-
-
 class Universe:
     """All processes of all parallel blocks of a coupled run, seen from this one.
 
-    Making it joins; leaving the `with` block finalizes. A process belongs to one universe, once:
-    every `Universe` of a process is the same.
+    Making it joins; leaving the `with` block finalizes. A process belongs to one universe at a
+    time: every `Universe` of a process is the same.
 
     Parameters:
         timeout: seconds to wait for every block (None: 1000); `WAITIO_INIT_TIMEOUT` wins.
@@ -64,36 +47,47 @@ class Universe:
         if comm is not None:
             settings["WAITIO_RANK"] = _number(comm, "rank", "Get_rank")
             settings["WAITIO_NPROCS"] = _number(comm, "size", "Get_size")
-        _join_with(timeout, settings)
+        given = {name: str(int(value)) for name, value in settings.items() if value is not None}
+        _core._init_with(timeout, given)
         if allow_pickle is not None:
             _core.allow_pickle(allow_pickle)
-        self._world: Group | None = None
+        self._look()
+
+    def _look(self) -> None:
+        self._seen = _core._joined()
         self._place = _core._place()
+        self._world: Group | None = None
+
+    def _now(self) -> tuple[int, int, int, tuple[int, ...]]:
+        """My place in the universe of today: another object may have joined again."""
+        if self._seen != _core._joined() and _core.initialized():
+            self._look()
+        return self._place
 
     @property
     def rank(self) -> int:
         """My universe rank: the ranks of PB 0 come first, then those of PB 1, and so on."""
-        return self._place[0]
+        return self._now()[0]
 
     @property
     def size(self) -> int:
         """Processes in the universe."""
-        return self._place[1]
+        return self._now()[1]
 
     @property
     def pb(self) -> int:
         """Id of my parallel block."""
-        return self._place[2]
+        return self._now()[2]
 
     @property
     def nprocs(self) -> tuple[int, ...]:
         """Processes of each parallel block."""
-        return self._place[3]
+        return self._now()[3]
 
     @property
     def npb(self) -> int:
         """Number of parallel blocks."""
-        return len(self._place[3])
+        return len(self._now()[3])
 
     @property
     def pb_rank(self) -> int:
@@ -103,6 +97,7 @@ class Universe:
     @property
     def world(self) -> Group:
         """The group of all processes, in order of universe rank (gid 0)."""
+        self._now()
         if self._world is None:
             self._world = Group.world()
         return self._world
@@ -120,6 +115,14 @@ class Universe:
         if callable(members):
             return Group.where(members, gid=gid)
         return Group.ranks(members, gid=gid)
+
+    def rejoin(self, timeout: float | None = None) -> None:
+        """Leave, and meet all processes anew: a block has died and was started again.
+
+        Groups and requests of before are refused; `world` is the group of the new universe.
+        """
+        _core.rejoin(timeout)
+        self._look()
 
     def finalize(self) -> None:
         """Leave the universe; harmless when it was left already."""

@@ -12,6 +12,16 @@
 struct wio_universe *wio_api_universe(void);
 /** The same without joining: NULL when not joined. */
 struct wio_universe *wio_api_current(void);
+/** Set by an upper layer when it is loaded: what it has of a universe goes with it. Both are called
+ * by waitio_rejoin() only, without locks. */
+struct wio_api_upper {
+    void (*ending)(void); /**< before leaving; it waits for no peer */
+    void (*ended)(void);  /**< after it, also where the program has left by other calls */
+};
+extern struct wio_api_upper wio_api_upper;
+/** After finalize: what the next universe's waits would call is forgotten. @return false: the
+ * process has not left, or not yet */
+bool wio_api_forget_idle(void);
 /** End of every public call: clears or reports the error as WAITIO_ERRORS says, returns code. */
 int wio_api_result(const char *call, int code);
 

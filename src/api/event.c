@@ -21,6 +21,8 @@ int waitio_event_arm(int fd)
 
 int waitio_while_waiting(waitio_idle_function *function)
 {
+    if (function == NULL && wio_api_forget_idle())
+        return 0;
     struct wio_universe *u = wio_api_universe();
     if (u != NULL)
         wio_watch_idle(u, function);

@@ -21,6 +21,12 @@ static _Atomic int errors_mode = WIO_CFG_ERRORS_DEFAULT;
 enum { NOT_CHOSEN = -1 };
 static _Atomic int errors_chosen = NOT_CHOSEN; /* by the program */
 static _Atomic int lines_printed;
+struct wio_api_upper wio_api_upper;
+
+/* Of the universes that were left. */
+static struct wio_before before = {.groups = {&before.groups, &before.groups}};
+static struct wio_universe *_Atomic behind; /* was left while threads waited in it: it lives on */
+static _Atomic int rejoining;
 
 /* Why joining failed last, 0 = it did not. Under the gate. */
 static struct {
@@ -30,7 +36,10 @@ static struct {
 
 enum { LINES_MAX = 50 };
 
-static int leave(bool exiting);
+/* Why a universe is left. */
+enum parting { FINALLY, EXITING, TO_JOIN_AGAIN };
+
+static int leave(enum parting why, double limit_s);
 static void print_error(const char *call, int code);
 
 /* Other threads may be inside the library: nothing is freed under them. */
@@ -38,7 +47,7 @@ static void at_exit(void)
 {
     if (atomic_load(&forked) || atomic_load(&phase) != JOINED)
         return;
-    int rc = leave(true);
+    int rc = leave(EXITING, 0);
     if (rc == WAITIO_ERR_BUSY)
         print_error("exit", rc); /* whatever WAITIO_ERRORS says: nobody else could tell */
     else
@@ -81,15 +90,26 @@ static int forked_error(void)
     return wio_fail(WAITIO_ERR_FORK, "this process was forked from a member of the universe");
 }
 
-static int join_locked(int timeout, bool implied)
+/* The universe was left, and the program does not ask for another one. */
+static int left_error(void)
+{
+    if (refusal.code != 0)
+        return wio_fail(refusal.code, "joining again failed: %s", refusal.text);
+    return wio_fail(WAITIO_ERR_STATE,
+                    "the universe was left already; waitio_rejoin() joins it again");
+}
+
+/* How a process comes to a universe. */
+enum way { FIRST, IMPLIED, AGAIN };
+
+static int join_locked(int timeout, enum way way)
 {
     if (atomic_load(&phase) == JOINED)
         return 0;
-    if (atomic_load(&phase) == LEFT)
-        return wio_fail(WAITIO_ERR_STATE,
-                        "the universe was left already; joining again is not possible");
+    if (atomic_load(&phase) == LEFT && way != AGAIN)
+        return left_error();
     /* Programs that ignore what waitio_init() returns go on calling: each call would try again. */
-    if (implied && refusal.code != 0)
+    if (way == IMPLIED && refusal.code != 0)
         return wio_fail(refusal.code, "joining failed before: %s", refusal.text);
     struct wio_universe *u = NULL;
     int rc = wio_universe_join(timeout, &u);
@@ -103,17 +123,18 @@ static int join_locked(int timeout, bool implied)
         wio_os_at_fork(before_fork, in_parent, in_child);
         atexit(at_exit);
     }
+    wio_universe_follow(u, &before);
     atomic_store(&the_universe, u);
     atomic_store(&phase, JOINED);
     return 0;
 }
 
-static int join(int timeout, bool implied)
+static int join(int timeout, enum way way)
 {
     if (atomic_load(&forked))
         return forked_error();
     pthread_mutex_lock(&gate);
-    int rc = join_locked(timeout, implied);
+    int rc = join_locked(timeout, way);
     pthread_mutex_unlock(&gate);
     return rc;
 }
@@ -131,7 +152,7 @@ struct wio_universe *wio_api_universe(void)
     struct wio_universe *u = wio_api_current();
     if (WIO_LIKELY(u != NULL))
         return u;
-    return join(0, true) == 0 ? atomic_load(&the_universe) : NULL;
+    return join(0, IMPLIED) == 0 ? atomic_load(&the_universe) : NULL;
 }
 
 /* One line per failure, but no flood: programs that ignore return codes may call in a loop. */
@@ -180,7 +201,7 @@ int wio_api_result(const char *call, int code)
     if (WIO_LIKELY(code == 0))
         return 0;
     int mode = mode_now();
-    if (mode == WIO_CFG_ERRORS_RETURN)
+    if (mode == WIO_CFG_ERRORS_RETURN || wio_errors_kept())
         return code;
     print_error(call, code);
     if (!ends_program(mode, code))
@@ -206,29 +227,127 @@ int waitio_set_errors(int mode)
     return 0;
 }
 
+int waitio_return_errors_here(int on)
+{
+    return wio_errors_keep(on != 0);
+}
+
 int waitio_init(int timeout)
 {
-    return wio_api_result("waitio_init", join(timeout, false));
+    return wio_api_result("waitio_init", join(timeout, FIRST));
 }
 
 /* Without the gate: exit() may be called by a signal handler that interrupted who holds it. */
-static int leave(bool exiting)
+static int leave(enum parting why, double limit_s)
 {
     int was = JOINED;
     if (!atomic_compare_exchange_strong(&phase, &was, LEFT))
         return wio_fail(WAITIO_ERR_STATE, "the universe was %s",
                         was == LEFT ? "left already" : "never joined");
     struct wio_universe *u = atomic_load(&the_universe);
-    int rc = wio_universe_leave(u, exiting);
-    if (!exiting)
-        atomic_store(&the_universe, NULL);
+    bool kept = false;
+    int rc = why == TO_JOIN_AGAIN ? wio_universe_leave_within(u, limit_s, &kept)
+                                  : wio_universe_leave(u, why == EXITING, &kept);
+    if (why == EXITING)
+        return rc;
+    if (kept)
+        atomic_store(&behind, u);
+    atomic_store(&the_universe, NULL);
     return rc;
 }
 
 int waitio_finalize(void)
 {
-    int rc = atomic_load(&forked) ? forked_error() : leave(false);
+    int rc = atomic_load(&forked) ? forked_error() : leave(FINALLY, 0);
     return wio_api_result("waitio_finalize", rc);
+}
+
+/* ---- joining again ---- */
+
+static int occupied(void)
+{
+    return wio_fail(WAITIO_ERR_BUSY,
+                    "another thread waits in a WaitIO call: waitio_rejoin() ends the universe that "
+                    "it waits in, so end that call first");
+}
+
+/* @return 0: nothing speaks against leaving for another universe */
+static int may_rejoin(void)
+{
+    struct wio_universe *u = wio_api_current();
+    if (atomic_load(&phase) == NOT_YET)
+        return wio_fail(WAITIO_ERR_STATE,
+                        "this process has not joined yet, so it cannot join again: waitio_init()");
+    if (atomic_load(&phase) == LEFT && atomic_load(&the_universe) != NULL)
+        return wio_fail(WAITIO_ERR_BUSY,
+                        "another thread is in waitio_finalize(): join again when that has ended");
+    if (before.by_mpi)
+        return wio_fail(WAITIO_ERR_UNSUPPORTED,
+                        "messages go through the MPI of a job (WAITIO_COMM_TYPE=mpi or "
+                        "WAITIO_INSIDE), whose processes cannot meet anew: run the blocks as jobs "
+                        "of their own, with WAITIO_INSIDE=off");
+    if (u != NULL && wio_universe_config(u)->file_resume)
+        return wio_fail(WAITIO_ERR_UNSUPPORTED,
+                        "with WAITIO_FILE_RESUME=1 all programs are started again together; "
+                        "waitio_rejoin() is for one that is started again alone");
+    return u != NULL && wio_universe_occupied(u) ? occupied() : 0;
+}
+
+/* A thread may have begun to wait after we looked. */
+static int clear_up(void)
+{
+    struct wio_universe *u = atomic_load(&behind);
+    if (u != NULL && wio_universe_occupied(u))
+        return occupied();
+    if (u != NULL)
+        wio_universe_destroy_kept(u);
+    atomic_store(&behind, NULL);
+    if (wio_api_upper.ended != NULL)
+        wio_api_upper.ended();
+    return 0;
+}
+
+/* Peers that do not answer (TIMEOUT) are why processes join again. */
+static int leave_for_another(int timeout)
+{
+    if (wio_api_current() == NULL)
+        return 0;
+    if (wio_api_upper.ending != NULL)
+        wio_api_upper.ending();
+    int rc = leave(TO_JOIN_AGAIN, timeout);
+    return rc == WAITIO_ERR_TIMEOUT ? 0 : rc;
+}
+
+static int rejoin(int timeout)
+{
+    if (atomic_load(&forked))
+        return forked_error();
+    if (atomic_exchange(&rejoining, 1))
+        return wio_fail(WAITIO_ERR_BUSY, "another thread is in waitio_rejoin() already");
+    int rc = may_rejoin();
+    if (rc == 0)
+        rc = leave_for_another(timeout);
+    if (rc == 0)
+        rc = clear_up();
+    if (rc == 0)
+        rc = join(timeout, AGAIN);
+    atomic_store(&rejoining, 0);
+    return rc;
+}
+
+int waitio_rejoin(int timeout)
+{
+    return wio_api_result("waitio_rejoin", rejoin(timeout));
+}
+
+bool wio_api_forget_idle(void)
+{
+    pthread_mutex_lock(&gate);
+    bool between = atomic_load(&phase) == LEFT && atomic_load(&the_universe) == NULL;
+    if (between)
+        before.idle = NULL;
+    pthread_mutex_unlock(&gate);
+    return between;
 }
 
 int waitio_initialized(int *flag)

@@ -179,6 +179,10 @@ static struct wio_universe *with_group(const char *call, waitio_group_t g, const
 int waitio_group_free(waitio_group_t *group)
 {
     int rc;
+    if (group != NULL && wio_api_current() != NULL && wio_group_forget(wio_api_current(), *group)) {
+        *group = NULL;
+        return wio_api_result("waitio_group_free", 0);
+    }
     struct wio_universe *u =
         with_group("waitio_group_free", group == NULL ? NULL : *group, group, &rc);
     if (u == NULL)

@@ -29,25 +29,47 @@
 #define WIO_AUTH_TEXT_MAX 200    /* longest text of a refusal */
 
 struct wio_secret {
-    uint8_t key[WIO_SECRET_MAX];
+    uint8_t *hidden;             /* the key in a page that no core file has; NULL: it is in key */
+    uint8_t key[WIO_SECRET_MAX]; /* where the system has no such page (and in tests) */
     size_t len;       /* 0: WAITIO_SECRET=none, every proof is accepted from permitted addresses */
     char origin[256]; /* "cookie /home/u/.waitio/cookie", for messages */
+    struct wio_tls_lib *tls; /* WAITIO_TLS=1: connections over TCP are encrypted; else NULL */
 };
 /**
  * Find the secret as cfg says: none (warns), a named file, or the cookie (made on first use:
  * temporary file, link(), re-read). Files must be regular, owned by us, not accessible by group or
- * others, 16 to 256 bytes after trimming the trailing newline.
- * @return 0; CONFIG / AUTH / SYSTEM naming file, owner or mode and the remedy
+ * others, 16 to 256 bytes after trimming the trailing newline. With WAITIO_TLS=1 libssl is loaded.
+ * @return 0; CONFIG / AUTH / SYSTEM naming file, owner or mode and the remedy; UNSUPPORTED: there
+ * is no libssl
  */
 int wio_secret_load(struct wio_secret *s, const struct wio_config *cfg, struct wio_log *lg);
-/** Overwrite the key so that it does not stay in memory. The secret must not be in use any more. */
+/** Its bytes: s->len. */
+static inline const uint8_t *wio_secret_key(const struct wio_secret *s)
+{
+    return s->hidden != NULL ? s->hidden : s->key;
+}
+#define WIO_MAC_BYTES 32
+/**
+ * What only a holder of the secret can compute of @p head (at most 64 bytes) and @p body.
+ * @param use  what for, at most 32 characters: no proof of one use is one of another
+ * @return 0; SYSTEM */
+int wio_secret_mac(const struct wio_secret *s, const char *use, const void *head, size_t nhead,
+                   const void *body, size_t nbody, uint8_t mac[WIO_MAC_BYTES]);
+/** Is it that? In constant time. */
+bool wio_secret_mac_fits(const struct wio_secret *s, const char *use, const void *head,
+                         size_t nhead, const void *body, size_t nbody,
+                         const uint8_t mac[WIO_MAC_BYTES]);
+/** Overwrite the key so that it does not stay in memory, and free what belongs to encryption. The
+ * secret must not be in use any more. */
 void wio_secret_wipe(struct wio_secret *s);
 
 enum wio_auth_purpose {
     WIO_AUTH_BOOT = 1,
     WIO_AUTH_LEADER = 2,
     WIO_AUTH_LINK = 3,
-    WIO_AUTH_SHM = 4
+    WIO_AUTH_SHM = 4,
+    WIO_AUTH_FILE = 5,
+    WIO_AUTH_RELAY = 6
 };
 enum wio_auth_role { WIO_AUTH_DIAL, WIO_AUTH_ACCEPT };
 enum wio_auth_state { WIO_AUTH_RUNNING, WIO_AUTH_DONE, WIO_AUTH_FAILED };
@@ -85,7 +107,10 @@ struct wio_auth {
     int error;              /* WAITIO_ERR_* when FAILED */
     bool refused_by_peer;   /* the text came from the other side */
     bool garbage;           /* what came was no WaitIO handshake at all, or nothing */
-    char text[480];         /* reason when FAILED, printable */
+    bool wants_tls;         /* WAITIO_TLS=1 here; the other side must have it, too */
+    bool encrypt;           /* when DONE, both sides go on with TLS: wio_tls_begin() */
+    uint8_t tls_key[WIO_MAC_BYTES];
+    char text[480]; /* reason when FAILED, printable */
 };
 
 /** Begin. For the dialer @p peer is the expected peer (universe and rank are checked; extra is not,
@@ -115,6 +140,9 @@ void wio_auth_eof(struct wio_auth *a, int oserr);
 /** There is no room for this handshake now: end it with BUSY and a refusal with this reason, to be
  * written as after FAILED. Does nothing after the end, nor after READY. */
 void wio_auth_turn_away(struct wio_auth *a, const char *why);
+
+/** Trying again cannot help: secrets, releases or settings of the two sides differ. */
+bool wio_auth_is_final(int error);
 
 /**
  * Whole handshake on a non-blocking socket, for blocking callers (boot client, tools).

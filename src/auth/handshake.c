@@ -30,10 +30,10 @@ static_assert(sizeof(struct wio_auth) <= 1600, "a stranger costs little memory")
 
 const char *wio_auth_purpose_name(unsigned purpose)
 {
-    static const char *const names[] = {[WIO_AUTH_BOOT] = "rendezvous",
-                                        [WIO_AUTH_LEADER] = "host leader",
-                                        [WIO_AUTH_LINK] = "message link",
-                                        [WIO_AUTH_SHM] = "shared memory"};
+    static const char *const names[] = {
+        [WIO_AUTH_BOOT] = "rendezvous",   [WIO_AUTH_LEADER] = "host leader",
+        [WIO_AUTH_LINK] = "message link", [WIO_AUTH_SHM] = "shared memory",
+        [WIO_AUTH_FILE] = "files",        [WIO_AUTH_RELAY] = "relay"};
     return purpose < WIO_ARRAY_LEN(names) && names[purpose] != NULL ? names[purpose] : "unknown";
 }
 
@@ -141,6 +141,7 @@ static void fail(struct wio_auth *a, int code, const char *tell, const char *fmt
     make_printable(a->text);
     a->error = code;
     a->state = WIO_AUTH_FAILED;
+    OPENSSL_cleanse(a->tls_key, sizeof a->tls_key);
     if (tell != NULL)
         emit_refusal(a, code, tell);
     forget(a);
@@ -167,7 +168,7 @@ static void put_greeting(const struct wio_auth *a, uint8_t *msg)
     msg[HG_PURPOSE] = a->purpose;
     msg[HG_FLAGS] = a->secret->len == 0 ? HS_FLAG_NONE : 0;
     wio_put16(msg + HG_RESERVED, 0);
-    wio_put32(msg + HG_FEATURES, HS_FEATURES);
+    wio_put32(msg + HG_FEATURES, a->wants_tls ? HS_FEATURE_TLS : 0);
     memcpy(msg + HG_UNIVERSE, a->mine.universe, WIO_UNIVERSE_ID);
     wio_put32(msg + HG_RANK, a->mine.rank);
     wio_put32(msg + HG_EXTRA, a->mine.extra);
@@ -200,6 +201,22 @@ static bool check_flags(struct wio_auth *a)
              "the other side runs with WAITIO_SECRET=none, this side has a secret (%s); set "
              "WAITIO_SECRET for all programs of the run or for none; " REMEDY,
              own);
+    return false;
+}
+
+/* One side encrypts, the other does not: no side gives way. @return false = failed */
+static bool check_encryption(struct wio_auth *a)
+{
+    bool theirs = (wio_get32(a->in + HG_FEATURES) & HS_FEATURE_TLS) != 0;
+    char tell[WIO_AUTH_TEXT_MAX];
+    if (theirs == a->wants_tls)
+        return true;
+    wio_text(tell, sizeof tell, "this side runs with WAITIO_TLS=%d, yours with WAITIO_TLS=%d",
+             a->wants_tls, theirs);
+    fail(a, WAITIO_ERR_CONFIG, tell,
+         "this side runs with WAITIO_TLS=%d, the other side with WAITIO_TLS=%d; set WAITIO_TLS=1 "
+         "for all programs of the run (and for waitio-serv), or for none",
+         a->wants_tls, theirs);
     return false;
 }
 
@@ -266,7 +283,7 @@ static void on_hello(struct wio_auth *a)
              a->peer.rank);
         return;
     }
-    if (check_flags(a) && take_nonce(a) && ask_admission(a, false))
+    if (check_flags(a) && check_encryption(a) && take_nonce(a) && ask_admission(a, false))
         send_challenge(a);
 }
 
@@ -274,7 +291,8 @@ static void send_proof(struct wio_auth *a)
 {
     uint8_t msg[HL_PROOF];
     put_prefix(msg, HS_PROOF_MSG, sizeof msg);
-    if (wio_hs_prove(a, WIO_AUTH_DIAL, msg + HP_END) != 0) {
+    if (wio_hs_prove(a, WIO_AUTH_DIAL, msg + HP_END) != 0 ||
+        (a->encrypt && wio_hs_tls_key(a, a->tls_key) != 0)) {
         fail_crypto(a);
         return;
     }
@@ -287,7 +305,7 @@ static void check_acceptor(struct wio_auth *a)
 {
     const uint8_t *in = a->in;
     uint32_t rank = wio_get32(in + HG_RANK);
-    if (in[HG_PURPOSE] != a->purpose || wio_get32(in + HG_FEATURES) != HS_FEATURES)
+    if (in[HG_PURPOSE] != a->purpose || (wio_get32(in + HG_FEATURES) & ~HS_FEATURE_TLS) != 0)
         fail(a, WAITIO_ERR_PROTOCOL, "purpose or features that were not asked for",
              "the other side chose purpose %u and features 0x%x, which were not asked for",
              in[HG_PURPOSE], wio_get32(in + HG_FEATURES));
@@ -297,7 +315,7 @@ static void check_acceptor(struct wio_auth *a)
     else if (rank != a->peer.rank)
         fail(a, WAITIO_ERR_PEER, "you are not the rank that was called",
              "called rank %u, but rank %u answers at its address", a->peer.rank, rank);
-    else
+    else if (check_encryption(a))
         a->peer.extra = wio_get32(in + HG_EXTRA);
 }
 
@@ -338,6 +356,10 @@ static void on_proof(struct wio_auth *a)
     }
     if (!ask_admission(a, true))
         return;
+    if (a->encrypt && wio_hs_tls_key(a, a->tls_key) != 0) {
+        fail_crypto(a);
+        return;
+    }
     put_prefix(msg, HS_READY, sizeof msg);
     emit(a, msg, sizeof msg);
     a->step = STEP_FLUSH;
@@ -486,6 +508,11 @@ void wio_auth_eof(struct wio_auth *a, int oserr)
                  : "");
 }
 
+bool wio_auth_is_final(int error)
+{
+    return error == WAITIO_ERR_AUTH || error == WAITIO_ERR_VERSION || error == WAITIO_ERR_CONFIG;
+}
+
 void wio_auth_turn_away(struct wio_auth *a, const char *why)
 {
     /* Not behind READY: the other side would take the refusal for the link's first bytes. */
@@ -541,6 +568,10 @@ int wio_auth_start(struct wio_auth *a, enum wio_auth_role role, enum wio_auth_pu
     a->admit = admit;
     a->admit_arg = admit_arg;
     a->purpose = (uint8_t)purpose;
+    /* A relay passes on what it cannot read: it need not care. */
+    a->wants_tls = secret->tls != NULL && purpose != WIO_AUTH_RELAY;
+    /* Only what may leave the host, and goes through sockets. */
+    a->encrypt = a->wants_tls && (purpose == WIO_AUTH_BOOT || purpose == WIO_AUTH_LINK);
     a->role = (uint8_t)role;
     a->state = WIO_AUTH_RUNNING;
     a->in_need = HP_END;

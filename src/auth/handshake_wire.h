@@ -34,9 +34,9 @@ enum hs_type { HS_HELLO = 1, HS_CHALLENGE = 2, HS_PROOF_MSG = 3, HS_READY = 4, H
 
 /** The sender has no secret: WAITIO_SECRET=none. */
 #define HS_FLAG_NONE 1u
-/** Features a dialer of this version offers. Bit 0 is set aside for TLS 1.3 with a pre-shared key.
- */
-#define HS_FEATURES 0u
+/** Feature of a side with WAITIO_TLS=1; both have to have it. Connections over TCP then go on with
+ * TLS 1.3 and a pre-shared key after READY. */
+#define HS_FEATURE_TLS 1u
 
 enum hs_prefix { HP_MAGIC = 0, HP_TYPE = 4, HP_VERSION = 5, HP_LENGTH = 6, HP_END = 8 };
 enum hs_greeting {
@@ -63,6 +63,9 @@ int wio_hs_absorb(struct wio_auth *a, const uint8_t *bytes, size_t n);
 /** What the side with @p role has to send to prove itself: HMAC-SHA256 under the secret of the
  * role's name and the transcript so far. @return 0 or SYSTEM */
 int wio_hs_prove(const struct wio_auth *a, enum wio_auth_role role, uint8_t proof[HS_PROOF]);
+/** The key of an encrypted connection, from the secret and all messages with nonces. @return 0 or
+ * SYSTEM */
+int wio_hs_tls_key(const struct wio_auth *a, uint8_t key[HS_PROOF]);
 /** Constant time. */
 bool wio_hs_proof_equal(const uint8_t a[HS_PROOF], const uint8_t b[HS_PROOF]);
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <openssl/crypto.h>
 
-#include "auth/auth.h"
+#include "auth/tls.h"
 #include "os/os.h"
 
 #define SECRET_MIN 16
@@ -94,7 +94,9 @@ static int take_key(struct wio_secret *s, const char *path, const uint8_t *buf, 
                         "-c 32 /dev/urandom | od -An -tx1 | tr -d ' \\n' > FILE)",
                         path, len > WIO_SECRET_MAX ? "at least " : "", len, SECRET_MIN,
                         WIO_SECRET_MAX);
-    memcpy(s->key, buf, len);
+    if (s->hidden == NULL)
+        s->hidden = wio_os_hidden_page();
+    memcpy(s->hidden != NULL ? s->hidden : s->key, buf, len);
     s->len = len;
     return 0;
 }
@@ -257,6 +259,10 @@ int wio_secret_load(struct wio_secret *s, const struct wio_config *cfg, struct w
 {
     int rc, oserr;
     memset(s, 0, sizeof *s);
+    if (cfg->tls && cfg->secret == WIO_CFG_SECRET_NONE)
+        return wio_fail(WAITIO_ERR_CONFIG,
+                        "WAITIO_TLS=1 makes its keys of the job secret, and WAITIO_SECRET=none: "
+                        "unset one of them");
     if (cfg->secret == WIO_CFG_SECRET_NONE) {
         wio_text(s->origin, sizeof s->origin, "WAITIO_SECRET=none");
         wio_warn(lg, WIO_C_AUTH,
@@ -270,8 +276,11 @@ int wio_secret_load(struct wio_secret *s, const struct wio_config *cfg, struct w
     } else {
         rc = load_cookie(s, lg);
     }
+    if (rc == 0 && cfg->tls)
+        rc = wio_tls_load(&s->tls, NULL, WIO_TLS_REKEY_RECORDS);
     if (rc == 0)
-        wio_info(lg, WIO_C_AUTH, "job secret: %s", s->origin);
+        wio_info(lg, WIO_C_AUTH, "job secret: %s%s", s->origin,
+                 cfg->tls ? "; connections over TCP are encrypted" : "");
     else
         wio_secret_wipe(s);
     return rc;

@@ -39,6 +39,10 @@ int wio_last_code(void);
 /** This thread's last error has been written for the user to read; has it? */
 void wio_error_shown(void);
 bool wio_error_is_shown(void);
+/** Errors of this thread are returned to its calls, whatever the program has chosen. @return before
+ */
+bool wio_errors_keep(bool on);
+bool wio_errors_kept(void);
 void wio_clear_error(void);
 const char *wio_error_message(int code); /* static, "success" for 0, "unknown error" else */
 const char *wio_error_name(int code);    /* "WAITIO_ERR_PEER" */

@@ -37,22 +37,32 @@ enum wio_cfg_var {
     WIO_VAR_INIT_TIMEOUT,
     WIO_VAR_COMM_TYPE,
     WIO_VAR_PLUGINS,
+    WIO_VAR_INSIDE,
     WIO_VAR_MPI_THREADS,
     WIO_VAR_HYBRID_THRESHOLD,
     WIO_VAR_SCRATCH_DIR,
     WIO_VAR_MAXFILE_SIZE,
+    WIO_VAR_FILE_HEARTBEAT,
+    WIO_VAR_FILE_SILENCE,
+    WIO_VAR_FILE_FULL_WAIT,
+    WIO_VAR_FILE_SYSTEM,
+    WIO_VAR_FILE_RESUME,
     WIO_VAR_SERV_DIR,
     WIO_VAR_SERV_IDLE,
     WIO_VAR_SECRET_FILE,
     WIO_VAR_SECRET,
     WIO_VAR_SECRET_NONE_REMOTE,
+    WIO_VAR_TLS,
     WIO_VAR_NETDEV,
+    WIO_VAR_LANES,
     WIO_VAR_ADVERTISE,
+    WIO_VAR_RELAY,
     WIO_VAR_TCP_CONGESTION,
     WIO_VAR_TCP_SNDBUF,
     WIO_VAR_TCP_RCVBUF,
     WIO_VAR_MAX_CONNECTIONS,
     WIO_VAR_CONNECT_TIMEOUT,
+    WIO_VAR_RESUME_TIMEOUT,
     WIO_VAR_EAGER_MAX,
     WIO_VAR_EAGER_MAX_FAR,
     WIO_VAR_LOCAL_MAX,
@@ -79,10 +89,17 @@ enum wio_cfg_var {
     WIO_VAR_STATS,
     WIO_VAR_STATS_FILE,
     WIO_VAR_TRACE,
+    WIO_VAR_TRACE_MAX,
     WIO_VAR_CRC,
     WIO_VAR_WRAP,
+    WIO_VAR_CPL_REPORT,
+    WIO_VAR_CPL_FILES,
+    WIO_VAR_CPL_TRACE,
+    WIO_VAR_CPL_PROGRESS,
     WIO_VAR_HYBRID_INSIDE,
     WIO_VAR_HYBRID_BLOCKING,
+    WIO_VAR_HYBRID_KINGS,
+    WIO_VAR_HYBRID_KING_RANKS,
     WIO_VAR_COLL_BARRIER,
     WIO_VAR_COLL_BCAST,
     WIO_VAR_COLL_REDUCE,
@@ -108,10 +125,24 @@ enum wio_cfg_comm_type {
     WIO_CFG_COMM_TYPE_MPI,
 };
 
+/** Values of WAITIO_INSIDE. */
+enum wio_cfg_inside {
+    WIO_CFG_INSIDE_OFF,
+    WIO_CFG_INSIDE_AUTO,
+    WIO_CFG_INSIDE_MPI,
+};
+
 /** Values of WAITIO_MPI_THREADS. */
 enum wio_cfg_mpi_threads {
     WIO_CFG_MPI_THREADS_SERIALIZED,
     WIO_CFG_MPI_THREADS_MULTIPLE,
+};
+
+/** Values of WAITIO_FILE_SYSTEM. */
+enum wio_cfg_file_system {
+    WIO_CFG_FILE_SYSTEM_AUTO,
+    WIO_CFG_FILE_SYSTEM_POSIX,
+    WIO_CFG_FILE_SYSTEM_CLOSE_TO_OPEN,
 };
 
 /** Values of WAITIO_SECRET. */
@@ -141,11 +172,31 @@ enum wio_cfg_errors {
     WIO_CFG_ERRORS_ABORT,
 };
 
+/** Values of WAITIO_CPL_FILES. */
+enum wio_cfg_cpl_files {
+    WIO_CFG_CPL_FILES_ASKED,
+    WIO_CFG_CPL_FILES_NONE,
+    WIO_CFG_CPL_FILES_ALL,
+};
+
 /** Values of WAITIO_HYBRID_INSIDE. */
 enum wio_cfg_hybrid_inside {
     WIO_CFG_HYBRID_INSIDE_AUTO,
     WIO_CFG_HYBRID_INSIDE_MPI,
     WIO_CFG_HYBRID_INSIDE_MESSAGES,
+};
+
+/** Values of WAITIO_HYBRID_KINGS. */
+enum wio_cfg_hybrid_kings {
+    WIO_CFG_HYBRID_KINGS_AUTO,
+    WIO_CFG_HYBRID_KINGS_1,
+    WIO_CFG_HYBRID_KINGS_2,
+    WIO_CFG_HYBRID_KINGS_3,
+    WIO_CFG_HYBRID_KINGS_4,
+    WIO_CFG_HYBRID_KINGS_5,
+    WIO_CFG_HYBRID_KINGS_6,
+    WIO_CFG_HYBRID_KINGS_7,
+    WIO_CFG_HYBRID_KINGS_8,
 };
 
 /** Values of WAITIO_COLL_BARRIER. */
@@ -273,7 +324,7 @@ enum wio_cfg_coll_alltoall {
 struct wio_config {
     /**
      * WAITIO_MASTER_HOST: host name or address of the rendezvous (rank 0 of PB 0, or the host of
-     * waitio-serv)
+     * waitio-serv); unset with WAITIO_COMM_TYPE=file: the programs meet in WAITIO_SCRATCH_DIR
      */
     char master_host[WIO_CFG_TEXT];
     /** WAITIO_MASTER_PORT: TCP port of the rendezvous */
@@ -304,8 +355,9 @@ struct wio_config {
      */
     double init_timeout;
     /**
-     * WAITIO_COMM_TYPE: transports to use; mpi: all blocks are one MPI job (mpiexec ./a : ./b) and
-     * its MPI moves all messages; another type that is not built warns and means auto
+     * WAITIO_COMM_TYPE: transports to use; hybrid: large messages by file, others by socket or
+     * shared memory; mpi: all blocks are one MPI job (mpiexec ./a : ./b) and its MPI moves all
+     * messages; another type that is not built warns and means auto
      */
     int comm_type;
     /**
@@ -314,25 +366,65 @@ struct wio_config {
      */
     char plugins[WIO_CFG_TEXT];
     /**
-     * WAITIO_MPI_THREADS: WAITIO_COMM_TYPE=mpi: what the library asks MPI_Init_thread for, where
-     * the program has not called it; multiple: the program may call MPI in other threads
+     * WAITIO_INSIDE: messages between processes of one MPI job (mpiexec): auto: by that MPI where
+     * it is the quickest way, so between hosts; mpi: always, and an error where it cannot be; off:
+     * never. The same in all processes of the job, which all join
+     */
+    int inside;
+    /**
+     * WAITIO_MPI_THREADS: WAITIO_COMM_TYPE=mpi and WAITIO_INSIDE=mpi: what the library asks
+     * MPI_Init_thread for, where the program has not called it; multiple: the program may call MPI
+     * in other threads
      */
     int mpi_threads;
     /**
-     * WAITIO_HYBRID_THRESHOULD: hybrid: messages larger than this go by file (used once the file
-     * transport exists)
+     * WAITIO_HYBRID_THRESHOULD: WAITIO_COMM_TYPE=hybrid: the data of messages larger than this
+     * goes by file, that of others by socket or shared memory; 0: everything by file, as
+     * WAITIO_COMM_TYPE=file
      */
     uint64_t hybrid_threshold;
     /**
-     * WAITIO_SCRATCH_DIR: parent of the file transport's directory (used once the file transport
-     * exists)
+     * WAITIO_SCRATCH_DIR: WAITIO_COMM_TYPE=file, hybrid: directory that all processes of the run
+     * see; each run has .waitio-file-JOBID in it; with file and without WAITIO_MASTER_HOST they
+     * meet there, too
      */
     char scratch_dir[WIO_CFG_TEXT];
     /**
-     * WAITIO_MAXFILE_SIZE_PER_PROC: file transport: most bytes in files per process (used once the
-     * file transport exists)
+     * WAITIO_MAXFILE_SIZE_PER_PROC: WAITIO_COMM_TYPE=file: most bytes in the files that a process
+     * writes; a sender waits when they are full
      */
     uint64_t maxfile_size;
+    /**
+     * WAITIO_FILE_HEARTBEAT: WAITIO_COMM_TYPE=file: how often a process shows that it lives, and
+     * looks whether its peers do; a death is noticed within two of these where the file system has
+     * locks
+     */
+    double file_heartbeat;
+    /**
+     * WAITIO_FILE_SILENCE: WAITIO_COMM_TYPE=file, where the file system has no locks: a peer
+     * without a sign of life for this long is dead; a stopped process gives none
+     */
+    double file_silence;
+    /**
+     * WAITIO_FILE_FULL_WAIT: WAITIO_COMM_TYPE=file: how long a sender waits for space when the
+     * file system is full or the quota is used up, before the messages to that peer fail; 0: not
+     * at all
+     */
+    double file_full_wait;
+    /**
+     * WAITIO_FILE_SYSTEM: WAITIO_COMM_TYPE=file, hybrid: what the file system of
+     * WAITIO_SCRATCH_DIR promises. posix: what one process has written, another one reads without
+     * opening the file again, as on local disks, Lustre and GPFS. close-to-open: it does so after
+     * the writer has synced the file and the reader has opened it again, as on NFS and sshfs;
+     * slower; tested on sshfs and on a file system made for tests that is weaker, not on NFS.
+     * auto: posix on file systems that are known to keep it, else close-to-open
+     */
+    int file_system;
+    /**
+     * WAITIO_FILE_RESUME: WAITIO_COMM_TYPE=file: keep what a run needs to go on after a kill, and
+     * go on with what a killed run has kept; the same in all programs
+     */
+    bool file_resume;
     /** WAITIO_SERV_DIR: directory for waitio-serv's publications; default $HOME/.waitio */
     char serv_dir[WIO_CFG_TEXT];
     /** WAITIO_SERV_IDLE: waitio-serv -d ends when no process has joined for this long */
@@ -350,12 +442,28 @@ struct wio_config {
      */
     bool secret_none_remote;
     /**
+     * WAITIO_TLS: encrypt connections over TCP (TLS 1.3, keys made of the job secret); the same
+     * for all programs of the run and waitio-serv; needs libssl
+     */
+    bool tls;
+    /**
      * WAITIO_NETDEV: network to listen on and publish: device name, address or subnet (eth0,
-     * 10.1.2.3, 10.1.0.0/16); comma list
+     * 10.1.2.3, 10.1.0.0/16); comma list: long messages go by all of these devices
      */
     char netdev[WIO_CFG_TEXT];
+    /**
+     * WAITIO_LANES: over how many TCP connections the data of a long message goes (the first one
+     * carries everything else, too); 0: one for each device that WAITIO_NETDEV names; 1: one only;
+     * more than there are devices: several on each
+     */
+    int64_t lanes;
     /** WAITIO_ADVERTISE: address to publish instead of the detected one (for NAT); comma list */
     char advertise[WIO_CFG_TEXT];
+    /**
+     * WAITIO_RELAY: relays between networks that cannot reach each other: HOST:PORT, comma list
+     * ([ADDRESS]:PORT for IPv6); see waitio relay
+     */
+    char relay[WIO_CFG_TEXT];
     /**
      * WAITIO_TCP_CONGESTION: congestion control per socket: auto (cubic, else reno, for near
      * peers), system, or a name the kernel knows
@@ -377,6 +485,13 @@ struct wio_config {
      * WAITIO_CONNECT_TIMEOUT: how long a connection attempt, or silence of a peer's host, may last
      */
     double connect_timeout;
+    /**
+     * WAITIO_RESUME_TIMEOUT: how long a broken TCP connection is made anew before its peer counts
+     * as dead (a peer that refuses connections is dead at once); 0: not at all, a broken
+     * connection is a peer failure. Both sides must set it; streams of messages of 32 to 64 KiB
+     * then take up to a quarter longer
+     */
+    double resume_timeout;
     /** WAITIO_EAGER_MAX: largest message sent eagerly, without asking the receiver first */
     uint64_t eager_max;
     /**
@@ -480,12 +595,44 @@ struct wio_config {
      * is the universe rank, %p the process id
      */
     char stats_file[WIO_CFG_TEXT];
-    /** WAITIO_TRACE: directory for per-process traces (reserved for the timeline tool) */
+    /**
+     * WAITIO_TRACE: directory for a trace of each process: its messages, waits, collectives and
+     * phases; `waitio trace` makes one timeline of them. It is made if need be; where that is
+     * impossible, the run goes on with a warning and without a trace
+     */
     char trace[WIO_CFG_TEXT];
+    /**
+     * WAITIO_TRACE_MAX: most bytes of events in the trace of a process, 64 for each; when they are
+     * full, new events take the places of the oldest
+     */
+    uint64_t trace_max;
     /** WAITIO_CRC: protect payloads with CRC32C */
     bool crc;
     /** WAITIO_WRAP: debugging: transports around the transports, colon list of check, fault=SEED */
     char wrap[WIO_CFG_TEXT];
+    /**
+     * WAITIO_CPL_REPORT: coupler: file for the report at the end of a run (who waited for whom,
+     * what travelled, advice), and with .json behind it the same for programs; -: the report on
+     * standard error. One process's setting is enough
+     */
+    char cpl_report[WIO_CFG_TEXT];
+    /**
+     * WAITIO_CPL_FILES: coupler: files of h3-Open-UTIL/MP in the folder of the run: none; asked:
+     * the logs that log_level and debug_mode of the configuration ask for; all: also times
+     * (TM.COMP) and the configuration as read. Goes before files of the configuration; the most of
+     * any process counts
+     */
+    int cpl_files;
+    /**
+     * WAITIO_CPL_TRACE: coupler: existing folder where each process leaves its events; waitio cpl
+     * trace makes one timeline of them
+     */
+    char cpl_trace[WIO_CFG_TEXT];
+    /**
+     * WAITIO_CPL_PROGRESS: set by waitio run --progress: folder where each component says its
+     * model time
+     */
+    char cpl_progress[WIO_CFG_TEXT];
     /**
      * WAITIO_HYBRID_INSIDE: collectives of hybrid communicators inside a block: mpi: by the
      * block's own MPI; messages: by messages of WaitIO; auto: whichever is faster, measured when a
@@ -498,6 +645,20 @@ struct wio_config {
      * errors end the program
      */
     bool hybrid_blocking;
+    /**
+     * WAITIO_HYBRID_KINGS: collectives of hybrid communicators: how many processes of each block
+     * carry messages of 256 KiB and more to the next block; the largest number that a member
+     * gives; a block of fewer processes limits it; auto: measured when a communicator is made, 1
+     * within a host
+     */
+    int hybrid_kings;
+    /**
+     * WAITIO_HYBRID_KING_RANKS: which processes of this block these are: ranks in the block
+     * (0,4,8-11), host:0,4 for ranks among the block's processes on each host, or self in the
+     * environment of each of them; unset: spread over the block's hosts, then over the processes
+     * of a host
+     */
+    char hybrid_king_ranks[WIO_CFG_TEXT];
     /**
      * WAITIO_COLL_BARRIER: algorithm of barrier, the same on all processes; one that does not fit
      * a call is not used for it

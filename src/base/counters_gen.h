@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define WIO_COUNTERS 41
+#define WIO_COUNTERS 63
 
 struct wio_counters {
     /** messages given to isend (counter, msgs) */
@@ -54,6 +54,35 @@ struct wio_counters {
     uint64_t link_opens;
     /** connections closed by the connection cap (counter, events) */
     uint64_t link_evictions;
+    /** TCP connections that broke between processes and were to be made anew (counter, events) */
+    uint64_t link_breaks;
+    /** broken TCP connections that were made anew (counter, events) */
+    uint64_t link_resumes;
+    /**
+     * connections opened or accepted beside a link, for the data of long messages
+     * (WAITIO_NETDEV=a,b, WAITIO_LANES) (counter, events)
+     */
+    uint64_t lane_opens;
+    /** such connections that broke; what was on its way went by the others (counter, events) */
+    uint64_t lane_breaks;
+    /** messages sent whose data went by several connections (counter, msgs) */
+    uint64_t stripe_msgs;
+    /** bytes of these that went by other connections than the first (counter, bytes) */
+    uint64_t stripe_bytes;
+    /** bytes of these that were sent again because their connection broke (counter, bytes) */
+    uint64_t stripe_again;
+    /**
+     * messages sent again after a broken TCP connection, the library's own ones included (counter,
+     * msgs)
+     */
+    uint64_t resent_msgs;
+    /**
+     * memory that holds copies of what was written to TCP connections and not acknowledged yet
+     * (gauge, bytes)
+     */
+    uint64_t resume_bytes;
+    /** most memory that ever held such copies (max, bytes) */
+    uint64_t resume_max;
     /** most connections ever open or being opened (the cap and one more) (max, peers) */
     uint64_t links_max;
     /** own memory held for peers and links (gauge, bytes) */
@@ -70,6 +99,13 @@ struct wio_counters {
     uint64_t tx_bytes;
     /** bytes read from links, headers included (counter, bytes) */
     uint64_t rx_bytes;
+    /**
+     * messages given to a transport of another library (mpi), the library's own ones included
+     * (counter, msgs)
+     */
+    uint64_t outside_msgs;
+    /** payload bytes of these (counter, bytes) */
+    uint64_t outside_bytes;
     /** waits that stopped spinning and slept (counter, events) */
     uint64_t sleeps;
     /** times a waiting thread ran steps of a non-blocking collective (counter, events) */
@@ -84,6 +120,11 @@ struct wio_counters {
     uint64_t border_msgs;
     /** payload bytes of collectives sent to another PB (counter, bytes) */
     uint64_t border_bytes;
+    /**
+     * reductions inside a PB that its own MPI did with an operator of the program, or of the
+     * library on a type that the MPI lacks (counter, events)
+     */
+    uint64_t inside_folds;
     /** shared memory made by this process: its inbox and the rings it writes (gauge, bytes) */
     uint64_t shm_bytes;
     /** most shared memory ever made at once (max, bytes) */
@@ -94,6 +135,30 @@ struct wio_counters {
     uint64_t shm_bells;
     /** payload bytes read straight from the memory of senders on this host (counter, bytes) */
     uint64_t fetched_bytes;
+    /** size of the files that this process writes its messages to (gauge, bytes) */
+    uint64_t file_bytes;
+    /** write calls for messages in files (counter, events) */
+    uint64_t file_writes;
+    /** read calls on such files, looks in vain among them (counter, events) */
+    uint64_t file_reads;
+    /**
+     * WAITIO_COMM_TYPE=hybrid: messages sent whose data went by files, beside the link for the
+     * others (counter, msgs)
+     */
+    uint64_t side_msgs;
+    /** bytes of these (counter, bytes) */
+    uint64_t side_bytes;
+    /** operations on names: files opened, made or removed, folders listed (counter, events) */
+    uint64_t file_looks;
+    /** WAITIO_FILE_RESUME: messages written to a journal before they left (counter, msgs) */
+    uint64_t resume_kept;
+    /**
+     * messages sent once more after a kill, and not sent because the journal has them (counter,
+     * msgs)
+     */
+    uint64_t resume_skipped;
+    /** messages received from a journal after a kill (counter, msgs) */
+    uint64_t resume_delivered;
 };
 
 #endif

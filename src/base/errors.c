@@ -16,9 +16,14 @@ struct last_error {
     char detail[DETAIL];
     char whole[WHOLE]; /* detail and remedy, joined on demand */
 };
-static _Thread_local int last_code;
-static _Thread_local bool shown;              /* the last error is on standard error already */
-static _Thread_local struct last_error *last; /* NULL: no failure yet, or no memory for its text */
+/* One piece: each thread-local variable by itself takes eight bytes of the room that is kept for
+ * libraries loaded late. */
+static _Thread_local struct {
+    int code;
+    bool shown;              /* the last error is on standard error already */
+    bool kept;               /* errors are returned in this thread */
+    struct last_error *last; /* NULL: no failure yet, or no memory for its text */
+} mine;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; /* frees the texts of a thread that ends */
@@ -26,7 +31,7 @@ static bool have_key;
 
 static void drop(void *texts_of_this_thread)
 {
-    last = NULL;
+    mine.last = NULL;
     wio_os_free(texts_of_this_thread);
 }
 
@@ -38,14 +43,14 @@ static void make_key(void)
 static struct last_error *texts(void)
 {
     pthread_once(&once, make_key);
-    if (last == NULL && have_key) {
-        last = wio_os_alloc(sizeof *last);
-        if (last != NULL && pthread_setspecific(key, last) != 0) {
-            wio_os_free(last);
-            last = NULL;
+    if (mine.last == NULL && have_key) {
+        mine.last = wio_os_alloc(sizeof *mine.last);
+        if (mine.last != NULL && pthread_setspecific(key, mine.last) != 0) {
+            wio_os_free(mine.last);
+            mine.last = NULL;
         }
     }
-    return last;
+    return mine.last;
 }
 
 /** Format before storing: the arguments may point into the old text. */
@@ -55,8 +60,8 @@ static void store(int code, const char *fmt, va_list ap, const char *reason)
     int n = vsnprintf(text, sizeof text, fmt, ap);
     if (n < 0)
         text[0] = '\0';
-    last_code = code;
-    shown = false;
+    mine.code = code;
+    mine.shown = false;
     struct last_error *to = texts();
     if (to != NULL)
         wio_text(to->detail, sizeof to->detail, "%s%s%s", text, reason != NULL ? ": " : "",
@@ -88,38 +93,51 @@ int wio_fail_os(int code, int oserr, const char *fmt, ...)
 
 const char *wio_last_error(void)
 {
-    if (last_code == 0)
+    if (mine.code == 0)
         return "";
-    if (last == NULL)
-        return wio_error_message(last_code);
-    const char *what = last->detail[0] != '\0' ? last->detail : wio_error_message(last_code);
-    const char *remedy = wio_error_remedy(last_code);
-    wio_text(last->whole, sizeof last->whole, "%s%s%s", what, remedy[0] != '\0' ? "; " : "",
-             remedy);
-    return last->whole;
+    if (mine.last == NULL)
+        return wio_error_message(mine.code);
+    const char *what =
+        mine.last->detail[0] != '\0' ? mine.last->detail : wio_error_message(mine.code);
+    const char *remedy = wio_error_remedy(mine.code);
+    wio_text(mine.last->whole, sizeof mine.last->whole, "%s%s%s", what,
+             remedy[0] != '\0' ? "; " : "", remedy);
+    return mine.last->whole;
 }
 
 const char *wio_last_detail(void)
 {
-    return last_code == 0 || last == NULL ? "" : last->detail;
+    return mine.code == 0 || mine.last == NULL ? "" : mine.last->detail;
 }
 
 void wio_error_shown(void)
 {
-    shown = true;
+    mine.shown = true;
 }
 
 bool wio_error_is_shown(void)
 {
-    return last_code != 0 && shown;
+    return mine.code != 0 && mine.shown;
+}
+
+bool wio_errors_keep(bool on)
+{
+    bool before = mine.kept;
+    mine.kept = on;
+    return before;
+}
+
+bool wio_errors_kept(void)
+{
+    return mine.kept;
 }
 
 int wio_last_code(void)
 {
-    return last_code;
+    return mine.code;
 }
 
 void wio_clear_error(void)
 {
-    last_code = 0;
+    mine.code = 0;
 }

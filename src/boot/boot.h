@@ -24,6 +24,8 @@ struct wio_whoami {
     char launcher[24]; /* row of the launcher table that decided: "WAITIO", "PMIx", "Open MPI",
                           "PMI", ..., "alone" */
     char job_id[64];
+    bool solo;     /* one job that nobody has told of others: job_id and port are its own */
+    uint16_t port; /* solo: of the rendezvous; else WAITIO_MASTER_PORT holds */
 };
 typedef const char *(*wio_getenv_fn)(const char *name);
 /** @return 0; CONFIG naming the variable, its value and the rule. Half a pair (rank without size)
@@ -58,6 +60,9 @@ struct wio_tab_ep {
 #define WIO_EP_LONG_DOUBLE 0x6000u /* two bits, see wio_number_formats */
 /* Whether other layers may rely on processes of one host reading each other's memory. */
 #define WIO_EP_LENDS 0x1000u
+/* It cannot go on after a kill: the transport to oneself, which all have, sets this bit, and
+ * WAITIO_FILE_RESUME takes it away. */
+#define WIO_EP_ONE_LIFE 0x0001u
 #define WIO_EP_CPUS 0x0f00u /* its host has at most 2^(n - 1) processors; 0: not said */
 /** The bits for a host with @p cpus processors. */
 uint16_t wio_cpu_bits(int cpus);
@@ -138,8 +143,9 @@ struct wio_service_params {
     const struct wio_secret *secret;
     struct wio_log *log;
     const char *bind_host; /* NULL = all addresses */
-    uint16_t port;         /* 0 = any; see wio_service_port */
-    int npb;               /* expected PBs; 0 = learn from the first client */
+    bool in_folder; /* no port: callers come by the directory of cfg->scratch_dir and job_id */
+    uint16_t port;  /* 0 = any; see wio_service_port */
+    int npb;        /* expected PBs; 0 = learn from the first client */
     char job_id[64];
     int stop_fd; /* > 0: wio_service_run ends when it becomes readable or hangs up (borrowed) */
     /* Live as long as the universe: every host keeps its connection open until its last process has
@@ -193,10 +199,11 @@ enum wio_service_found wio_service_probe(const char *host, uint16_t port,
                                          const struct wio_secret *secret, const char *job_id,
                                          double timeout_s, char *text, size_t n);
 
-/** As wio_service_probe, and for a universe that forms: how many processes have joined, and the
- * list of missing ones as text. @blocking up to timeout_s */
-enum wio_service_found wio_service_count(const char *host, uint16_t port,
-                                         const struct wio_secret *secret, const char *job_id,
+/** As wio_service_probe, where the processes of cfg->job_id meet: in the directory, or at the
+ * master host and @p port. For a universe that forms: how many processes have joined, and the list
+ * of missing ones as text. @blocking up to timeout_s, in a directory 2 s more */
+enum wio_service_found wio_service_count(const struct wio_config *cfg, uint16_t port,
+                                         const struct wio_secret *secret, struct wio_log *lg,
                                          double timeout_s, uint32_t *joined, char *text, size_t n);
 
 #endif

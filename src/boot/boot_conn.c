@@ -60,7 +60,11 @@ int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_so
 
 void wio_bc_close(struct wio_bc *c)
 {
-    wio_os_close(c->fd);
+    /* A child that is being started may hold the socket: no event for c may come any more. */
+    if (c->events != 0)
+        wio_os_epoll_close(c->fd, c->epfd, -1);
+    else
+        wio_os_close(c->fd);
     if (c->rx_fd >= 0)
         wio_os_close(c->rx_fd);
     c->fd = c->rx_fd = -1;
@@ -68,10 +72,14 @@ void wio_bc_close(struct wio_bc *c)
     c->state = WIO_BC_CLOSED;
     c->events = 0;
     wio_os_free(c->auth);
+    wio_tls_free(c->tls);
     wio_os_free(c->out);
     if (!c->foreign_payload)
         wio_os_free(c->payload);
+    wio_os_free(c->detour);
+    c->detour = NULL;
     c->auth = NULL;
+    c->tls = NULL;
     c->out = NULL;
     c->payload = NULL;
     c->foreign_payload = false;
@@ -84,7 +92,35 @@ size_t wio_bc_bytes(const struct wio_bc *c)
            (c->payload != NULL && !c->foreign_payload ? c->need : 0);
 }
 
+int wio_bc_through(struct wio_bc *c, const struct wio_secret *secret, const struct wio_place *place)
+{
+    c->detour = wio_os_alloc(sizeof *c->detour);
+    int rc = c->detour == NULL ? wio_fail(WAITIO_ERR_NOMEM, "handshake with a relay")
+                               : wio_detour_start(c->detour, secret, WIO_DETOUR_CALL, place, 0);
+    if (rc != 0)
+        wio_bc_close(c);
+    return rc;
+}
+
 /* ---- handshake ---- */
+
+/* @return false: ended. State AUTH when the relay has connected us. */
+static bool detour_step(struct wio_bc *c)
+{
+    enum wio_detour_state s = wio_detour_drive(c->detour, c->fd);
+    if (s == WIO_DETOUR_FAILED) {
+        int error = c->detour->error;
+        char text[sizeof c->detour->text];
+        wio_text(text, sizeof text, "%s", c->detour->text);
+        return fail(c, error, "%.280s", text);
+    }
+    if (s == WIO_DETOUR_DONE) {
+        wio_os_free(c->detour);
+        c->detour = NULL;
+        c->state = WIO_BC_AUTH;
+    }
+    return true;
+}
 
 static bool auth_ended(struct wio_bc *c)
 {
@@ -137,10 +173,12 @@ static bool auth_step(struct wio_bc *c)
         return auth_ended(c);
     if (a->state != WIO_AUTH_DONE)
         return true;
+    int rc = wio_tls_begin(a, c->fd, &c->tls);
     wio_os_free(c->auth);
     c->auth = NULL;
     c->state = WIO_BC_OPEN;
-    int rc = c->up->opened != NULL ? c->up->opened(c) : 0;
+    if (rc == 0 && c->up->opened != NULL)
+        rc = c->up->opened(c);
     return rc == 0 || fail(c, rc, "%s", wio_last_detail());
 }
 
@@ -159,7 +197,7 @@ static ssize_t take(struct wio_bc *c, void *buf, size_t n)
             c->rx_fd = fd;
         }
     } else {
-        k = wio_os_recv(c->fd, buf, n);
+        k = wio_stream_recv(c->tls, c->fd, buf, n);
     }
     if (k > 0)
         c->rx_bytes += (uint64_t)k;
@@ -177,6 +215,8 @@ static int take_into(struct wio_bc *c, uint8_t *to, size_t n, size_t *got)
         fail(c, 0, "the other side closed the connection");
     else if (k == 0)
         fail(c, WAITIO_ERR_PEER, "the connection ended inside a message");
+    else if (k == -EBADMSG && c->tls != NULL)
+        fail(c, WAITIO_ERR_PROTOCOL, "%s", wio_tls_why(c->tls));
     else if (k < 0)
         fail(c, WAITIO_ERR_PEER, "connection broken: %s", strerror((int)-k));
     return k > 0 ? 1 : -1;
@@ -222,7 +262,8 @@ static bool deliver(struct wio_bc *c)
 
 static bool read_frames(struct wio_bc *c)
 {
-    for (int frames = 0; frames < FRAMES_PER_EVENT;) {
+    /* What has been taken off an encrypted connection's socket makes no event. */
+    for (int frames = 0; frames < FRAMES_PER_EVENT || (c->tls != NULL && wio_tls_unread(c->tls));) {
         size_t got;
         int rc;
         if (c->have_hdr < WIO_BOOT_HDR) {
@@ -257,7 +298,7 @@ static ssize_t write_out(struct wio_bc *c)
     const uint8_t *from = c->out + c->out_off;
     size_t n = c->out_len - c->out_off;
     if (c->tx_fd[0] < 0)
-        return wio_os_send(c->fd, from, n);
+        return wio_stream_send(c->tls, c->fd, from, n);
     if (c->out_off < c->tx_fd_at[0])
         return wio_os_send(c->fd, from, c->tx_fd_at[0] - c->out_off);
     if (c->tx_fd[1] >= 0) /* not past the frame that carries the next one */
@@ -276,8 +317,9 @@ static void write_frames(struct wio_bc *c)
 {
     while (c->state == WIO_BC_OPEN && !wio_bc_flushed(c)) {
         bool tail = c->out_off == c->out_len;
-        ssize_t k = tail ? wio_os_send(c->fd, c->tail + c->tail_off, c->tail_len - c->tail_off)
-                         : write_out(c);
+        ssize_t k =
+            tail ? wio_stream_send(c->tls, c->fd, c->tail + c->tail_off, c->tail_len - c->tail_off)
+                 : write_out(c);
         if (k <= 0)
             return;
         c->tx_bytes += (uint64_t)k;
@@ -372,7 +414,7 @@ static bool finish_connect(struct wio_bc *c)
     int rc = wio_os_so_error(c->fd);
     if (rc != 0)
         return fail(c, WAITIO_ERR_PEER, "%s", strerror(-rc));
-    c->state = WIO_BC_AUTH;
+    c->state = c->detour != NULL ? WIO_BC_DETOUR : WIO_BC_AUTH;
     return true;
 }
 
@@ -381,28 +423,45 @@ bool wio_bc_event(struct wio_bc *c, uint32_t events)
     if (c->state == WIO_BC_CONNECTING && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0 &&
         !finish_connect(c))
         return false;
+    if (c->state == WIO_BC_DETOUR && !detour_step(c))
+        return false;
     if (c->state == WIO_BC_AUTH && !auth_step(c))
         return false;
     if (c->state == WIO_BC_OPEN && (events & EPOLLOUT) != 0)
         write_frames(c);
+    bool shaking = c->tls != NULL && wio_tls_shaking(c->tls);
     if (c->state == WIO_BC_OPEN && !read_frames(c))
         return false;
+    if (shaking) /* reading may have ended that: no event of the socket says so */
+        write_frames(c);
     return c->state != WIO_BC_CLOSED;
+}
+
+static bool writes(const struct wio_bc *c)
+{
+    const void *buf;
+    if (c->state == WIO_BC_CONNECTING)
+        return true;
+    if (c->state == WIO_BC_DETOUR)
+        return wio_detour_writes(c->detour);
+    if (c->auth != NULL && wio_auth_output(c->auth, &buf) > 0)
+        return true;
+    return !wio_bc_flushed(c) && (c->tls == NULL || !wio_tls_shaking(c->tls));
 }
 
 int wio_bc_arm(struct wio_bc *c, int epfd)
 {
-    const void *buf;
     uint32_t want = EPOLLIN;
     if (c->state == WIO_BC_CLOSED)
         return 0;
-    if (c->state == WIO_BC_CONNECTING || (c->auth != NULL && wio_auth_output(c->auth, &buf) > 0) ||
-        !wio_bc_flushed(c))
+    if (writes(c))
         want |= EPOLLOUT;
     if (want == c->events)
         return 0;
     int rc = wio_os_epoll_ctl(epfd, c->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, c->fd, want, c);
-    if (rc == 0)
+    if (rc == 0) {
         c->events = want;
+        c->epfd = epfd;
+    }
     return rc;
 }

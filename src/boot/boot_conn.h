@@ -7,10 +7,13 @@
 #ifndef WIO_BOOT_CONN_H
 #define WIO_BOOT_CONN_H
 
+#include "auth/tls.h"
 #include "boot/boot_wire.h"
+#include "boot/detour.h"
 
 enum wio_bc_state {
     WIO_BC_CONNECTING, /* connect() under way */
+    WIO_BC_DETOUR,     /* a relay was asked for the other side */
     WIO_BC_AUTH,
     WIO_BC_OPEN,
     WIO_BC_CLOSED
@@ -38,9 +41,12 @@ struct wio_bc {
     bool refused, garbage; /* handshake: refused by the other side; no WaitIO there */
     uint32_t allowed;      /* bit per wio_boot_type that may come */
     uint32_t events;       /* registered with epoll */
+    int epfd;              /* there */
     const struct wio_bc_upcalls *up;
     void *owner;
-    struct wio_auth *auth; /* while AUTH */
+    struct wio_detour *detour; /* while CONNECTING and DETOUR, when it goes through a relay */
+    struct wio_auth *auth;     /* until AUTH is over */
+    struct wio_tls *tls;       /* WAITIO_TLS=1, from OPEN on */
     uint8_t hdr[WIO_BOOT_HDR];
     uint8_t *payload;
     uint32_t have, need; /* of the payload; have_hdr == WIO_BOOT_HDR then */
@@ -62,6 +68,10 @@ struct wio_bc {
 int wio_bc_start(struct wio_bc *c, int fd, enum wio_auth_role role, bool unix_socket,
                  bool connecting, const struct wio_secret *secret, const struct wio_bc_upcalls *up,
                  void *owner);
+/** The socket, of a connection that is still about to be made, leads to a relay: ask that one for
+ * @p place first. @return 0; NOMEM, SYSTEM: the connection is closed then */
+int wio_bc_through(struct wio_bc *c, const struct wio_secret *secret,
+                   const struct wio_place *place);
 /** Read and write what epoll reports as possible; upcalls run inside. @return false when the
  * connection has ended (error, text) */
 bool wio_bc_event(struct wio_bc *c, uint32_t events);

@@ -103,7 +103,7 @@ static void drop(struct ld_follower *f)
         wio_list_remove(&f->m->node);
         wio_os_free(f->m);
         f->m = NULL;
-    } else if (f->bc.error == WAITIO_ERR_AUTH &&
+    } else if (wio_auth_is_final(f->bc.error) &&
                wio_log_gate(&l->strangers, wio_os_now_ns(), note, sizeof note)) {
         wio_warn(l->j->log, WIO_C_BOOT, "refused another process of this host: %s%s", f->bc.text,
                  note);

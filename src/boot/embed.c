@@ -44,6 +44,15 @@ static int look_who(struct wio_joiner *j)
     return 0;
 }
 
+/* The directory has a service already: as its client we hear what is to be said. */
+static int be_client(struct wio_joiner *j)
+{
+    if (!j->probed)
+        wio_info(j->log, WIO_C_BOOT, "%s: joining as its client", wio_last_detail());
+    j->probed = true;
+    return 0;
+}
+
 static int start_thread(struct wio_joiner *j)
 {
     int rc = wio_os_thread_start(&j->thread, serve, j, "waitio-join");
@@ -67,12 +76,13 @@ int wio_join_embed(struct wio_joiner *j)
                                     .log = j->log,
                                     .bind_host = j->master_loopback ? j->master : NULL,
                                     .port = j->port,
+                                    .in_folder = j->in_folder,
                                     .npb = j->p->me->npb,
                                     .stop_fd = j->stop_fd};
     wio_text(sp.job_id, sizeof sp.job_id, "%s", j->p->me->job_id);
     int rc = wio_service_start(&sp, &j->service);
     if (rc == WAITIO_ERR_JOIN)
-        return look_who(j);
+        return j->in_folder ? be_client(j) : look_who(j);
     j->taken = false;
     return rc != 0 ? rc : start_thread(j);
 }

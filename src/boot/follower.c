@@ -144,8 +144,7 @@ static int frame(struct wio_bc *c, enum wio_boot_type type, const uint8_t *p, si
 static int judge(const struct follower *f)
 {
     const struct wio_bc *c = &f->bc;
-    if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_VERSION ||
-        c->error == WAITIO_ERR_PROTOCOL)
+    if (wio_auth_is_final(c->error) || c->error == WAITIO_ERR_PROTOCOL)
         return wio_fail(c->error, "the process that leads this host's share of the job: %s",
                         c->text);
     wio_info(f->j->log, WIO_C_BOOT, "the process that leads this host's share of the job: %s",

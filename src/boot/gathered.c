@@ -2,6 +2,8 @@
 /** @file gathered.c  The address table of processes that were started together. */
 #include "boot/gathered.h"
 
+#include <stdlib.h>
+
 #include "boot/addresses.h"
 #include "boot/boot_table.h"
 #include "os/os.h"
@@ -17,6 +19,8 @@ void wio_card_fill(struct wio_card *card, const struct wio_config *cfg,
                               .pbid = (int32_t)cfg->pbid,
                               .npb = (int32_t)cfg->npb,
                               .context = -1,
+                              .inside = cfg->comm_type == WIO_CFG_COMM_TYPE_MPI ? WIO_CFG_INSIDE_OFF
+                                                                                : cfg->inside,
                               .identity = wio_host_identity(),
                               .ep = offer->ep};
     wio_text(card->version, sizeof card->version, LIBRARY_VERSION);
@@ -44,7 +48,7 @@ static const char *name_of(const struct wio_card *cards, uint32_t i, char *buf, 
 
 static int check_cards(const struct wio_card *cards, uint32_t n)
 {
-    char a[160];
+    char a[160], b[160];
     for (uint32_t i = 0; i < n; i++) {
         const struct wio_card *c = &cards[i];
         if (c->magic != CARD_MAGIC || strncmp(c->version, cards[0].version, sizeof c->version) != 0)
@@ -54,6 +58,11 @@ static int check_cards(const struct wio_card *cards, uint32_t n)
                             name_of(cards, i, a, sizeof a), c->version, cards[0].version);
         if (c->code != 0)
             return wio_fail(c->code, "%s: %.231s", name_of(cards, i, a, sizeof a), c->text);
+        if (c->inside != cards[0].inside)
+            return wio_fail(WAITIO_ERR_JOIN,
+                            "%s and %s have different values of WAITIO_INSIDE (or one of them has "
+                            "WAITIO_COMM_TYPE=mpi): set the same for all processes of mpiexec",
+                            name_of(cards, 0, a, sizeof a), name_of(cards, i, b, sizeof b));
     }
     return 0;
 }
@@ -230,4 +239,66 @@ int wio_gathered_table(const struct wio_card *cards, uint32_t n, uint32_t me,
     }
     wio_os_free(work);
     return npb < 0 ? (int)npb : rc;
+}
+
+/* ---- a part of a universe ---- */
+
+struct place {
+    uint64_t token;
+    uint32_t number;
+};
+
+static int by_token(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    return x->token < y->token ? -1 : x->token > y->token;
+}
+
+/* The cards in the order of their tokens. @return NULL: an error was set */
+static struct place *sorted(const struct wio_card *cards, uint32_t n)
+{
+    char a[160], b[160];
+    struct place *p = wio_os_alloc(n * sizeof *p);
+    if (p == NULL) {
+        (void)wio_fail(WAITIO_ERR_NOMEM, "no memory for the cards of %u processes", n);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        p[i] = (struct place){cards[i].ep.token, i};
+    qsort(p, n, sizeof *p, by_token);
+    for (uint32_t i = 1; i < n; i++)
+        if (p[i].token == p[i - 1].token) {
+            (void)wio_fail(WAITIO_ERR_JOIN,
+                           "%s and %s have chosen the same random number: start again",
+                           name_of(cards, p[i - 1].number, a, sizeof a),
+                           name_of(cards, p[i].number, b, sizeof b));
+            wio_os_free(p);
+            return NULL;
+        }
+    return p;
+}
+
+int wio_gathered_numbers(const struct wio_card *cards, uint32_t n, const struct wio_table *t,
+                         uint16_t caps, uint32_t **number)
+{
+    int rc = check_cards(cards, n);
+    struct place *p = rc == 0 ? sorted(cards, n) : NULL;
+    if (p == NULL)
+        return rc != 0 ? rc : wio_last_code();
+    uint32_t *out = wio_os_alloc(t->size * sizeof *out);
+    for (uint32_t i = 0; out != NULL && i < t->size; i++) {
+        const struct place key = {.token = t->ep[i].token};
+        const struct place *at =
+            (t->ep[i].caps & caps) != caps ? NULL : bsearch(&key, p, n, sizeof *p, by_token);
+        out[i] = at != NULL ? at->number : WIO_NO_NUMBER;
+    }
+    wio_os_free(p);
+    if (out == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for %u processes", t->size);
+    if (out[t->me] == WIO_NO_NUMBER) {
+        wio_os_free(out);
+        return wio_fail(WAITIO_ERR_JOIN, "this process is missing among those of its MPI job");
+    }
+    *number = out;
+    return 0;
 }

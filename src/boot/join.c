@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
+#include "base/rundir.h"
 #include "boot/addresses.h"
 #include "boot/join.h"
 #include "os/os.h"
@@ -28,7 +29,7 @@ const char *wio_join_which_port(const struct wio_joiner *j)
 /* What keeps us waiting. */
 static void describe(const struct wio_joiner *j, char *text, size_t n)
 {
-    const char *unset = j->p->cfg->master_host[0] == '\0'
+    const char *unset = !j->in_folder && j->p->cfg->master_host[0] == '\0'
                             ? " (WAITIO_MASTER_HOST is not set: it was looked for on this host)"
                             : "";
     if (j->have_progress)
@@ -45,8 +46,7 @@ static void describe(const struct wio_joiner *j, char *text, size_t n)
     else if (j->note[0] != '\0')
         wio_text(text, n, "%s%s", j->note, unset);
     else
-        wio_text(text, n, "no answer from the rendezvous at %s port %u%s", j->master,
-                 (unsigned)j->port, unset);
+        wio_text(text, n, "no answer from the rendezvous at %s%s", j->where, unset);
 }
 
 int wio_join_timeout(struct wio_joiner *j)
@@ -67,10 +67,13 @@ static void say_variables(const struct wio_joiner *j, char *text, size_t n)
         wio_text(pbid, sizeof pbid, "%u", pb);
     else if (!j->have_progress)
         wio_text(pbid, sizeof pbid, "0");
-    size_t used = wio_text(text, n,
-                           "WAITIO_MASTER_HOST=%s WAITIO_MASTER_PORT=%u WAITIO_NPB=%d "
-                           "WAITIO_PBID=%s WAITIO_JOB_ID=%s",
-                           j->master, (unsigned)j->port, j->p->me->npb, pbid, j->p->me->job_id);
+    size_t used =
+        j->in_folder
+            ? wio_text(text, n, "WAITIO_COMM_TYPE=file WAITIO_SCRATCH_DIR=%.200s", cfg->scratch_dir)
+            : wio_text(text, n, "WAITIO_MASTER_HOST=%s WAITIO_MASTER_PORT=%u", j->master,
+                       (unsigned)j->port);
+    used += wio_text(text + used, n - used, " WAITIO_NPB=%d WAITIO_PBID=%s WAITIO_JOB_ID=%s",
+                     j->p->me->npb, pbid, j->p->me->job_id);
     if (used < n && cfg->secret_file[0] != '\0')
         wio_text(text + used, n - used, " WAITIO_SECRET_FILE=%s", cfg->secret_file);
 }
@@ -148,17 +151,26 @@ static bool all_loopback(const struct wio_joiner *j)
     return true;
 }
 
-static int find_master(struct wio_joiner *j)
+/* Nothing has to be resolved; the rule of who serves is the same. */
+static void find_folder(struct wio_joiner *j)
 {
-    const struct wio_config *cfg = j->p->cfg;
+    j->in_folder = true;
+    wio_rundir_path(j->p->cfg->scratch_dir, j->p->me->job_id, j->where, sizeof j->where);
+    wio_text(j->master, sizeof j->master, "%s", j->p->cfg->scratch_dir);
+    j->naddr = 1;
+    j->want_service = j->p->me->pbid == 0 && j->p->me->rank == 0;
+}
+
+static int resolve_master(struct wio_joiner *j)
+{
     const char *why = NULL;
     int64_t give_up = j->start_ns + RESOLVE_TRIES_NS;
-    wio_text(j->master, sizeof j->master, "%s",
-             cfg->master_host[0] != '\0' ? cfg->master_host : "127.0.0.1");
-    j->port = (uint16_t)cfg->master_port;
-    j->master_loopback = is_loopback_name(j->master);
     while ((j->naddr = wio_os_resolve(j->master, j->port, j->addr, WIO_JOIN_ADDRS, &why)) <= 0) {
         int64_t now = wio_os_now_ns();
+        if (j->relays.n > 0) { /* known on the other side of the relay only */
+            j->naddr = 0;
+            break;
+        }
         if (now > give_up || now > j->deadline_ns)
             return wio_fail(WAITIO_ERR_CONFIG, "cannot resolve WAITIO_MASTER_HOST='%s': %s",
                             j->master, why != NULL ? why : "no address");
@@ -167,6 +179,27 @@ static int find_master(struct wio_joiner *j)
         wio_join_say(j, now);
         wio_os_sleep_ns(250 * (int64_t)WIO_NS_PER_MS);
     }
+    return 0;
+}
+
+static int find_master(struct wio_joiner *j)
+{
+    if (wio_mail_wanted(j->p->cfg, j->p->me->solo)) {
+        find_folder(j);
+        return 0;
+    }
+    const struct wio_config *cfg = j->p->cfg;
+    wio_text(j->master, sizeof j->master, "%s",
+             cfg->master_host[0] != '\0' ? cfg->master_host : "127.0.0.1");
+    j->port = j->p->me->solo ? j->p->me->port : (uint16_t)cfg->master_port;
+    j->master_loopback = is_loopback_name(j->master);
+    wio_text(j->where, sizeof j->where, "%s port %u", j->master, (unsigned)j->port);
+    int rc = wio_relays_read(cfg, j->p->secret, &j->relays);
+    if (rc != 0)
+        return rc;
+    rc = resolve_master(j);
+    if (rc != 0)
+        return rc;
     j->note[0] = '\0';
     if (j->p->secret->len == 0 && !cfg->secret_none_remote && !all_loopback(j))
         return wio_fail(
@@ -187,7 +220,7 @@ static int find_master(struct wio_joiner *j)
 static socklen_t leader_name(const struct wio_joiner *j, struct sockaddr_un *un)
 {
     uint64_t h = wio_hash_bytes((uint64_t)wio_os_uid(), j->p->me->job_id, strlen(j->p->me->job_id));
-    h = wio_hash_bytes(wio_hash64(h, j->port), j->master, strlen(j->master));
+    h = wio_hash_bytes(wio_hash64(h, j->port), j->where, strlen(j->where));
     h = wio_hash64(h, j->host.identity);
     h = wio_hash64(h, wio_number_formats() & WIO_EP_BIG_ENDIAN);
     memset(un, 0, sizeof *un);

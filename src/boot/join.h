@@ -8,6 +8,8 @@
 
 #include "boot/boot_conn.h"
 #include "boot/boot_table.h"
+#include "boot/detour.h"
+#include "boot/mail.h"
 
 #define WIO_JOIN_ADDRS 8
 #define WIO_NS_PER_MS 1000000
@@ -27,9 +29,12 @@ struct wio_joiner {
     /* where the rendezvous is */
     char master[128];
     uint16_t port;
+    bool in_folder;  /* no address: all meet in the directory that cfg->scratch_dir names */
+    char where[720]; /* the same for messages: "HOST port PORT", or the directory */
     struct sockaddr_storage addr[WIO_JOIN_ADDRS];
     int naddr;
-    bool master_loopback; /* the name is a loopback one */
+    struct wio_relays relays; /* tried after the addresses */
+    bool master_loopback;     /* the name is a loopback one */
     /* the service, when it is to be here */
     bool want_service, probed;
     bool taken; /* a program that does not answer has the port of our service */

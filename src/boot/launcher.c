@@ -260,6 +260,63 @@ static int own_block(struct wio_whoami *me, const struct wio_config *cfg)
     return 0;
 }
 
+/* ---- one job alone ---- */
+
+enum { FIRST_PORT = 10000, PORTS = 22000 }; /* below those of outgoing connections */
+
+/* What tells this job from every other one of this host: the launcher's name for it. MPICH's Hydra
+ * gives none, so it is the proxy of this host, which all processes of the job descend from.
+ * @return false: the launcher is none of these */
+static bool job_key(const struct wio_whoami *me, wio_getenv_fn getenv_fn, uint64_t *key)
+{
+    static const struct {
+        const char *launcher, *name[2];
+    } known[] = {
+        {"PMIx", {"PMIX_NAMESPACE"}},
+        {"Open MPI", {"OMPI_MCA_ess_base_jobid"}},
+        {"Fujitsu", {"PMIX_NAMESPACE"}},
+        {"Slurm", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+    };
+    int64_t pid;
+    uint64_t started;
+
+    *key = (uint64_t)wio_os_uid();
+    for (size_t i = 0; i < WIO_ARRAY_LEN(known); i++) {
+        if (strcmp(known[i].launcher, me->launcher) != 0)
+            continue;
+        for (int k = 0; k < 2 && known[i].name[k] != NULL; k++) {
+            const char *text = get(getenv_fn, known[i].name[k]);
+            if (text == NULL)
+                return false;
+            *key = wio_hash_bytes(*key, text, strlen(text));
+        }
+        return true;
+    }
+    if (strcmp(me->launcher, "PMI") != 0 || get(getenv_fn, "HYDI_CONTROL_FD") == NULL ||
+        !wio_os_ancestor("hydra_pmi_proxy", &pid, &started))
+        return false;
+    *key = wio_hash64(wio_hash64(*key, (uint64_t)pid), started);
+    return true;
+}
+
+/* A job without any setting about joining is all there is. Two such jobs of one host must not meet:
+ * each has an id and a port of its own, which all its processes find alike. */
+static void be_alone(struct wio_whoami *me, wio_getenv_fn getenv_fn)
+{
+    static const char *const settings[] = {"WAITIO_NPB",         "WAITIO_PBID",
+                                           "WAITIO_MASTER_HOST", "WAITIO_MASTER_PORT",
+                                           "WAITIO_JOB_ID",      "COUPLER_JOB_ID"};
+    uint64_t key;
+    for (size_t i = 0; i < WIO_ARRAY_LEN(settings); i++)
+        if (getenv_fn(settings[i]) != NULL)
+            return;
+    if (me->nprocs == 1 || !job_key(me, getenv_fn, &key))
+        return;
+    me->solo = true;
+    me->port = (uint16_t)(FIRST_PORT + key % PORTS);
+    wio_text(me->job_id, sizeof me->job_id, "job-%016llx", (unsigned long long)key);
+}
+
 int wio_whoami(struct wio_whoami *me, const struct wio_config *cfg, wio_getenv_fn getenv_fn)
 {
     memset(me, 0, sizeof *me);
@@ -272,5 +329,8 @@ int wio_whoami(struct wio_whoami *me, const struct wio_config *cfg, wio_getenv_f
                         cfg->job_id, sizeof me->job_id - 1);
     memcpy(me->job_id, cfg->job_id, n + 1);
     rc = own_rank(me, cfg, getenv_fn);
-    return rc != 0 ? rc : check_run(me, cfg);
+    if (rc != 0)
+        return rc;
+    be_alone(me, getenv_fn);
+    return check_run(me, cfg);
 }

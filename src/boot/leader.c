@@ -210,7 +210,7 @@ void wio_ld_free_map(struct leader *l)
 static void end(struct leader *l)
 {
     wio_ld_down_close(l);
-    wio_bc_close(&l->up);
+    wio_ld_up_close(l);
     wio_fetch_close(&l->fetch);
     wio_relay_close(&l->relay);
     for (struct wio_list *it; l->members.next != NULL && (it = wio_list_pop(&l->members)) != NULL;)

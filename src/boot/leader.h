@@ -36,9 +36,10 @@ struct leader {
     int epfd, listener;
     /* upstream */
     struct wio_bc up;
-    bool dialling, up_ready; /* up is in use; up was welcomed */
-    bool rest;               /* the service said: later */
-    bool hold;               /* the service stays, and this connection shows that the host lives */
+    struct wio_mail_line *line; /* its way through the directory; NULL: TCP */
+    bool dialling, up_ready;    /* up is in use; up was welcomed */
+    bool rest;                  /* the service said: later */
+    bool hold; /* the service stays, and this connection shows that the host lives */
     int next_addr;
     int64_t next_dial_ns, dial_deadline_ns, backoff_ns;
     uint32_t hosts_sent;
@@ -86,6 +87,8 @@ void wio_ld_up_event(struct leader *l, uint32_t events);
 void wio_ld_up_leave(struct leader *l, const struct ld_member *m);
 /** Ask the service who is missing. */
 void wio_ld_up_ask(struct leader *l);
+/** Close the connection. In a directory: what was sent is written first. */
+void wio_ld_up_close(struct leader *l);
 /** Acknowledge the table. */
 void wio_ld_up_ack(struct leader *l);
 /** The table has arrived, from the service or the parent: unpack it for the host, start to pass it

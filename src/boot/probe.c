@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "boot/boot_conn.h"
+#include "boot/mail.h"
 #include "os/os.h"
 
 struct probe {
@@ -64,7 +65,7 @@ static void judge_failure(const struct wio_bc *c, struct probe *p, bool connecte
 {
     wio_text(p->text, p->n, "%s", c->text[0] != '\0' ? c->text : "no answer");
     bool silent = c->state != WIO_BC_CLOSED; /* connected, but no answer in this time */
-    if (c->error == WAITIO_ERR_AUTH)
+    if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_CONFIG)
         p->found = WIO_FOUND_OTHER_SECRET;
     else if (c->garbage || c->error == WAITIO_ERR_VERSION || (connected && silent))
         p->found = WIO_FOUND_STRANGER;
@@ -72,27 +73,17 @@ static void judge_failure(const struct wio_bc *c, struct probe *p, bool connecte
         p->found = WIO_FOUND_NOBODY;
 }
 
-static void try_address(const struct sockaddr_storage *sa, const struct wio_secret *secret,
-                        int64_t deadline, struct probe *p)
+/* Talk until the service has answered. Takes over @p fd. */
+static void converse(int fd, bool connecting, const struct wio_secret *secret, int64_t deadline,
+                     struct probe *p)
 {
     static const struct wio_bc_upcalls up = {.frame = probe_frame, .opened = probe_opened};
     struct wio_bc c;
     struct epoll_event ev;
-    int fd = wio_os_socket(sa->ss_family, SOCK_STREAM), epfd = -1;
-    if (fd < 0)
-        return;
-    int rc = wio_os_connect(fd, (const struct sockaddr *)sa,
-                            sa->ss_family == AF_INET ? sizeof(struct sockaddr_in)
-                                                     : sizeof(struct sockaddr_in6));
-    if (rc != 0 && rc != -EINPROGRESS) {
-        wio_text(p->text, p->n, "%s", strerror(-rc));
-        wio_os_close(fd);
-        return;
-    }
-    if (wio_bc_start(&c, fd, WIO_AUTH_DIAL, false, true, secret, &up, p) != 0)
+    if (wio_bc_start(&c, fd, WIO_AUTH_DIAL, false, connecting, secret, &up, p) != 0)
         return;
     bool connected = false, alive = true;
-    epfd = wio_os_epoll_create();
+    int epfd = wio_os_epoll_create();
     while (epfd >= 0 && alive && !p->answered && wio_bc_arm(&c, epfd) == 0) {
         int64_t left = deadline - wio_os_now_ns();
         if (left <= 0)
@@ -106,6 +97,39 @@ static void try_address(const struct sockaddr_storage *sa, const struct wio_secr
         judge_failure(&c, p, connected);
     wio_bc_close(&c);
     wio_os_close(epfd);
+}
+
+static void try_address(const struct sockaddr_storage *sa, const struct wio_secret *secret,
+                        int64_t deadline, struct probe *p)
+{
+    int fd = wio_os_socket(sa->ss_family, SOCK_STREAM);
+    if (fd < 0)
+        return;
+    int rc = wio_os_connect(fd, (const struct sockaddr *)sa,
+                            sa->ss_family == AF_INET ? sizeof(struct sockaddr_in)
+                                                     : sizeof(struct sockaddr_in6));
+    if (rc != 0 && rc != -EINPROGRESS) {
+        wio_text(p->text, p->n, "%s", strerror(-rc));
+        wio_os_close(fd);
+        return;
+    }
+    converse(fd, true, secret, deadline, p);
+}
+
+/* The rendezvous in a directory, where somebody may have died, or is stopped. */
+static void try_folder(const struct wio_mail_way *way, int64_t deadline, struct probe *p)
+{
+    struct wio_mail_line *line = NULL;
+    int fd = -1, rc = wio_mail_dial(way, &line, &fd);
+    if (rc != 0) {
+        wio_text(p->text, p->n, "%s", wio_last_detail());
+        p->found = rc == 1 ? WIO_FOUND_NOBODY : WIO_FOUND_STRANGER;
+        return;
+    }
+    converse(fd, false, way->secret, deadline, p);
+    if (p->found == WIO_FOUND_STRANGER) /* who reads our letters knows the job's name */
+        p->found = WIO_FOUND_NOBODY;
+    (void)wio_mail_hang_up(line);
 }
 
 static void probe(const char *host, uint16_t port, const struct wio_secret *secret,
@@ -129,13 +153,19 @@ enum wio_service_found wio_service_probe(const char *host, uint16_t port,
     return p.found;
 }
 
-enum wio_service_found wio_service_count(const char *host, uint16_t port,
-                                         const struct wio_secret *secret, const char *job_id,
+enum wio_service_found wio_service_count(const struct wio_config *cfg, uint16_t port,
+                                         const struct wio_secret *secret, struct wio_log *lg,
                                          double timeout_s, uint32_t *joined, char *text, size_t n)
 {
     struct probe p = {
-        .job = job_id, .count = true, .found = WIO_FOUND_NOBODY, .text = text, .n = n};
-    probe(host, port, secret, timeout_s, &p);
+        .job = cfg->job_id, .count = true, .found = WIO_FOUND_NOBODY, .text = text, .n = n};
+    if (wio_mail_wanted(cfg, false)) {
+        struct wio_mail_way way = {.cfg = cfg, .secret = secret, .log = lg, .job = cfg->job_id};
+        try_folder(&way, wio_os_now_ns() + (int64_t)(timeout_s * 1e9), &p);
+    } else {
+        probe(cfg->master_host[0] != '\0' ? cfg->master_host : "127.0.0.1", port, secret, timeout_s,
+              &p);
+    }
     *joined = p.joined;
     return p.found;
 }

@@ -69,7 +69,7 @@ static void drop(struct child *c)
     else if (c->asked)
         wio_info(r->log, WIO_C_BOOT, "host %s did not get the table from here: %s", c->host,
                  c->bc.text[0] != '\0' ? c->bc.text : "the connection ended");
-    else if ((c->bc.error == WAITIO_ERR_AUTH || c->bc.error == WAITIO_ERR_VERSION) &&
+    else if (wio_auth_is_final(c->bc.error) &&
              wio_log_gate(&r->refused, wio_os_now_ns(), note, sizeof note))
         wio_warn(r->log, WIO_C_BOOT, "refused to pass the table on: %s%s", c->bc.text, note);
     wio_bc_close(&c->bc);

@@ -38,12 +38,57 @@ static void watch_listeners(struct wio_service *s, int op)
         (void)wio_os_epoll_ctl(s->epfd, op, s->listener[i].fd, EPOLLIN, &s->listener[i]);
 }
 
+static int open_desk(struct wio_service *s)
+{
+    struct wio_mail_way way = {.cfg = s->cfg, .secret = s->secret, .log = s->log, .job = s->job};
+    s->callers.kind = SVC_DESK;
+    s->relay.above = UINT32_MAX; /* leaders cannot be called: each gets its table from here */
+    int rc = wio_mail_serve(&way, &s->desk, &s->callers.fd);
+    if (rc != 0)
+        return rc;
+    rc = wio_os_epoll_ctl(s->epfd, EPOLL_CTL_ADD, s->callers.fd, EPOLLIN, &s->callers);
+    return rc == 0 ? 0 : wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
+}
+
+static void admit(struct wio_service *s, int fd);
+
+static void take_relayed(void *service, int fd, int relay)
+{
+    (void)relay;
+    admit(service, fd);
+}
+
+/* Whoever sees the relays only calls there. */
+static int open_lines(struct wio_service *s)
+{
+    struct wio_relays relays;
+    int rc = wio_relays_read(s->cfg, s->secret, &relays);
+    if (rc != 0 || relays.n == 0)
+        return rc;
+    struct wio_lines_params p = {.relays = &relays,
+                                 .secret = s->secret,
+                                 .log = s->log,
+                                 .comp = WIO_C_SERV,
+                                 .place = wio_place_of_job(s->job, s->port),
+                                 .silence_s = s->cfg->connect_timeout,
+                                 .take = take_relayed,
+                                 .owner = s};
+    rc = wio_lines_open(&p, &s->lines);
+    if (rc != 0)
+        return rc;
+    s->relays = (struct svc_source){SVC_LINES, wio_lines_fd(s->lines)};
+    rc = wio_os_epoll_ctl(s->epfd, EPOLL_CTL_ADD, s->relays.fd, EPOLLIN, &s->relays);
+    return rc == 0 ? 0 : wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
+}
+
 static int open_all(struct wio_service *s, const struct wio_service_params *p)
 {
     s->epfd = wio_os_epoll_create();
     if (s->epfd < 0)
         return wio_fail_os(WAITIO_ERR_SYSTEM, s->epfd, "epoll_create");
-    int rc = open_listener(s, p->bind_host, p->port);
+    int rc = p->in_folder ? open_desk(s) : open_listener(s, p->bind_host, p->port);
+    if (rc == 0 && !p->in_folder)
+        rc = open_lines(s);
     if (rc != 0)
         return rc;
     watch_listeners(s, EPOLL_CTL_ADD);
@@ -71,6 +116,7 @@ int wio_service_start(const struct wio_service_params *p, struct wio_service **o
     s->relay.fan = p->relay_fan > 0 ? p->relay_fan : WIO_BOOT_FAN;
     s->relay.above = p->relay_fan > 0 ? p->relay_above : WIO_BOOT_DIRECT;
     s->epfd = -1;
+    s->lines_ns = INT64_MAX;
     wio_text(s->job, sizeof s->job, "%s", p->job_id);
     for (int i = 0; i < SVC_LISTS; i++)
         wio_list_init(&s->list[i]);
@@ -86,7 +132,12 @@ int wio_service_start(const struct wio_service_params *p, struct wio_service **o
         wio_service_stop(s);
         return rc;
     }
-    wio_info(s->log, WIO_C_SERV, "rendezvous of job id '%s' listens on port %u", s->job, s->port);
+    if (p->in_folder)
+        wio_info(s->log, WIO_C_SERV, "rendezvous of job id '%s' serves in WAITIO_SCRATCH_DIR=%s",
+                 s->job, s->cfg->scratch_dir);
+    else
+        wio_info(s->log, WIO_C_SERV, "rendezvous of job id '%s' listens on port %u", s->job,
+                 s->port);
     *out = s;
     return 0;
 }
@@ -135,7 +186,7 @@ void wio_svc_drop(struct svc_conn *c)
                       c->pid, c->bc.text[0] != '\0' ? c->bc.text : "connection ended");
         wio_roster_client_gone(&s->roster, c->client, wio_os_now_ns());
         c->client = 0;
-    } else if (c->bc.error == WAITIO_ERR_AUTH || c->bc.error == WAITIO_ERR_VERSION) {
+    } else if (wio_auth_is_final(c->bc.error)) {
         warn_refused(s, c->bc.text);
     } else {
         wio_debug(s->log, WIO_C_SERV, "a connection ended before it had proven itself: %s",
@@ -248,6 +299,26 @@ static void on_accept(struct wio_service *s, int listener)
     }
 }
 
+/* Callers by the directory. @return 0; JOIN: another process serves there now */
+static int on_callers(struct wio_service *s)
+{
+    for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+        char byte;
+        int fd = -1;
+        ssize_t k = wio_os_recv_fd(s->callers.fd, &fd, &byte, 1);
+        if (k == 0) {
+            (void)wio_os_epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->callers.fd, 0, NULL);
+            return wio_fail(WAITIO_ERR_JOIN,
+                            "another process of this job id serves the rendezvous now");
+        }
+        if (k < 0)
+            return 0;
+        if (fd >= 0)
+            admit(s, fd);
+    }
+    return 0;
+}
+
 /* ---- time ---- */
 
 static void dismiss_members(struct wio_service *s, int code, const char *text)
@@ -329,14 +400,20 @@ static int housekeeping(struct wio_service *s, int64_t now)
     if (s->roster.complete && !s->reported && now - s->complete_ns > s->delivery_ns)
         end_delivery(s);
     wio_svc_relay_tick(s, now);
+    if (s->lines != NULL)
+        s->lines_ns = wio_lines_run(s->lines, now);
     return check_lost(s, now);
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 static int sleep_ms(const struct wio_service *s, int64_t now, int64_t deadline)
 {
-    int64_t next = deadline, t = wio_roster_next_ns(&s->roster, WIO_BOOT_GRACE_NS);
-    if (t < next)
-        next = t;
+    int64_t next = sooner(deadline, wio_roster_next_ns(&s->roster, WIO_BOOT_GRACE_NS));
+    next = sooner(next, s->lines_ns);
     for (enum svc_list k = SVC_SILENT; k <= SVC_TALKING; k++) {
         const struct svc_conn *oldest = first_of(s, k);
         if (oldest != NULL && oldest->since_ns + WIO_BOOT_STRANGER_NS < next)
@@ -367,6 +444,10 @@ static int one_round(struct wio_service *s, int timeout_ms)
         struct svc_source *src = ev[i].data.ptr;
         if (src->kind == SVC_LISTENER)
             on_accept(s, src->fd);
+        else if (src->kind == SVC_DESK)
+            rc = on_callers(s);
+        else if (src->kind == SVC_LINES)
+            continue; /* housekeeping looks after them */
         else if (src->kind == SVC_STOP)
             rc = wio_fail(WAITIO_ERR_CANCELLED, "the rendezvous was told to stop");
         else
@@ -449,6 +530,7 @@ void wio_service_stop(struct wio_service *s)
     if (s->stop.fd > 0)
         (void)wio_os_epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->stop.fd, 0, NULL);
     watch_listeners(s, EPOLL_CTL_DEL);
+    wio_lines_close(s->lines);
     for (int i = 0; i < s->nlisteners; i++)
         wio_os_close(s->listener[i].fd);
     if (!s->roster.complete && s->count[SVC_MEMBER] > 0) {
@@ -464,6 +546,7 @@ void wio_service_stop(struct wio_service *s)
         for (struct svc_conn *c; (c = first_of(s, (enum svc_list)i)) != NULL;)
             wio_svc_drop(c);
     bury(s);
+    wio_mail_close(s->desk);
     wio_roster_free(&s->roster);
     wio_os_free(s->packed);
     wio_os_free(s->relay.node);

@@ -5,6 +5,8 @@
 #define WIO_BOOT_SERVER_H
 
 #include "boot/boot_conn.h"
+#include "boot/lines.h"
+#include "boot/mail.h"
 #include "boot/roster.h"
 
 /** A lost member may register again through another leader for this long before the join fails.
@@ -29,7 +31,7 @@
  * need nothing more and stay open as long as a process of their host lives. */
 enum svc_list { SVC_SILENT, SVC_TALKING, SVC_MEMBER, SVC_KEPT, SVC_LISTS };
 
-enum svc_kind { SVC_LISTENER = 1, SVC_STOP, SVC_CONN };
+enum svc_kind { SVC_LISTENER = 1, SVC_STOP, SVC_CONN, SVC_DESK, SVC_LINES };
 
 struct svc_source {
     int kind; /* first, as in struct wio_bc */
@@ -70,6 +72,11 @@ struct wio_service {
     uint32_t npb;
     int epfd;
     struct svc_source listener[2], stop;
+    struct svc_source callers;  /* by the directory: their descriptors arrive here */
+    struct wio_mail_desk *desk; /* NULL: it listens on a port */
+    struct svc_source relays;   /* callers through relays announce themselves here */
+    struct wio_lines *lines;    /* NULL: WAITIO_RELAY names none */
+    int64_t lines_ns;           /* when to look after them */
     int nlisteners;
     uint16_t port;
     bool accept_paused;

@@ -10,9 +10,12 @@
 #include "os/os.h"
 
 #define DIAL_NS INT64_C(5000000000)
+#define DIAL_BESIDE_NS INT64_C(1500000000)  /* to an address, when there are relays, too */
+#define DIAL_FOLDER_NS INT64_C(15000000000) /* names may show late */
 #define BACKOFF_MIN_NS INT64_C(10000000)
 #define BACKOFF_MAX_NS INT64_C(1000000000)
 #define QUERY_NS INT64_C(1000000000)
+#define QUERY_SELDOM_NS INT64_C(10000000000)
 #define QUERY_SOON_NS                                                                              \
     INT64_C(100000000) /* after a registration: so all soon have the list of missing processes */
 #define BIT(type) (1u << (type))
@@ -223,17 +226,42 @@ static void drop_table(struct leader *l)
     l->packed = NULL;
 }
 
+void wio_ld_up_close(struct leader *l)
+{
+    wio_bc_close(&l->up);
+    if (l->line == NULL)
+        return;
+    unsigned long long ops = wio_mail_hang_up(l->line);
+    wio_debug(l->j->log, WIO_C_BOOT, "the directory took %llu operations on names", ops);
+    l->line = NULL;
+}
+
+static int ways(const struct wio_joiner *j)
+{
+    return j->naddr + j->relays.n;
+}
+
+/* The relay of this attempt, NULL = none. Hosts begin with different ones. */
+static const struct wio_relay_at *relay_of(const struct leader *l)
+{
+    const struct wio_joiner *j = l->j;
+    if (l->next_addr < j->naddr || j->relays.n == 0)
+        return NULL;
+    uint64_t first = j->host.identity + (uint64_t)(l->next_addr - j->naddr);
+    return &j->relays.at[first % (uint64_t)j->relays.n];
+}
+
 /* The connection has ended: try the next address, or all again after a pause. */
 static void up_ended(struct leader *l)
 {
     bool was_ready = l->up_ready, refused = l->rest;
-    wio_bc_close(&l->up);
+    wio_ld_up_close(l);
     drop_table(l);
     l->dialling = l->up_ready = l->rest = false;
     l->flush_ns = l->query_ns = INT64_MAX;
     if (was_ready && !refused && l->j->lost_ns == 0)
         l->j->lost_ns = wio_os_now_ns();
-    if (++l->next_addr >= l->j->naddr || was_ready) {
+    if (++l->next_addr >= ways(l->j) || was_ready) {
         l->next_addr = 0;
         back_off(l);
     }
@@ -243,24 +271,74 @@ static void up_ended(struct leader *l)
 static void judge(struct leader *l)
 {
     const struct wio_bc *c = &l->up;
-    const char *text = c->text[0] != '\0' ? c->text : "connection closed";
-    if (c->error == WAITIO_ERR_AUTH || c->error == WAITIO_ERR_VERSION)
-        wio_ld_fail(l, c->error, "rendezvous at %s port %u: %s", l->j->master, l->j->port, text);
+    const struct wio_relay_at *relay = relay_of(l);
+    char text[420];
+    wio_text(text, sizeof text, "%s%s%s%s", relay != NULL ? "through relay " : "",
+             relay != NULL ? relay->name : "", relay != NULL ? ": " : "",
+             c->text[0] != '\0' ? c->text : "connection closed");
+    if (wio_auth_is_final(c->error))
+        wio_ld_fail(l, c->error, "rendezvous at %s: %s", l->j->where, text);
     else if (l->up_ready)
-        wio_join_note(l->j, "the rendezvous at %s port %u went away: %s", l->j->master, l->j->port,
-                      text);
+        wio_join_note(l->j, "the rendezvous at %s went away: %s", l->j->where, text);
     else
-        wio_join_note(l->j, "cannot reach the rendezvous at %s port %u: %s", l->j->master,
-                      l->j->port, text);
+        wio_join_note(l->j, "cannot reach the rendezvous at %s: %s", l->j->where, text);
+}
+
+static int64_t patience(const struct leader *l)
+{
+    if (l->j->in_folder)
+        return DIAL_FOLDER_NS;
+    return l->j->relays.n > 0 && relay_of(l) == NULL ? DIAL_BESIDE_NS : DIAL_NS;
+}
+
+/* The stream is there: begin to talk. */
+static void begin(struct leader *l, int fd, bool connecting, int64_t now)
+{
+    int rc =
+        wio_bc_start(&l->up, fd, WIO_AUTH_DIAL, false, connecting, l->j->p->secret, &up_calls, l);
+    l->up.kind = LD_UP;
+    if (rc == 0 && relay_of(l) != NULL) {
+        struct wio_place place = wio_place_of_job(l->j->p->me->job_id, l->j->port);
+        rc = wio_bc_through(&l->up, l->j->p->secret, &place);
+    }
+    if (rc == 0 && (rc = wio_bc_arm(&l->up, l->epfd)) != 0)
+        rc = wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
+    if (rc != 0)
+        wio_ld_fail(l, rc, "%s", wio_last_detail());
+    l->dialling = true;
+    l->dial_deadline_ns = now + patience(l);
+}
+
+static void dial_in_folder(struct leader *l, int64_t now)
+{
+    struct wio_joiner *j = l->j;
+    struct wio_mail_way way = {
+        .cfg = j->p->cfg, .secret = j->p->secret, .log = j->log, .job = j->p->me->job_id};
+    int fd = -1, rc = wio_mail_dial(&way, &l->line, &fd);
+    if (rc == 0) {
+        begin(l, fd, false, now);
+        return;
+    }
+    l->up.fd = -1;
+    if (rc < 0)
+        wio_ld_fail(l, rc, "%s", wio_last_detail());
+    else
+        wio_join_note(j, "cannot reach the rendezvous at %s: %s", j->where, wio_last_detail());
+    up_ended(l);
 }
 
 static void dial(struct leader *l, int64_t now)
 {
     struct wio_joiner *j = l->j;
-    const struct sockaddr_storage *sa = &j->addr[l->next_addr];
+    if (j->in_folder) {
+        dial_in_folder(l, now);
+        return;
+    }
+    const struct wio_relay_at *relay = relay_of(l);
+    const struct sockaddr_storage *sa = relay != NULL ? &relay->addr : &j->addr[l->next_addr];
     int one = 1, fd = wio_os_socket(sa->ss_family, SOCK_STREAM);
     if (fd < 0) {
-        if (l->next_addr + 1 >= j->naddr && fd != -EAFNOSUPPORT)
+        if (l->next_addr + 1 >= ways(j) && fd != -EAFNOSUPPORT)
             wio_ld_fail(l, fd == -EMFILE || fd == -ENFILE ? WAITIO_ERR_LIMIT : WAITIO_ERR_SYSTEM,
                         "no socket for the rendezvous: %s (descriptor limit %d)", strerror(-fd),
                         wio_os_fd_limit());
@@ -273,21 +351,15 @@ static void dial(struct leader *l, int64_t now)
     if (rc != 0 && rc != -EINPROGRESS) {
         wio_os_close(fd);
         l->up.fd = -1;
-        wio_join_note(j, "cannot reach the rendezvous at %s port %u: %s", j->master, j->port,
+        wio_join_note(j, "cannot reach the rendezvous at %s%s%s: %s", j->where,
+                      relay != NULL ? " through relay " : "", relay != NULL ? relay->name : "",
                       strerror(-rc));
         up_ended(l);
         return;
     }
     wio_os_setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     wio_os_setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-    rc = wio_bc_start(&l->up, fd, WIO_AUTH_DIAL, false, true, j->p->secret, &up_calls, l);
-    l->up.kind = LD_UP;
-    if (rc == 0 && (rc = wio_bc_arm(&l->up, l->epfd)) != 0)
-        rc = wio_fail_os(WAITIO_ERR_SYSTEM, rc, "epoll_ctl");
-    if (rc != 0)
-        wio_ld_fail(l, rc, "%s", wio_last_detail());
-    l->dialling = true;
-    l->dial_deadline_ns = now + DIAL_NS;
+    begin(l, fd, true, now);
 }
 
 void wio_ld_up_event(struct leader *l, uint32_t events)
@@ -378,17 +450,26 @@ static void check_lost(struct leader *l, int64_t now)
     if (j->lost_ns == 0 || now - j->lost_ns < WIO_JOIN_LOST_NS)
         return;
     wio_ld_fail(l, WAITIO_ERR_PEER,
-                "the rendezvous at %s port %u ended before everybody had come (did PB 0 rank 0 or "
+                "the rendezvous at %s ended before everybody had come (did PB 0 rank 0 or "
                 "waitio-serv die?)%s%.600s",
-                j->master, j->port, j->have_progress ? "; missing then: " : "",
+                j->where, j->have_progress ? "; missing then: " : "",
                 j->have_progress ? j->progress.missing : "");
+}
+
+/* In a directory each question costs a dozen operations: it is asked ever more seldom. */
+static int64_t query_gap(const struct leader *l, int64_t now)
+{
+    int64_t gap = (now - l->j->start_ns) / 2;
+    if (!l->j->in_folder || gap < QUERY_NS)
+        return QUERY_NS;
+    return gap < QUERY_SELDOM_NS ? gap : QUERY_SELDOM_NS;
 }
 
 void wio_ld_up_work(struct leader *l, int64_t now)
 {
     if (l->dialling && !l->up_ready && now >= l->dial_deadline_ns) {
-        wio_join_note(l->j, "%s port %u takes connections but does not answer as a rendezvous",
-                      l->j->master, l->j->port);
+        wio_join_note(l->j, "%s takes connections but does not answer as a rendezvous",
+                      l->j->where);
         up_ended(l);
     }
     check_lost(l, now);
@@ -397,7 +478,7 @@ void wio_ld_up_work(struct leader *l, int64_t now)
     if (l->up_ready && now >= l->flush_ns)
         flush(l);
     if (l->up_ready && now >= l->query_ns) {
-        l->query_ns = now + QUERY_NS;
+        l->query_ns = now + query_gap(l, now);
         wio_ld_up_ask(l);
     }
     if (l->dialling)

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emulator/emulator.h"
 
@@ -24,7 +25,7 @@ int emu_mpi_error(struct waitio_iface *f, int code, int rc, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "unknown error";
     int n = 0;
-    if (MPI_Error_string(rc, text, &n) != MPI_SUCCESS)
+    if (PMPI_Error_string(rc, text, &n) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", rc);
     return f->host->fail(code, "%s of %s: %s", what, WAITIO_MPI_KIND, text);
 }
@@ -60,7 +61,7 @@ int emu_check_mpi(const struct waitio_host *host)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int n = 0;
-    MPI_Get_library_version(text, &n); /* allowed at any time, and the same call in every MPI */
+    PMPI_Get_library_version(text, &n); /* allowed at any time, and the same call in every MPI */
     text[strcspn(text, "\n,")] = '\0';
     bool ours = begins(text, WAITIO_MPI_KIND);
     /* MPICH and its descendants keep one binary interface. */
@@ -98,19 +99,19 @@ static int begin_mpi(struct waitio_iface *f, bool *made)
     int is = 0, was = 0, level = MPI_THREAD_SINGLE;
     char words[32] = "";
     *made = false;
-    MPI_Initialized(&is);
-    MPI_Finalized(&was);
+    PMPI_Initialized(&is);
+    PMPI_Finalized(&was);
     if (was)
         return f->host->fail(WAITIO_ERR_STATE, "MPI_Finalize was called already: join before it");
     if (!is) {
         (void)f->host->setting(f->p, "WAITIO_MPI_THREADS", words, sizeof words);
         int want = strcmp(words, "multiple") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
-        int rc = MPI_Init_thread(NULL, NULL, want, &level);
+        int rc = PMPI_Init_thread(NULL, NULL, want, &level);
         if (rc != MPI_SUCCESS)
             return emu_mpi_error(f, WAITIO_ERR_SYSTEM, rc, "MPI_Init_thread");
         *made = true;
     } else {
-        MPI_Query_thread(&level);
+        PMPI_Query_thread(&level);
     }
     /* Whom we have begun MPI for alone does not call it beside us. */
     f->any_thread = level == MPI_THREAD_MULTIPLE || (*made && level == MPI_THREAD_SERIALIZED);
@@ -118,7 +119,7 @@ static int begin_mpi(struct waitio_iface *f, bool *made)
     f->main = pthread_self();
     int main_thread = 1;
     if (!f->callers)
-        MPI_Is_thread_main(&main_thread);
+        PMPI_Is_thread_main(&main_thread);
     if (!main_thread)
         return f->host->fail(WAITIO_ERR_STATE,
                              "MPI was initialised for one thread only, and this is another one: "
@@ -133,7 +134,7 @@ static int complete(struct waitio_iface *f, MPI_Request *req, int64_t end, const
 {
     int done = 0;
     for (int64_t begun = f->host->now_ns(); !done;) {
-        int rc = MPI_Test(req, &done, MPI_STATUS_IGNORE);
+        int rc = PMPI_Test(req, &done, MPI_STATUS_IGNORE);
         int64_t now = f->host->now_ns();
         if (rc != MPI_SUCCESS)
             return emu_mpi_error(f, WAITIO_ERR_JOIN, rc, what);
@@ -141,9 +142,9 @@ static int complete(struct waitio_iface *f, MPI_Request *req, int64_t end, const
             f->stuck = true;
             return f->host->fail(WAITIO_ERR_TIMEOUT,
                                  "not all processes of MPI_COMM_WORLD have joined by MPI in time "
-                                 "(%s): set WAITIO_COMM_TYPE=mpi in all contexts of mpiexec, and "
-                                 "call waitio_init in all their processes",
-                                 what);
+                                 "(%s): set %s in all contexts of mpiexec, and call waitio_init in "
+                                 "all their processes",
+                                 what, f->part ? "the same WAITIO_INSIDE" : "WAITIO_COMM_TYPE=mpi");
         }
         if (!done && now - begun > NAP_NS)
             f->host->sleep_ns(NAP_NS / 4);
@@ -151,26 +152,49 @@ static int complete(struct waitio_iface *f, MPI_Request *req, int64_t end, const
     return 0;
 }
 
-static int exchange(struct waitio_iface *f, struct waitio_gathering *g, int size, int64_t end)
+/* What MPI reads and writes in the collective calls of joining. */
+struct shared {
+    unsigned long long budget, least;
+    unsigned char cards[]; /* mine, then all */
+};
+
+static int share(struct waitio_iface *f, struct shared *s, size_t card, int64_t end)
 {
     MPI_Request req;
-    g->all = f->host->alloc((size_t)size * g->card_bytes);
-    if (g->all == NULL)
-        return f->host->fail(WAITIO_ERR_NOMEM, "no memory for the cards of %d processes", size);
-    int rc = MPI_Iallgather(g->mine, (int)g->card_bytes, MPI_BYTE, g->all, (int)g->card_bytes,
-                            MPI_BYTE, f->comm, &req);
+    int rc = PMPI_Iallgather(s->cards, (int)card, MPI_BYTE, s->cards + card, (int)card, MPI_BYTE,
+                             f->comm, &req);
     rc = rc != MPI_SUCCESS ? emu_mpi_error(f, WAITIO_ERR_JOIN, rc, "MPI_Iallgather")
                            : complete(f, &req, end, "MPI_Iallgather");
     if (rc != 0)
         return rc;
+    rc = PMPI_Iallreduce(&s->budget, &s->least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, f->comm, &req);
+    return rc != MPI_SUCCESS ? emu_mpi_error(f, WAITIO_ERR_JOIN, rc, "MPI_Iallreduce")
+                             : complete(f, &req, end, "MPI_Iallreduce");
+}
+
+static int exchange(struct waitio_iface *f, struct waitio_gathering *g, int size, int64_t end)
+{
+    size_t card = g->card_bytes, bytes = (size_t)size * card;
+    struct shared *s = f->host->alloc(sizeof *s + card + bytes);
     char text[64] = "";
-    (void)f->host->setting(f->p, "WAITIO_UNEXPECTED_MAX", text, sizeof text);
-    unsigned long long budget = strtoull(text, NULL, 10), least = budget;
-    rc = MPI_Iallreduce(&budget, &least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, f->comm, &req);
-    rc = rc != MPI_SUCCESS ? emu_mpi_error(f, WAITIO_ERR_JOIN, rc, "MPI_Iallreduce")
-                           : complete(f, &req, end, "MPI_Iallreduce");
-    /* Half of what the poorest holds for messages it has not asked for, shared by all. */
-    f->grant = least / 2 / (unsigned)size;
+    int rc = 0;
+    g->all = f->host->alloc(bytes);
+    if (g->all == NULL || s == NULL)
+        rc = f->host->fail(WAITIO_ERR_NOMEM, "no memory for the cards of %d processes", size);
+    if (rc == 0) {
+        (void)f->host->setting(f->p, "WAITIO_UNEXPECTED_MAX", text, sizeof text);
+        s->budget = s->least = strtoull(text, NULL, 10);
+        memcpy(s->cards, g->mine, card);
+        rc = share(f, s, card, end);
+    }
+    if (rc == 0) {
+        memcpy(g->all, s->cards + card, bytes);
+        /* Half of what the poorest holds for messages it has not asked for, shared by all. */
+        f->grant = s->least / 2 / (unsigned)size;
+    }
+    if (s != NULL &&
+        !f->stuck) /* else the call goes on when the others come, after our time limit */
+        f->host->free(s);
     return rc;
 }
 
@@ -201,8 +225,8 @@ static void at_exit(void)
 static void listen_for_end(struct waitio_iface *f)
 {
     static bool registered;
-    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &f->key, NULL) == MPI_SUCCESS)
-        MPI_Comm_set_attr(MPI_COMM_SELF, f->key, f);
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalizing, &f->key, NULL) == MPI_SUCCESS)
+        PMPI_Comm_set_attr(MPI_COMM_SELF, f->key, f);
     else
         f->key = MPI_KEYVAL_INVALID;
     the_one = f;
@@ -210,32 +234,54 @@ static void listen_for_end(struct waitio_iface *f)
         registered = true;
 }
 
+static uint32_t flags_of(const struct waitio_gathering *g)
+{
+    return g->size >= offsetof(struct waitio_gathering, reserved) ? g->flags : 0;
+}
+
+/* Has the program begun MPI, if only it may? */
+static int check_begun(struct waitio_iface *f, uint32_t flags)
+{
+    int is = 0;
+    PMPI_Initialized(&is);
+    if (is || (flags & WAITIO_GATHER_BEGUN) == 0)
+        return 0;
+    return f->host->fail(WAITIO_ERR_UNSUPPORTED,
+                         "the program has not called MPI_Init: call it before waitio_init");
+}
+
 int emu_gather(struct waitio_iface *f, struct waitio_gathering *g)
 {
+    static bool began; /* MPI, by us, perhaps for an attempt to join that failed: ours to end */
     int64_t end = f->host->now_ns() + (int64_t)(g->timeout_s * 1e9);
-    int rc = begin_mpi(f, &f->made_mpi);
+    f->part = (flags_of(g) & WAITIO_GATHER_PART) != 0;
+    int rc = check_begun(f, flags_of(g));
+    if (rc == 0)
+        rc = begin_mpi(f, &f->made_mpi);
     if (rc != 0)
         return rc;
+    began = began || f->made_mpi;
+    f->made_mpi = began;
     f->down = false;
     listen_for_end(f);
     int size = 0, rank = 0, is_set = 0, *context = NULL;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     rc = check_launcher(f, size);
     if (rc != 0)
         return rc;
-    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &context, &is_set);
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &context, &is_set);
     g->context(g, is_set ? *context : -1);
     MPI_Request req;
-    int mpi = MPI_Comm_idup(MPI_COMM_WORLD, &f->comm, &req);
+    int mpi = PMPI_Comm_idup(MPI_COMM_WORLD, &f->comm, &req);
     rc = mpi != MPI_SUCCESS ? emu_mpi_error(f, WAITIO_ERR_JOIN, mpi, "MPI_Comm_idup")
                             : complete(f, &req, end, "MPI_Comm_idup");
     if (rc != 0) {
         f->comm = MPI_COMM_NULL;
         return rc;
     }
-    MPI_Comm_set_errhandler(f->comm, MPI_ERRORS_RETURN);
-    g->count = (uint32_t)size;
+    PMPI_Comm_set_errhandler(f->comm, MPI_ERRORS_RETURN);
+    g->count = f->nmembers = (uint32_t)size;
     g->me = (uint32_t)rank;
     return exchange(f, g, size, end);
 }
@@ -245,9 +291,9 @@ int emu_gather(struct waitio_iface *f, struct waitio_gathering *g)
 static void end_alone(void)
 {
     int was = 0;
-    MPI_Finalized(&was);
+    PMPI_Finalized(&was);
     if (!was && alone.made_mpi) /* not in a forked child */
-        MPI_Finalize();
+        PMPI_Finalize();
 }
 
 int emu_solo(struct waitio_iface *f)
@@ -264,8 +310,8 @@ int emu_solo(struct waitio_iface *f)
         atexit(end_alone);
     }
     if (alone.users++ == 0) { /* what an earlier universe has left unread is not for this one */
-        MPI_Comm_dup(MPI_COMM_SELF, &alone.comm);
-        MPI_Comm_set_errhandler(alone.comm, MPI_ERRORS_RETURN);
+        PMPI_Comm_dup(MPI_COMM_SELF, &alone.comm);
+        PMPI_Comm_set_errhandler(alone.comm, MPI_ERRORS_RETURN);
     }
     f->comm = alone.comm;
     return 0;
@@ -277,7 +323,8 @@ int emu_solo(struct waitio_iface *f)
 static void tell_all(struct waitio_iface *f)
 {
     for (uint32_t i = 0; i < f->count && f->count <= TELL_ALL_MAX && !f->told; i++)
-        if (i != f->me && f->peer[i].link == NULL && !f->peer[i].told)
+        if (i != f->me && emu_in_job(f, i) && f->peer[i].link == NULL && !f->peer[i].told &&
+            !f->peer[i].gone)
             emu_say_left(f, i);
     f->told = true;
 }
@@ -285,7 +332,7 @@ static void tell_all(struct waitio_iface *f)
 static bool all_left(const struct waitio_iface *f)
 {
     for (uint32_t i = 0; i < f->count; i++)
-        if (i != f->me && !f->peer[i].left)
+        if (i != f->me && emu_in_job(f, i) && !f->peer[i].left && !f->peer[i].gone)
             return false;
     return true;
 }
@@ -307,7 +354,7 @@ static void end_solo(struct waitio_iface *f)
 {
     emu_unpost(f);
     if (--alone.users == 0)
-        MPI_Comm_free(&alone.comm);
+        PMPI_Comm_free(&alone.comm);
     f->down = true;
 }
 
@@ -316,19 +363,19 @@ static void job_end(struct waitio_iface *f)
 {
     int was = 0;
     the_one = NULL;
-    MPI_Finalized(&was);
+    PMPI_Finalized(&was);
     if (!was && !f->stuck && f->posted) {
         tell_all(f);
         hear_all(f);
         emu_unpost(f);
     }
     if (!was && f->key != MPI_KEYVAL_INVALID) {
-        MPI_Comm_delete_attr(MPI_COMM_SELF, f->key);
-        MPI_Comm_free_keyval(&f->key);
+        PMPI_Comm_delete_attr(MPI_COMM_SELF, f->key);
+        PMPI_Comm_free_keyval(&f->key);
     }
     f->down = true;
     if (!was && f->made_mpi && !f->stuck)
-        MPI_Finalize();
+        PMPI_Finalize();
     if (f->alone)
         emu_free(f);
 }

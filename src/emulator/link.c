@@ -9,7 +9,7 @@ static void set_tags(struct waitio_iface *f, struct emu_link *l)
     enum { ROOM = 64 }; /* members of such a universe */
     int me = (int)f->me, peer = (int)l->base.peer;
     if (!f->solo) {
-        l->rank = (int)f->number[peer];
+        l->rank = f->peer[peer].rank;
         l->tag_frame = EMU_TAG_FRAMES;
         for (int way = 0; way < EMU_WAYS; way++)
             l->tag[way] = l->rtag[way] = EMU_TAG_FRAMES + 1 + way;
@@ -72,6 +72,8 @@ void emu_free_link(struct waitio_link *link)
         f->peer[link->peer].link = NULL;
     if (f->peer[link->peer].next == l)
         f->peer[link->peer].next = NULL;
+    if (f->head_read == l)
+        f->head_read = NULL;
     f->host->free(l);
 }
 
@@ -87,9 +89,11 @@ static void open_link(struct waitio_iface *f, struct emu_link *l)
 
 int emu_connect(struct waitio_iface *f, uint32_t peer, struct waitio_link **link)
 {
-    if (peer >= f->count || peer == f->me)
+    if (peer >= f->count || peer == f->me || !emu_in_job(f, peer))
         return f->host->fail(WAITIO_ERR_NOROUTE, "universe rank %u is %s", peer,
-                             peer == f->me ? "this process" : "no member");
+                             peer == f->me      ? "this process"
+                             : peer >= f->count ? "no member"
+                                                : "not in this MPI job");
     if (f->down)
         return f->host->fail(WAITIO_ERR_STATE,
                              "MPI_Finalize was called: call waitio_finalize before it");
@@ -128,12 +132,14 @@ void emu_close(struct waitio_link *link, int reason)
 {
     struct emu_link *l = emu_link_of(link);
     struct waitio_iface *f = link->iface;
-    if (link->state >= WAITIO_LINK_CLOSING)
+    if (link->state >= WAITIO_LINK_CLOSING && (!is_final(reason) || is_final(l->reason)))
+        return;
+    if (link->state == WAITIO_LINK_CLOSED)
         return;
     link->state = WAITIO_LINK_CLOSING;
     l->reason = reason;
     /* waitio_abort() does not come back to progress(). */
-    if (is_final(reason) && l->said_open && emu_may(f))
+    if (is_final(reason) && l->said_open && !l->said_bye && emu_may(f))
         l->said_bye = emu_say(f, l, EMU_BYE, reason) == 0;
     emu_busy(f, l);
 }
@@ -178,6 +184,7 @@ static void over(struct waitio_iface *f, struct emu_link *l)
     emu_drop_queued(f, l, l->err != 0 ? l->err : WAITIO_ERR_PEER);
     p->deaf = l->said_open && !l->heard_bye && !p->left;
     bool farewell = l->reason == WAITIO_BYE_FINALIZE;
+    p->gone = p->gone || l->err != 0 || is_final(l->reason);
     p->left = p->left || (l->heard_bye && farewell);
     p->told = p->told || (l->said_bye && farewell);
     p->link = p->next;

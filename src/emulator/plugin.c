@@ -11,7 +11,8 @@ WAITIO_PLUGIN_NOTE("transport=mpi;for=" WAITIO_MPI_KIND " " WAITIO_MPI_RELEASE
 #define NAP_MIN_NS 20000
 #define NAP_MAX_NS 1000000
 #define NAP_SERVICE_NS 5000000
-enum { LOOKS = 3 };
+enum { LOOKS = 3, LOOKS_AT_FRAMES = 6 };
+#define LIKE (WAITIO_TRANSPORT_POLLS | WAITIO_TRANSPORT_PARTIAL | WAITIO_TRANSPORT_MUTE)
 #define GRANT_MIN 1024u
 #define GRANT_MAX (256u << 10)
 
@@ -20,7 +21,7 @@ static int query(const struct waitio_host *host, struct waitio_costs *c)
     int rc = emu_check_mpi(host);
     if (rc != 0)
         return rc;
-    *c = (struct waitio_costs){.flags = WAITIO_TRANSPORT_POLLS | WAITIO_TRANSPORT_CALLS_ONLY,
+    *c = (struct waitio_costs){.flags = LIKE | WAITIO_TRANSPORT_CALLS_ONLY,
                                .latency_s = 4e-7,
                                .bandwidth = 8e9,
                                .piece = WAITIO_TRANSPORT_PAYLOAD,
@@ -50,7 +51,25 @@ static int open_iface(const struct waitio_open_params *p, struct waitio_iface **
     emu_list_init(&f->slots_free);
     emu_list_init(&f->orphans);
     emu_list_init(&f->spares);
+    emu_list_init(&f->bare_outs);
+    emu_list_init(&f->bare_ins);
     *iface = f;
+    return 0;
+}
+
+/* Which rank of MPI's has each member, and the other way round. */
+static int make_members(struct waitio_iface *f, const struct waitio_members *m)
+{
+    f->member = f->solo ? NULL : f->host->alloc(f->nmembers * sizeof *f->member);
+    if (f->member == NULL && !f->solo)
+        return f->host->fail(WAITIO_ERR_NOMEM, "no memory for %u processes", f->nmembers);
+    for (uint32_t i = 0; i < f->nmembers && !f->solo; i++)
+        f->member[i] = EMU_NOBODY;
+    for (uint32_t i = 0; i < m->count; i++) { /* WAITIO_NO_NUMBER becomes -1 */
+        f->peer[i].rank = f->solo ? (int)i : (int)m->number[i];
+        if (!f->solo && f->peer[i].rank >= 0)
+            f->member[m->number[i]] = i;
+    }
     return 0;
 }
 
@@ -63,16 +82,15 @@ static int start(struct waitio_iface *f, const struct waitio_members *m)
     }
     f->me = m->me;
     f->count = m->count;
-    f->number = m->number;
     f->peer = f->host->alloc(m->count * sizeof *f->peer);
     if (f->peer == NULL)
         return f->host->fail(WAITIO_ERR_NOMEM, "no memory for %u processes", m->count);
-    return emu_post(f);
+    return make_members(f, m) != 0 ? WAITIO_ERR_NOMEM : emu_post(f);
 }
 
 static void costs(struct waitio_iface *f, struct waitio_costs *c)
 {
-    c->flags = WAITIO_TRANSPORT_POLLS | (f->any_thread ? 0 : WAITIO_TRANSPORT_CALLS_ONLY);
+    c->flags = LIKE | (f->any_thread ? 0 : WAITIO_TRANSPORT_CALLS_ONLY);
     c->first_grant = f->grant < GRANT_MIN ? GRANT_MIN : f->grant > GRANT_MAX ? GRANT_MAX : f->grant;
 }
 
@@ -86,8 +104,15 @@ static int reachable(struct waitio_iface *f, uint32_t peer, char *why, size_t nw
         snprintf(why, nwhy, "MPI_Finalize was called: call waitio_finalize before it");
         return 0;
     }
-    snprintf(why, nwhy, "rank %u of the MPI job (%s)", f->number != NULL ? f->number[peer] : peer,
-             WAITIO_MPI_KIND);
+    if (f->broken) {
+        snprintf(why, nwhy, "%s has failed", WAITIO_MPI_KIND);
+        return 0;
+    }
+    if (!emu_in_job(f, peer)) {
+        snprintf(why, nwhy, "not in this MPI job");
+        return 0;
+    }
+    snprintf(why, nwhy, "rank %d of the MPI job (%s)", f->peer[peer].rank, WAITIO_MPI_KIND);
     return 1;
 }
 
@@ -117,12 +142,19 @@ static int progress(struct waitio_iface *f, int service)
     return events;
 }
 
-/* A look costs a tenth of a message; what lies around it in libwaitio as much again. */
+/* A look costs a tenth of a message; what lies around it here and in libwaitio as much again. So
+ * where nothing but a frame can come only those are looked for. */
 static int progress_link(struct waitio_link *link)
 {
+    struct waitio_iface *f = link->iface;
     int events = 0;
+    const struct emu_link *l = emu_link_of(link);
+    bool quiet = f->nbusy == (l->busy && emu_only_asked(l)) && emu_list_empty(&f->slots) &&
+                 emu_list_empty(&f->orphans);
+    if (quiet)
+        return emu_may(f) && emu_look(f, LOOKS_AT_FRAMES) ? progress(f, 0) : 0;
     for (int i = 0; i < LOOKS && events == 0; i++)
-        events = progress(link->iface, 0);
+        events = progress(f, 0);
     return events;
 }
 
@@ -151,7 +183,8 @@ static int64_t next_look_ns(struct waitio_iface *f)
     return now + (nap < NAP_MIN_NS ? NAP_MIN_NS : nap > most ? most : nap);
 }
 
-/* Of a dead process the launcher ends the job; all others are slow at most. */
+/* Of a dead process the launcher ends the job, or libwaitio hears by another way (MUTE); all others
+ * are slow at most. */
 static int64_t heard_ns(const struct waitio_link *link)
 {
     return link->iface->host->now_ns();
@@ -161,6 +194,7 @@ void emu_free(struct waitio_iface *f)
 {
     emu_tx_free(f);
     f->host->free(f->peer);
+    f->host->free(f->member);
     f->host->free(f->in);
     f->host->free(f);
 }

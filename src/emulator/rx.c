@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** @file rx.c  Receiving. */
+#include <stdio.h>
+
 #include "emulator/emulator.h"
 
 /* What became of a frame. */
+enum { WORD_BITS = (1 << EMU_WORDS) - 1 };
 enum verdict { TAKEN, TAKEN_STOP, LATER, BEHIND /* what has to go first is not over */ };
 
 int emu_post(struct waitio_iface *f)
@@ -15,14 +18,37 @@ int emu_post(struct waitio_iface *f)
         f->in_req[i] = MPI_REQUEST_NULL;
     f->posted = true;
     for (int i = 0; i < EMU_FRAMES; i++) {
-        int rc = MPI_Recv_init(&f->in[i], sizeof f->in[i], MPI_BYTE, MPI_ANY_SOURCE, tag, f->comm,
-                               &f->in_req[i]);
+        int rc = PMPI_Recv_init(&f->in[i].head, EMU_FRAME_BYTES, MPI_BYTE, MPI_ANY_SOURCE, tag,
+                                f->comm, &f->in_req[i]);
         if (rc == MPI_SUCCESS)
-            rc = MPI_Start(&f->in_req[i]);
+            rc = PMPI_Start(&f->in_req[i]);
         if (rc != MPI_SUCCESS)
             return emu_mpi_error(f, WAITIO_ERR_SYSTEM, rc, "MPI_Recv_init");
     }
     return 0;
+}
+
+static bool is_active(const struct waitio_iface *f, int i)
+{
+    int before = (f->head - i + EMU_FRAMES) % EMU_FRAMES; /* the head */
+    return before == 0 ? !f->head_here : before > f->nread;
+}
+
+/* Those that were read are posted again, in their order. */
+static void restart(struct waitio_iface *f)
+{
+    for (; f->nread > 0; f->nread--)
+        PMPI_Start(&f->in_req[(f->head - f->nread + EMU_FRAMES) % EMU_FRAMES]);
+}
+
+/* The head was read. To post it again takes MPI as long as a fifth of a short message: it is done
+ * when nothing has come, while the program's answer is on its way. */
+static void pass_head(struct waitio_iface *f)
+{
+    f->head_here = false;
+    f->head = (f->head + 1) % EMU_FRAMES;
+    if (++f->nread == EMU_RESTARTS)
+        restart(f);
 }
 
 void emu_unpost(struct waitio_iface *f)
@@ -30,11 +56,11 @@ void emu_unpost(struct waitio_iface *f)
     for (int i = 0; f->posted && i < EMU_FRAMES; i++) {
         if (f->in_req[i] == MPI_REQUEST_NULL)
             continue;
-        if (!(f->head_here && i == f->head)) { /* that one is not active */
-            MPI_Cancel(&f->in_req[i]);
-            MPI_Wait(&f->in_req[i], MPI_STATUS_IGNORE);
+        if (!f->broken && is_active(f, i)) {
+            PMPI_Cancel(&f->in_req[i]);
+            PMPI_Wait(&f->in_req[i], MPI_STATUS_IGNORE);
         }
-        MPI_Request_free(&f->in_req[i]);
+        PMPI_Request_free(&f->in_req[i]);
     }
     f->posted = false;
 }
@@ -43,30 +69,39 @@ void emu_unpost(struct waitio_iface *f)
 
 static struct emu_in *in_new(struct waitio_iface *f, enum emu_way way)
 {
-    struct emu_in *in = f->host->alloc(sizeof *in);
+    struct emu_list *n = emu_list_pop(&f->bare_ins);
+    struct emu_in *in = n != NULL ? EMU_OF(n, struct emu_in, node) : f->host->alloc(sizeof *in);
     if (in == NULL)
         return NULL;
+    *in = (struct emu_in){.way = way};
+    emu_list_init(&in->node);
     in->req = MPI_REQUEST_NULL;
-    in->way = way;
     return in;
 }
 
 static void in_free(struct waitio_iface *f, struct emu_in *in)
 {
-    f->host->free(in->whole);
-    f->host->free(in);
+    if (in->whole != NULL)
+        f->host->free(in->whole);
+    emu_list_push_front(&f->bare_ins, &in->node);
 }
 
-/* Ask MPI for a payload. The sink may be too short for it: MPI wants room for all. */
-static int in_ask(struct waitio_iface *f, struct emu_in *in, uint32_t bytes, int rank, int tag)
+/* The sink may be too short for a payload: MPI wants room for all. */
+static int in_room(struct waitio_iface *f, struct emu_in *in, uint32_t bytes)
 {
-    void *to = in->sink.buf;
-    if (in->sink.len < bytes) {
-        to = in->whole = f->host->alloc(bytes);
-        if (to == NULL)
-            return f->host->fail(WAITIO_ERR_NOMEM, "no memory for a message of %u bytes", bytes);
-    }
-    int rc = MPI_Irecv(to, (int)bytes, MPI_BYTE, rank, tag, f->comm, &in->req);
+    if (in->sink.len >= bytes)
+        return 0;
+    in->whole = f->host->alloc(bytes);
+    return in->whole != NULL
+               ? 0
+               : f->host->fail(WAITIO_ERR_NOMEM, "no memory for a message of %u bytes", bytes);
+}
+
+/* Ask MPI for a payload. */
+static int in_post(struct waitio_iface *f, struct emu_in *in, uint32_t bytes, int rank, int tag)
+{
+    void *to = in->whole != NULL ? in->whole : in->sink.buf;
+    int rc = PMPI_Irecv(to, (int)bytes, MPI_BYTE, rank, tag, f->comm, &in->req);
     return rc == MPI_SUCCESS ? 0 : emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Irecv");
 }
 
@@ -77,7 +112,8 @@ static void discard(struct waitio_iface *f, struct emu_link *l, uint32_t bytes, 
     if (way == EMU_INSIDE || way == EMU_ASKED) /* it comes only if asked for */
         return;
     struct emu_in *in = in_new(f, way);
-    if (in == NULL || in_ask(f, in, bytes, l->rank, l->rtag[way]) != 0) {
+    if (in == NULL || in_room(f, in, bytes) != 0 ||
+        in_post(f, in, bytes, l->rank, l->rtag[way]) != 0) {
         if (in != NULL)
             in_free(f, in);
         return; /* it stays in MPI */
@@ -92,7 +128,7 @@ int emu_orphans(struct waitio_iface *f)
         struct emu_in *in = EMU_OF(n, struct emu_in, node);
         int done = 0;
         next = n->next;
-        if (MPI_Test(&in->req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+        if (PMPI_Test(&in->req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
             continue;
         emu_list_remove(n);
         in_free(f, in);
@@ -106,13 +142,18 @@ void emu_abandon(struct waitio_iface *f, struct emu_link *l, bool tell)
     struct emu_list *n;
     while ((n = emu_list_pop(&l->arriving)) != NULL) {
         struct emu_in *in = EMU_OF(n, struct emu_in, node);
+        int done = 1;
+        /* Cancelling is local, but MPI does not cancel what a message has met already. */
         if (!f->down && in->req != MPI_REQUEST_NULL) {
-            MPI_Cancel(&in->req);
-            MPI_Wait(&in->req, MPI_STATUS_IGNORE); /* cancelling a receive is local */
+            PMPI_Cancel(&in->req);
+            PMPI_Test(&in->req, &done, MPI_STATUS_IGNORE);
         }
         if (tell)
             f->p->up->abandon(f->p->user, &l->base, &in->sink);
-        in_free(f, in);
+        if (done)
+            in_free(f, in);
+        else
+            emu_list_push(&f->orphans, &in->node);
     }
     l->narriving = 0;
     while ((n = emu_list_pop(&l->waiting)) != NULL) {
@@ -170,12 +211,14 @@ static enum verdict take_separate(struct waitio_iface *f, struct emu_link *l,
         in_free(f, in);
         return rc > 0 ? LATER : refuse(f, l, m, rc);
     }
-    rc = in_ask(f, in, m->bytes, l->rank, l->rtag[way]);
+    rc = in_room(f, in, m->bytes);
+    if (rc == 0 && way == EMU_ASKED) /* first: the receive is posted while it is under way */
+        rc = emu_say(f, l, EMU_ASK, 0);
+    if (rc == 0)
+        rc = in_post(f, in, m->bytes, l->rank, l->rtag[way]);
     emu_list_push(&l->arriving, &in->node);
     l->narriving++;
     emu_busy(f, l);
-    if (rc == 0 && way == EMU_ASKED) /* after the receive is posted: it finds it there */
-        rc = emu_say(f, l, EMU_ASK, 0);
     if (rc != 0)
         emu_link_fail(f, l, rc, f->host->last_error());
     return TAKEN;
@@ -191,7 +234,7 @@ static enum verdict take(struct waitio_iface *f, struct emu_link *l, const struc
 /* @return whether it is complete */
 static bool arrived(struct waitio_iface *f, struct emu_link *l, struct emu_in *in, bool *stop)
 {
-    int done = 0, rc = MPI_Test(&in->req, &done, MPI_STATUS_IGNORE);
+    int done = 0, rc = PMPI_Test(&in->req, &done, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) {
         emu_link_fail(f, l, emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Irecv"),
                       f->host->last_error());
@@ -289,21 +332,57 @@ static struct emu_link *link_for(struct waitio_iface *f, uint32_t from)
     return p->link;
 }
 
-/* Read a frame with a message. Reading it twice gives the same, as long as none of its link was
- * read in between. */
-static void read_message(struct emu_link *l, const struct emu_frame *fr, struct emu_message *m)
+static enum emu_kind kind_of(const struct emu_frame *fr)
+{
+    return (enum emu_kind)(fr->head.kind & EMU_KINDS);
+}
+
+/* The header of the frame at hand into l->last_in, once. @return what lies behind it */
+static const uint8_t *read_header(struct waitio_iface *f, struct emu_link *l,
+                                  const struct emu_frame *fr)
 {
     const uint8_t *at = fr->body;
-    for (int i = 0; i < EMU_WORDS; i++)
-        if ((fr->head.words >> i & 1) != 0) {
-            memcpy(&l->last_in[i], at, 8);
-            at += 8;
-        }
-    uint64_t bytes = fr->head.n;
-    if ((fr->head.words & EMU_SEPARATE_BIT) != 0)
-        memcpy(&bytes, at, 8);
-    *m = (struct emu_message){.small = (fr->head.words & EMU_SMALL_BIT) != 0,
-                              .bytes = (uint32_t)bytes,
+    bool again = f->head_read == l; /* it was not taken then */
+    f->head_read = l;
+    if (!again && (fr->head.words & WORD_BITS) == 0) { /* mostly */
+        for (int i = 0; i < EMU_WORDS; i++)
+            l->last_in[i] += l->step_in[i];
+        return at;
+    }
+    for (int i = 0; i < EMU_WORDS; i++) {
+        uint64_t word = l->last_in[i] + l->step_in[i];
+        bool here = (fr->head.words >> i & 1) != 0;
+        if (here)
+            memcpy(&word, at, 8);
+        at += here ? 8 : 0;
+        if (again)
+            continue;
+        l->step_in[i] = word - l->last_in[i];
+        l->last_in[i] = word;
+    }
+    return at;
+}
+
+/* @param at where the payload, or its length, begins */
+static uint32_t length_of(struct waitio_iface *f, const struct emu_frame *fr, const uint8_t *at)
+{
+    uint32_t note = emu_note_of(&fr->head);
+    const uint8_t *end = (const uint8_t *)&fr->head + f->head_bytes;
+    if ((fr->head.kind & EMU_SEPARATE_BIT) == 0)
+        return note > 0 ? note - 1 : at < end ? (uint32_t)(end - at) : 0;
+    uint64_t word = f->peer[f->head_from].long_in;
+    if (note != EMU_NOTE_SAME)
+        memcpy(&word, at, 8);
+    return f->peer[f->head_from].long_in = (uint32_t)word;
+}
+
+/* Read a frame with a message. */
+static void read_message(struct waitio_iface *f, struct emu_link *l, const struct emu_frame *fr,
+                         struct emu_message *m)
+{
+    const uint8_t *at = read_header(f, l, fr);
+    *m = (struct emu_message){.small = (fr->head.kind & EMU_SMALL_BIT) != 0,
+                              .bytes = length_of(f, fr, at),
                               .header = l->last_in,
                               .payload = at};
 }
@@ -311,16 +390,16 @@ static void read_message(struct emu_link *l, const struct emu_frame *fr, struct 
 /* Of a link that has ended for us: read on until the peer knows. */
 static void not_heard(struct waitio_iface *f, const struct emu_frame *fr)
 {
-    struct emu_peer *p = &f->peer[fr->head.from];
-    if (fr->head.kind == EMU_BYE)
+    struct emu_peer *p = &f->peer[f->head_from];
+    if (kind_of(fr) == EMU_BYE)
         p->deaf = false;
-    if (fr->head.kind != EMU_MESSAGE)
+    if (kind_of(fr) != EMU_MESSAGE)
         return;
     struct emu_message m;
-    struct emu_link *l = emu_link_new(f, fr->head.from); /* for its tags */
+    struct emu_link *l = emu_link_new(f, f->head_from); /* for its tags */
     if (l == NULL)
         return;
-    read_message(l, fr, &m);
+    read_message(f, l, fr, &m);
     discard(f, l, m.bytes, m.small);
     emu_free_link(&l->base);
 }
@@ -328,8 +407,8 @@ static void not_heard(struct waitio_iface *f, const struct emu_frame *fr)
 /* @return whether that was all */
 static bool without_link(struct waitio_iface *f, const struct emu_frame *fr)
 {
-    struct emu_peer *p = &f->peer[fr->head.from];
-    if (fr->head.kind == EMU_LEFT) {
+    struct emu_peer *p = &f->peer[f->head_from];
+    if (kind_of(fr) == EMU_LEFT) {
         p->left = true;
         if (p->link != NULL)
             emu_heard_bye(f, p->link, WAITIO_BYE_FINALIZE);
@@ -339,13 +418,13 @@ static bool without_link(struct waitio_iface *f, const struct emu_frame *fr)
         not_heard(f, fr);
         return true;
     }
-    return fr->head.kind == EMU_BYE && p->link == NULL;
+    return kind_of(fr) == EMU_BYE && p->link == NULL;
 }
 
 static enum verdict message(struct waitio_iface *f, struct emu_link *l, const struct emu_frame *fr)
 {
     struct emu_message m;
-    read_message(l, fr, &m);
+    read_message(f, l, fr, &m);
     if (l->err != 0) {
         discard(f, l, m.bytes, m.small);
         return TAKEN;
@@ -367,22 +446,23 @@ static bool behind_old(struct waitio_iface *f, uint32_t from)
 
 static enum verdict frame(struct waitio_iface *f, const struct emu_frame *fr)
 {
-    const struct emu_head *h = &fr->head;
-    if (h->from >= f->count || h->from == f->me || h->kind < EMU_MESSAGE || h->kind > EMU_ASK)
+    uint32_t from = f->head_from;
+    enum emu_kind kind = kind_of(fr);
+    if (from >= f->count || from == f->me || kind < EMU_MESSAGE || kind > EMU_ASK)
         return TAKEN; /* not of ours; it cannot be */
     if (without_link(f, fr))
         return TAKEN;
-    if (behind_old(f, h->from))
+    if (behind_old(f, from))
         return BEHIND;
-    struct emu_link *l = link_for(f, h->from);
+    struct emu_link *l = link_for(f, from);
     if (l == NULL)
         return BEHIND; /* no memory: again in the next round */
     emu_tell_ready(f, l);
-    switch (h->kind) {
+    switch (kind) {
     case EMU_MESSAGE:
         return message(f, l, fr);
     case EMU_BYE:
-        emu_heard_bye(f, l, h->n);
+        emu_heard_bye(f, l, fr->head.words);
         return TAKEN;
     case EMU_ASK:
         emu_asked(f, l);
@@ -392,20 +472,61 @@ static enum verdict frame(struct waitio_iface *f, const struct emu_frame *fr)
     }
 }
 
+/* Whose is it, and how long? */
+static void look_at_head(struct waitio_iface *f, const MPI_Status *st)
+{
+    int n = 0;
+    if (f->solo || emu_note_of(&f->in[f->head].head) == 0) /* else the note says it */
+        PMPI_Get_count(st, MPI_BYTE, &n);
+    f->head_bytes = (uint32_t)n;
+    f->head_read = NULL;
+    if (f->solo) {
+        f->head_bytes -= sizeof f->head_from;
+        memcpy(&f->head_from, (const uint8_t *)&f->in[f->head].head + f->head_bytes,
+               sizeof f->head_from);
+        return;
+    }
+    f->head_from = (uint32_t)st->MPI_SOURCE < f->nmembers ? f->member[st->MPI_SOURCE] : EMU_NOBODY;
+}
+
+/* MPI itself does not receive any more: some tell so when a process of the job has died. */
+static void fails(struct waitio_iface *f, int err)
+{
+    char text[192];
+    f->broken = true;
+    if (f->p == NULL)
+        return;
+    f->host->log(f->p, 1, "%s", f->host->last_error());
+    snprintf(text, sizeof text, "%s", f->host->last_error());
+    for (struct emu_list *n = f->links.next; n != &f->links; n = n->next)
+        emu_link_fail(f, EMU_OF(n, struct emu_link, all), err, text);
+}
+
 static bool head_is_here(struct waitio_iface *f)
 {
     int done = 0;
-    if (f->head_here)
-        return true;
-    int rc = MPI_Test(&f->in_req[f->head], &done, MPI_STATUS_IGNORE);
+    if (f->head_here || f->broken)
+        return f->head_here;
+    MPI_Status st;
+    int rc = PMPI_Test(&f->in_req[f->head], &done, &st);
     if (rc != MPI_SUCCESS) {
-        (void)emu_mpi_error(f, WAITIO_ERR_SYSTEM, rc, "MPI_Test");
-        if (f->p != NULL)
-            f->host->log(f->p, 0, "%s", f->host->last_error());
+        fails(f, emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Test"));
         return false;
     }
+    if (done)
+        look_at_head(f, &st);
+    else if (f->nread > 0)
+        restart(f);
     f->head_here = done != 0;
     return f->head_here;
+}
+
+bool emu_look(struct waitio_iface *f, int looks)
+{
+    while (!head_is_here(f))
+        if (--looks <= 0)
+            return false;
+    return true;
 }
 
 int emu_frames(struct waitio_iface *f, bool *stop)
@@ -418,9 +539,7 @@ int emu_frames(struct waitio_iface *f, bool *stop)
             break;
         }
         *stop = v == TAKEN_STOP;
-        f->head_here = false;
-        MPI_Start(&f->in_req[f->head]);
-        f->head = (f->head + 1) % EMU_FRAMES;
+        pass_head(f);
         events++;
     }
     return events;
@@ -429,21 +548,20 @@ int emu_frames(struct waitio_iface *f, bool *stop)
 void emu_drain(struct waitio_iface *f)
 {
     while (head_is_here(f)) {
-        const struct emu_head *h = &f->in[f->head].head;
-        bool last = h->kind == EMU_LEFT || (h->kind == EMU_BYE && h->n == WAITIO_BYE_FINALIZE);
-        if (last && h->from < f->count)
-            f->peer[h->from].left = true;
-        f->head_here = false;
-        MPI_Start(&f->in_req[f->head]);
-        f->head = (f->head + 1) % EMU_FRAMES;
+        const struct emu_frame *fr = &f->in[f->head];
+        bool last = kind_of(fr) == EMU_LEFT ||
+                    (kind_of(fr) == EMU_BYE && fr->head.words == WAITIO_BYE_FINALIZE);
+        if (last && f->head_from < f->count)
+            f->peer[f->head_from].left = true;
+        pass_head(f);
     }
 }
 
 bool emu_has_input(struct waitio_iface *f)
 {
     int done = 0;
-    if (f->head_here)
-        return true;
-    MPI_Request_get_status(f->in_req[f->head], &done, MPI_STATUS_IGNORE);
+    if (f->head_here || f->broken)
+        return f->head_here;
+    PMPI_Request_get_status(f->in_req[f->head], &done, MPI_STATUS_IGNORE);
     return done != 0;
 }

@@ -12,9 +12,14 @@ static struct emu_slot *slot_get(struct waitio_iface *f)
 static int slot_send(struct waitio_iface *f, struct emu_slot *s, size_t bytes, int rank, int tag)
 {
     int done = 0;
-    int rc = MPI_Isend(&s->frame, (int)bytes, MPI_BYTE, rank, tag, f->comm, &s->req);
+    if (f->solo) { /* all have one rank of MPI's */
+        memcpy((uint8_t *)&s->frame + offsetof(struct emu_frame, head) + bytes, &f->me,
+               sizeof f->me);
+        bytes += sizeof f->me;
+    }
+    int rc = PMPI_Isend(&s->frame.head, (int)bytes, MPI_BYTE, rank, tag, f->comm, &s->req);
     if (rc == MPI_SUCCESS)
-        rc = MPI_Test(&s->req, &done, MPI_STATUS_IGNORE);
+        rc = PMPI_Test(&s->req, &done, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) {
         emu_list_push(&f->slots_free, &s->node);
         return emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Isend");
@@ -30,7 +35,7 @@ int emu_slots_done(struct waitio_iface *f)
         struct emu_slot *s = EMU_OF(n, struct emu_slot, node);
         int done = 0;
         next = n->next;
-        if (MPI_Test(&s->req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+        if (PMPI_Test(&s->req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
             continue;
         emu_list_remove(n);
         emu_list_push_front(&f->slots_free, n);
@@ -46,7 +51,7 @@ static int no_memory(struct waitio_iface *f, uint32_t bytes)
     return f->host->fail(WAITIO_ERR_NOMEM, "no memory for a message of %u bytes to MPI", bytes);
 }
 
-/* The words of the header that differ from the last one's. @return where the payload begins */
+/* The words of the header that the receiver cannot foresee. @return where the payload begins */
 static uint8_t *put_header(struct emu_link *l, struct emu_frame *fr, const void *header)
 {
     const uint8_t *from = header;
@@ -54,14 +59,41 @@ static uint8_t *put_header(struct emu_link *l, struct emu_frame *fr, const void 
     for (int i = 0; i < EMU_WORDS; i++, from += 8) {
         uint64_t word;
         memcpy(&word, from, 8);
-        if (word == l->last_out[i])
-            continue;
+        bool foreseen = word == l->last_out[i] + l->step_out[i];
+        l->step_out[i] = word - l->last_out[i];
         l->last_out[i] = word;
+        if (foreseen)
+            continue;
         fr->head.words |= (uint8_t)(1u << i);
         memcpy(to, &word, 8);
         to += 8;
     }
     return to;
+}
+
+static uint8_t *put_inside(struct emu_frame *fr, uint8_t *to, const void *payload, uint32_t bytes)
+{
+    if (bytes < EMU_NOTE_MOST)
+        emu_note(&fr->head, bytes + 1);
+    if (bytes == 8)
+        memcpy(to, payload, 8);
+    else if (bytes > 0)
+        memcpy(to, payload, bytes);
+    return to + bytes;
+}
+
+/* Of a payload that is an MPI message of its own. */
+static uint8_t *put_length(struct emu_link *l, struct emu_frame *fr, uint8_t *to, uint32_t bytes)
+{
+    bool same = bytes == l->long_out;
+    uint64_t word = l->long_out = bytes;
+    fr->head.kind |= EMU_SEPARATE_BIT;
+    if (same) {
+        emu_note(&fr->head, EMU_NOTE_SAME);
+        return to;
+    }
+    memcpy(to, &word, 8);
+    return to + 8;
 }
 
 static int send_frame(struct waitio_iface *f, struct emu_link *l, const void *header,
@@ -70,40 +102,29 @@ static int send_frame(struct waitio_iface *f, struct emu_link *l, const void *he
     struct emu_slot *s = slot_get(f);
     if (s == NULL)
         return no_memory(f, bytes);
-    bool inside = bytes <= EMU_INLINE;
     struct emu_frame *fr = &s->frame;
-    fr->head = (struct emu_head){.kind = EMU_MESSAGE,
-                                 .words = small ? EMU_SMALL_BIT : 0,
-                                 .n = (uint16_t)(inside ? bytes : 0),
-                                 .from = f->me};
+    fr->head = (struct emu_head){.kind = (uint8_t)(EMU_MESSAGE | (small ? EMU_SMALL_BIT : 0))};
     uint8_t *to = put_header(l, fr, header);
-    if (!inside) {
-        uint64_t word = bytes;
-        fr->head.words |= EMU_SEPARATE_BIT;
-        memcpy(to, &word, 8);
-        to += 8;
-    } else if (bytes == 8) {
-        memcpy(to, payload, 8);
-        to += 8;
-    } else if (bytes > 0) {
-        memcpy(to, payload, bytes);
-        to += bytes;
-    }
-    return slot_send(f, s, (size_t)(to - (uint8_t *)fr), l->rank, l->tag_frame);
+    to = bytes <= EMU_INLINE ? put_inside(fr, to, payload, bytes) : put_length(l, fr, to, bytes);
+    return slot_send(f, s, (size_t)(to - (uint8_t *)&fr->head), l->rank, l->tag_frame);
 }
 
 static struct emu_out *out_new(struct waitio_iface *f, uint32_t room)
 {
     struct emu_out *o;
-    struct emu_list *n = room > EMU_INLINE ? emu_list_pop(&f->spares) : NULL;
+    bool spare = room > EMU_INLINE;
+    struct emu_list *n = spare       ? emu_list_pop(&f->spares)
+                         : room == 0 ? emu_list_pop(&f->bare_outs)
+                                     : NULL;
     if (n != NULL) {
-        f->nspares--;
+        f->nspares -= spare;
         return EMU_OF(n, struct emu_out, node);
     }
-    bool spare = room > EMU_INLINE;
     o = f->host->alloc(sizeof *o + (spare ? (uint32_t)EMU_COPY : room));
-    if (o != NULL)
+    if (o != NULL) {
         o->spare = spare;
+        o->bare = room == 0;
+    }
     return o;
 }
 
@@ -112,6 +133,8 @@ static void out_free(struct waitio_iface *f, struct emu_out *o)
     if (o->spare && f->nspares < EMU_SPARE_COPIES) {
         f->nspares++;
         emu_list_push_front(&f->spares, &o->node);
+    } else if (o->bare) { /* never more than libwaitio has had queued at a time */
+        emu_list_push_front(&f->bare_outs, &o->node);
     } else {
         f->host->free(o);
     }
@@ -162,7 +185,8 @@ static struct emu_out *out_make(struct waitio_iface *f, struct emu_link *l, cons
 /* Hand a payload to MPI. */
 static bool fly(struct waitio_iface *f, struct emu_link *l, struct emu_out *o, enum emu_way way)
 {
-    int rc = MPI_Isend(o->payload, (int)o->bytes, MPI_BYTE, l->rank, l->tag[way], f->comm, &o->req);
+    int rc =
+        PMPI_Isend(o->payload, (int)o->bytes, MPI_BYTE, l->rank, l->tag[way], f->comm, &o->req);
     emu_list_push(&l->flying, &o->node);
     l->nflying++;
     if (rc == MPI_SUCCESS)
@@ -286,7 +310,7 @@ static int say(struct waitio_iface *f, int rank, int tag, enum emu_kind kind, in
     struct emu_slot *s = slot_get(f);
     if (s == NULL)
         return no_memory(f, 0);
-    s->frame.head = (struct emu_head){.kind = (uint8_t)kind, .n = (uint16_t)reason, .from = f->me};
+    s->frame.head = (struct emu_head){.kind = (uint8_t)kind, .words = (uint8_t)reason};
     return slot_send(f, s, sizeof s->frame.head, rank, tag);
 }
 
@@ -297,7 +321,7 @@ int emu_say(struct waitio_iface *f, struct emu_link *l, enum emu_kind kind, int 
 
 void emu_say_left(struct waitio_iface *f, uint32_t peer)
 {
-    (void)say(f, (int)f->number[peer], EMU_TAG_FRAMES, EMU_LEFT, WAITIO_BYE_FINALIZE);
+    (void)say(f, f->peer[peer].rank, EMU_TAG_FRAMES, EMU_LEFT, WAITIO_BYE_FINALIZE);
 }
 
 /* In their order, so that a sender's completions are, too. */
@@ -306,7 +330,7 @@ static int landed(struct waitio_iface *f, struct emu_link *l)
     int events = 0;
     while (!emu_list_empty(&l->flying)) {
         struct emu_out *o = EMU_OF(l->flying.next, struct emu_out, node);
-        int done = 0, rc = MPI_Test(&o->req, &done, MPI_STATUS_IGNORE);
+        int done = 0, rc = PMPI_Test(&o->req, &done, MPI_STATUS_IGNORE);
         if (rc != MPI_SUCCESS) {
             emu_link_fail(f, l, emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Isend"),
                           f->host->last_error());
@@ -352,7 +376,7 @@ void emu_drop_queued(struct waitio_iface *f, struct emu_link *l, int err)
         struct emu_out *o = EMU_OF(n, struct emu_out, node);
         bool sent = o->req == MPI_REQUEST_NULL;
         if (!f->down && !sent)
-            MPI_Request_free(&o->req);
+            PMPI_Request_free(&o->req);
         out_ends(f, l, o, err, !sent);
     }
     l->nflying = 0;
@@ -361,8 +385,10 @@ void emu_drop_queued(struct waitio_iface *f, struct emu_link *l, int err)
 void emu_tx_free(struct waitio_iface *f)
 {
     struct emu_list *n;
-    while ((n = emu_list_pop(&f->spares)) != NULL)
+    while ((n = emu_list_pop(&f->spares)) != NULL || (n = emu_list_pop(&f->bare_outs)) != NULL)
         f->host->free(EMU_OF(n, struct emu_out, node));
+    while ((n = emu_list_pop(&f->bare_ins)) != NULL)
+        f->host->free(EMU_OF(n, struct emu_in, node));
     while ((n = emu_list_pop(&f->slots_free)) != NULL)
         f->host->free(EMU_OF(n, struct emu_slot, node));
     /* MPI may read the others still: MPI_Finalize(), which has called us, goes on after this */

@@ -264,15 +264,20 @@ int wio_group_from_members(const struct wio_table *t, int gid, const uint32_t *m
     return group_new(t, gid, &r, out);
 }
 
+void wio_group_bury(struct waitio_group *g)
+{
+    if (g->upper != NULL)
+        g->upper_free(g->upper);
+    wio_os_free(g->members);
+    wio_os_free(g->sorted);
+    *g = (struct waitio_group){.fixed = g->fixed};
+}
+
 void wio_group_destroy(struct waitio_group *g)
 {
     if (g == NULL)
         return;
-    if (g->upper != NULL)
-        g->upper_free(g->upper);
-    g->magic = 0;
-    wio_os_free(g->members);
-    wio_os_free(g->sorted);
+    wio_group_bury(g);
     if (g->fixed)
         *g = (struct waitio_group){0};
     else

@@ -61,5 +61,8 @@ int wio_group_from_range(const struct wio_table *t, int gid, uint32_t first, uin
 int wio_group_from_members(const struct wio_table *t, int gid, const uint32_t *members, uint32_t n,
                            struct waitio_group **out);
 void wio_group_destroy(struct waitio_group *g);
+/** Free all that the group holds, but not itself: its address stays taken, so that a handle of it
+ * is never one of a later group. It must not be fixed. */
+void wio_group_bury(struct waitio_group *g);
 
 #endif

@@ -44,16 +44,14 @@ static int reduce_scatter(struct wio_hybrid_op *op, MPI_Request *req)
     const struct waitio_inside_call *c = op->call;
     struct waitio_inside_blocks lengths = {.len = c->ins.len};
     int size = op->part->size;
-    size_t bytes = 1;
-    MPI_Datatype type = wio_hybrid_folding_type(c->type, &bytes);
     const void *in = operand_of_blocks(op);
 
     op->ints = malloc(2 * (size_t)size * sizeof *op->ints);
     if (op->ints == NULL || (in == NULL && c->in == c->out))
         return MPI_ERR_NO_MEM;
-    (void)as_ints(&lengths, size, bytes, op->ints);
-    return WIO_HYBRID_CALL(Reduce_scatter, Ireduce_scatter, in, c->out, op->ints, type,
-                           wio_hybrid_mpi_op(c->op), op->part->comm);
+    (void)as_ints(&lengths, size, op->sum.bytes, op->ints);
+    return WIO_HYBRID_CALL(Reduce_scatter, Ireduce_scatter, in, c->out, op->ints, op->sum.type,
+                           op->sum.op, op->part->comm);
 }
 
 #if WIO_HYBRID_LARGE

@@ -20,13 +20,22 @@ static inline const void *wio_hybrid_operand(const struct waitio_inside_call *c,
     return may_be && c->in == c->out ? MPI_IN_PLACE : c->in;
 }
 
-static inline int wio_hybrid_call_reduction(const struct wio_hybrid_part *p,
-                                            const struct waitio_inside_call *c, MPI_Request *req)
+/* MPI_Exscan() writes nothing on rank 0, but MPICH refuses NULL there. */
+static inline void *wio_hybrid_unwritten(void *out)
 {
-    size_t bytes = 0;
-    MPI_Datatype type = wio_hybrid_folding_type(c->type, &bytes);
+    static char place[16];
+
+    return out != NULL ? out : place;
+}
+
+static inline int wio_hybrid_call_reduction(const struct wio_hybrid_part *p,
+                                            const struct waitio_inside_call *c,
+                                            const struct wio_hybrid_sum *sum, MPI_Request *req)
+{
+    struct wio_hybrid_sum known = sum != NULL ? *sum : wio_hybrid_known_sum(c);
+    MPI_Datatype type = known.type;
     const void *in = wio_hybrid_operand(c, c->kind != WAITIO_INSIDE_REDUCE || p->rank == c->root);
-    MPI_Op op = wio_hybrid_mpi_op(c->op);
+    MPI_Op op = known.op;
     int n = (int)c->count;
 
     switch (c->kind) {
@@ -35,9 +44,10 @@ static inline int wio_hybrid_call_reduction(const struct wio_hybrid_part *p,
     case WAITIO_INSIDE_SCAN:
         return WIO_HYBRID_CALL(Scan, Iscan, in, c->out, n, type, op, p->comm);
     case WAITIO_INSIDE_EXSCAN:
-        return WIO_HYBRID_CALL(Exscan, Iexscan, in, c->out, n, type, op, p->comm);
+        return WIO_HYBRID_CALL(Exscan, Iexscan, in, wio_hybrid_unwritten(c->out), n, type, op,
+                               p->comm);
     case WAITIO_INSIDE_REDUCE_SCATTER:
-        n = (int)(c->ins.unit / bytes);
+        n = (int)(c->ins.unit / known.bytes);
         return WIO_HYBRID_CALL(Reduce_scatter_block, Ireduce_scatter_block, in, c->out, n, type, op,
                                p->comm);
     default:
@@ -69,9 +79,11 @@ static inline int wio_hybrid_call_uniform(const struct wio_hybrid_part *p,
     }
 }
 
-/** An operation on the road PLAIN. @param req NULL: complete on return */
+/** An operation on the road PLAIN. @param sum of a reduction, or NULL: MPI knows the operator
+ * @param req NULL: complete on return */
 static inline int wio_hybrid_call(const struct wio_hybrid_part *p,
-                                  const struct waitio_inside_call *c, MPI_Request *req)
+                                  const struct waitio_inside_call *c,
+                                  const struct wio_hybrid_sum *sum, MPI_Request *req)
 {
     switch (c->kind) {
     case WAITIO_INSIDE_BARRIER:
@@ -84,7 +96,7 @@ static inline int wio_hybrid_call(const struct wio_hybrid_part *p,
     case WAITIO_INSIDE_ALLTOALL:
         return wio_hybrid_call_uniform(p, c, req);
     default:
-        return wio_hybrid_call_reduction(p, c, req);
+        return wio_hybrid_call_reduction(p, c, sum, req);
     }
 }
 

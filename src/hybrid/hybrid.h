@@ -39,6 +39,15 @@ struct wio_hybrid_part {
     struct wio_hybrid_part **back; /**< what points to this one; NULL: not in the list */
 };
 
+struct wio_hybrid_lease;
+
+/** How MPI reduces: elements of @p bytes. */
+struct wio_hybrid_sum {
+    MPI_Datatype type;
+    MPI_Op op;
+    size_t bytes;
+};
+
 /** An operation that has been started. */
 struct wio_hybrid_op {
     int n; /**< requests */
@@ -49,7 +58,9 @@ struct wio_hybrid_op {
     void (*finish)(struct wio_hybrid_op *op);
     const struct waitio_inside_call *call;
     const struct wio_hybrid_part *part;
-    struct wio_hybrid_op *next; /**< given up, but still MPI's */
+    struct wio_hybrid_sum sum;      /**< reductions */
+    struct wio_hybrid_lease *lease; /**< of an operator that the library brings, or NULL */
+    struct wio_hybrid_op *next;     /**< given up, but still MPI's */
 };
 
 /** Where the error's text goes. */
@@ -132,7 +143,7 @@ int wio_hybrid_blocks(struct wio_hybrid_op *op, bool later);
 int wio_hybrid_messages(struct wio_hybrid_op *op);
 int wio_hybrid_reduces_all(struct wio_hybrid_op *op, bool later);
 /** One call for a piece. @param req NULL: complete on return */
-int wio_hybrid_piece(const struct wio_hybrid_part *part, const struct waitio_inside_call *call,
+int wio_hybrid_piece(const struct wio_hybrid_op *op, const struct waitio_inside_call *call,
                      MPI_Request *req);
 
 /** Room for @p n requests. @return MPI_SUCCESS, MPI_ERR_NO_MEM */
@@ -151,6 +162,20 @@ void wio_hybrid_types_look(void);
 /** By number - WAITIO_MPI_DEFTAG - 1; see wio_hybrid_op_look(). */
 MPI_Op wio_hybrid_mpi_op(WAITIO_MPI_Op op);
 int wio_hybrid_reduces(void *part, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op);
+
+/** How MPI does a reduction without call->fold. */
+struct wio_hybrid_sum wio_hybrid_known_sum(const struct waitio_inside_call *call);
+
+/* ---- folds.c: operators that the library brings ---- */
+
+int wio_hybrid_folds(void *part, size_t bytes, int commutes);
+/** Set op->sum and op->lease for op->call->fold. @return MPI's code */
+int wio_hybrid_fold_begin(struct wio_hybrid_op *op);
+/** The operation is complete, and MPI does not call the operator any more. Nothing without a lease.
+ * @return 0; what the operator returned */
+int wio_hybrid_fold_end(struct wio_hybrid_op *op, struct wio_hybrid_why *why);
+/** MPI_Finalize() has begun. */
+void wio_hybrid_folds_free(void);
 
 /** Kinds of arithmetic, which decide the operators of a type. */
 enum wio_hybrid_class {

@@ -38,6 +38,14 @@ MPI_Op wio_hybrid_mpi_op(WAITIO_MPI_Op op)
     }
 }
 
+struct wio_hybrid_sum wio_hybrid_known_sum(const struct waitio_inside_call *call)
+{
+    struct wio_hybrid_sum sum = {.op = wio_hybrid_mpi_op(call->op), .bytes = 1};
+
+    sum.type = wio_hybrid_folding_type(call->type, &sum.bytes);
+    return sum;
+}
+
 /* What MPI's standard demands of every MPI. What some have beyond that is left to the library. */
 int wio_hybrid_reduces(void *part, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op)
 {

@@ -138,6 +138,7 @@ const struct waitio_inside_ops *wio_hybrid_ops(void)
         .start = wio_hybrid_start,
         .test = wio_hybrid_test,
         .abandon = wio_hybrid_abandon,
+        .folds = wio_hybrid_folds,
     };
 
     return &ops;

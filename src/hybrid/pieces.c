@@ -20,7 +20,7 @@ static MPI_Request *next_request(struct wio_hybrid_op *op, bool later)
 /* Counted only when it has been started. */
 static int one(struct wio_hybrid_op *op, const struct waitio_inside_call *piece, bool later)
 {
-    int rc = wio_hybrid_piece(op->part, piece, next_request(op, later));
+    int rc = wio_hybrid_piece(op, piece, next_request(op, later));
 
     if (rc == MPI_SUCCESS && later)
         op->n++;
@@ -58,7 +58,7 @@ int wio_hybrid_pieces(struct wio_hybrid_op *op, bool later)
     int rc = MPI_SUCCESS;
 
     if (c->kind != WAITIO_INSIDE_BCAST) {
-        (void)wio_hybrid_folding_type(c->type, &size);
+        size = op->sum.bytes;
         total = c->count;
     }
     if (later)
@@ -69,10 +69,9 @@ int wio_hybrid_pieces(struct wio_hybrid_op *op, bool later)
 int wio_hybrid_apart(struct wio_hybrid_op *op, bool later)
 {
     struct waitio_inside_call c = *op->call;
-    size_t size = 1;
+    size_t size = op->sum.bytes;
     int rc = MPI_SUCCESS;
 
-    (void)wio_hybrid_folding_type(c.type, &size);
     if (later)
         rc = wio_hybrid_requests(op, pieces_of(c.count));
     op->temp = malloc(c.count * size + 1);
@@ -98,10 +97,9 @@ int wio_hybrid_reduces_all(struct wio_hybrid_op *op, bool later)
     const struct waitio_inside_blocks *b = &c->ins;
     struct waitio_inside_call piece = *c;
     const char *in = c->in;
-    size_t size = 1, n = 0;
+    size_t size = op->sum.bytes, n = 0;
     int me = op->part->rank, rc = MPI_SUCCESS;
 
-    (void)wio_hybrid_folding_type(c->type, &size);
     for (int i = 0; i < op->part->size; i++)
         n += pieces_of((b->len != NULL ? b->len[i] : b->unit) / size);
     if (later)

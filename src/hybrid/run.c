@@ -86,7 +86,7 @@ static enum wio_hybrid_road road(const struct wio_hybrid_part *p,
     case WAITIO_INSIDE_ALLTOALL:
         return gathering_road(p, c);
     case WAITIO_INSIDE_REDUCE_SCATTER:
-        (void)wio_hybrid_folding_type(c->type, &unit);
+        unit = c->fold != NULL ? c->fold->bytes : wio_hybrid_known_sum(c).bytes;
         if (!sum_fits(&c->ins, p->size, unit))
             return WIO_HYBRID_REDUCES;
         return c->ins.len == NULL ? WIO_HYBRID_PLAIN : WIO_HYBRID_BLOCKS;
@@ -124,10 +124,10 @@ int wio_hybrid_requests(struct wio_hybrid_op *op, size_t n)
     return op->req != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-int wio_hybrid_piece(const struct wio_hybrid_part *part, const struct waitio_inside_call *call,
+int wio_hybrid_piece(const struct wio_hybrid_op *op, const struct waitio_inside_call *call,
                      MPI_Request *req)
 {
-    return wio_hybrid_call(part, call, req);
+    return wio_hybrid_call(op->part, call, &op->sum, req);
 }
 
 /* What an operation owns. */
@@ -139,15 +139,27 @@ static void clear(struct wio_hybrid_op *op)
     free(op->temp);
 }
 
+static bool reduces(enum waitio_inside_kind kind)
+{
+    return (kind >= WAITIO_INSIDE_REDUCE && kind <= WAITIO_INSIDE_EXSCAN) ||
+           kind == WAITIO_INSIDE_REDUCE_SCATTER;
+}
+
 static int begin(struct wio_hybrid_op *op, enum wio_hybrid_road way, bool later)
 {
-    int rc;
+    int rc = MPI_SUCCESS;
 
+    if (reduces(op->call->kind) && op->call->fold != NULL)
+        rc = wio_hybrid_fold_begin(op);
+    else if (reduces(op->call->kind))
+        op->sum = wio_hybrid_known_sum(op->call);
+    if (rc != MPI_SUCCESS)
+        return rc;
     switch (way) {
     case WIO_HYBRID_PLAIN:
-        op->req = &op->one;
-        rc = wio_hybrid_call(op->part, op->call, &op->one);
-        op->n = rc == MPI_SUCCESS;
+        op->req = later ? &op->one : NULL;
+        rc = wio_hybrid_call(op->part, op->call, &op->sum, op->req);
+        op->n = later && rc == MPI_SUCCESS;
         return rc;
     case WIO_HYBRID_PIECES:
         return wio_hybrid_pieces(op, later);
@@ -174,9 +186,13 @@ __attribute__((noinline)) static int run_long(const struct wio_hybrid_part *part
         rc = PMPI_Waitall(op.n, op.req, MPI_STATUSES_IGNORE);
     if (rc == MPI_SUCCESS && op.finish != NULL)
         op.finish(&op);
-    if (rc == MPI_SUCCESS || op.n == 0) /* else MPI may still use what it has been given */
-        clear(&op);
-    return rc == MPI_SUCCESS ? 0 : wio_hybrid_mpi_error(why, rc, name_of(call->kind));
+    if (rc != MPI_SUCCESS && op.n > 0) /* MPI may still use what it has been given */
+        return wio_hybrid_mpi_error(why, rc, name_of(call->kind));
+    clear(&op);
+    if (rc == MPI_SUCCESS)
+        return wio_hybrid_fold_end(&op, why);
+    (void)wio_hybrid_fold_end(&op, &(struct wio_hybrid_why){NULL, 0});
+    return wio_hybrid_mpi_error(why, rc, name_of(call->kind));
 }
 
 /* MPI_THREAD_SERIALIZED: a thread that waits inside MPI would keep all others out, perhaps those
@@ -206,9 +222,9 @@ int wio_hybrid_run(void *p, const struct waitio_inside_call *call, char *text, s
     if (!part->plain)
         return run_in_turns(part, call, &why);
     way = road(part, call);
-    if (way != WIO_HYBRID_PLAIN)
+    if (way != WIO_HYBRID_PLAIN || call->fold != NULL)
         return run_long(part, call, way, &why);
-    rc = wio_hybrid_call(part, call, NULL);
+    rc = wio_hybrid_call(part, call, NULL, NULL);
     return rc == MPI_SUCCESS ? 0 : wio_hybrid_mpi_error(&why, rc, name_of(call->kind));
 }
 
@@ -238,6 +254,7 @@ int wio_hybrid_start(void *p, const struct waitio_inside_call *call, void **out,
     if (op->n > 0) { /* some pieces are under way */
         wio_hybrid_abandon(part, op);
     } else {
+        (void)wio_hybrid_fold_end(op, &(struct wio_hybrid_why){NULL, 0});
         clear(op);
         free(op);
     }
@@ -267,8 +284,10 @@ int wio_hybrid_test(void *p, void *o, int *done, char *text, size_t room)
         *done = 1;
     } else if (!*done) {
         return 0;
-    } else if (op->finish != NULL) {
-        op->finish(op);
+    } else {
+        if (op->finish != NULL)
+            op->finish(op);
+        rc = wio_hybrid_fold_end(op, &why);
     }
     clear(op);
     free(op);

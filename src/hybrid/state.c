@@ -125,6 +125,7 @@ static int finalizing(MPI_Comm self, int keyval, void *value, void *extra)
         part = next;
     }
     pthread_mutex_unlock(&state.lock);
+    wio_hybrid_folds_free();
     return MPI_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
  * which order, and what their PB's provider says of its part. Each of them then checks the whole
  * table, so all find the same communicator, or the same mistake, wherever it was made.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/api.h"
@@ -11,6 +12,7 @@
 #include "mpi/comm/split.h"
 #include "mpi/comm/state.h"
 #include "mpi/inside.h"
+#include "mpi/kings.h"
 #include "os/os.h"
 
 static const uint64_t HYBRID = 0x6879627269640000ULL;
@@ -22,19 +24,21 @@ struct wish {
     int32_t way;        /* WAITIO_HYBRID_INSIDE */
     int32_t size, rank; /* of its part */
     int32_t blocks;     /* WAITIO_HYBRID_BLOCKING, and errors end it */
+    int32_t kings;      /* WAITIO_HYBRID_KINGS; 0: to be measured */
+    int32_t named;      /* a king by WAITIO_HYBRID_KING_RANKS */
     int32_t error;      /* it cannot take part */
 };
 enum { WORDS = sizeof(struct wish) / sizeof(int32_t) };
 
 static int check_table(const struct waitio_inside_ops *ops, const void *part)
 {
-    if (ops->version != WAITIO_INSIDE_VERSION || ops->size != sizeof *ops)
+    if (ops->version != WAITIO_INSIDE_VERSION || ops->size < WAITIO_INSIDE_SIZE_LEAST)
         return wio_fail(
             WAITIO_ERR_ARG,
             "the provider \"%s\" was built for version %u of waitio_inside.h (%u bytes), "
-            "this library has version %d (%zu bytes): build it again",
+            "this library has version %d (%zu bytes or more): build it again",
             ops->version == WAITIO_INSIDE_VERSION ? ops->name : "?", ops->version, ops->size,
-            WAITIO_INSIDE_VERSION, sizeof *ops);
+            WAITIO_INSIDE_VERSION, (size_t)WAITIO_INSIDE_SIZE_LEAST);
     if (part == NULL)
         return wio_fail(WAITIO_ERR_ARG, "the part of the provider %s is NULL", ops->name);
     return 0;
@@ -50,6 +54,18 @@ static int ask(const struct waitio_inside_ops *ops, void *part, int *size, int *
     return rc == 0 ? 0 : wio_fail(rc, "%s: %s", ops->name, why);
 }
 
+/* Is this process named as one that carries long messages? */
+static int look_for_name(const struct wio_config *cfg, int32_t *named)
+{
+    const struct wio_table *t = wio_universe_table(wio_api_universe());
+    uint32_t first = t->pb_base[wio_table_pb_of(t, t->me)], local = 0;
+    uint64_t here = t->host[t->ep[t->me].host].identity;
+
+    for (uint32_t i = first; i < t->me; i++)
+        local += t->host[t->ep[i].host].identity == here;
+    return wio_kings_named(cfg->hybrid_king_ranks, t->me - first, local, named);
+}
+
 static struct wish wish_of(const struct waitio_inside_ops *ops, void *part, int member, int key)
 {
     const struct wio_config *cfg = wio_universe_config(wio_api_universe());
@@ -58,7 +74,9 @@ static struct wish wish_of(const struct waitio_inside_ops *ops, void *part, int 
 
     w.way = cfg->hybrid_inside;
     w.blocks = cfg->hybrid_blocking && wio_mpi_errors_end();
-    if (w.has)
+    w.kings = cfg->hybrid_kings;
+    w.error = w.member ? look_for_name(cfg, &w.named) : 0;
+    if (w.has && w.error == 0)
         w.error = check_table(ops, part);
     if (w.has && w.error == 0)
         w.error = ask(ops, part, &size, &rank);
@@ -69,17 +87,29 @@ static struct wish wish_of(const struct waitio_inside_ops *ops, void *part, int 
 
 /* ---- checks, the same on all processes ---- */
 
-static int check_errors(const struct wio_table *t, const struct wish *all)
+/* The first process that cannot take part says why to all: when one has ended with its error, the
+ * launchers end the others, whose own message may be lost then. @param why of this process */
+static int check_errors(const struct wio_table *t, const struct wish *all, WAITIO_MPI_Comm world,
+                        char *why, int bytes)
 {
-    for (uint32_t i = 0; i < t->size; i++)
-        if (all[i].error != 0)
-            return i == t->me
-                       ? all[i].error
-                       : wio_fail(all[i].error,
-                                  "PB %u rank %u cannot take part in the hybrid "
-                                  "communicator: its own message says why",
-                                  wio_table_pb_of(t, i), i - t->pb_base[wio_table_pb_of(t, i)]);
-    return 0;
+    struct wio_call call = {.kind = WIO_BCAST,
+                            .recv = {.buf = why, .count = bytes, .type = WAITIO_MPI_CHAR}};
+    uint32_t i = 0;
+    int rc;
+
+    while (i < t->size && all[i].error == 0)
+        i++;
+    if (i == t->size)
+        return 0;
+    call.root = (int)i;
+    rc = wio_coll_call(&call, world, NULL);
+    if (rc != 0)
+        return rc;
+    why[bytes - 1] = '\0';
+    if (i == t->me)
+        return wio_fail(all[i].error, "%s", why);
+    return wio_fail(all[i].error, "PB %u rank %u cannot take part in the hybrid communicator: %s",
+                    wio_table_pb_of(t, i), i - t->pb_base[wio_table_pb_of(t, i)], why);
 }
 
 /* A provider's part has to have exactly the members of its PB, each rank once. */
@@ -114,7 +144,7 @@ static int check_pb(const struct wish *w, uint32_t pb, uint32_t n, unsigned char
 static int check(const struct wio_table *t, const struct wish *all)
 {
     unsigned char *seen = wio_os_alloc(t->size);
-    int rc = check_errors(t, all);
+    int rc = 0;
 
     if (seen == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for %u processes", t->size);
@@ -255,6 +285,50 @@ static int agree(WAITIO_MPI_Comm comm, struct wio_comm *c, int rc, uint8_t *hybr
     return rc != 0 ? wio_fail(rc, "%s", why) : rc2;
 }
 
+/* How many members ask for: the largest number. @return 0: it is to be measured */
+static int kings_asked(const struct wish *all, const struct wio_comm *c)
+{
+    int want = 0;
+
+    for (int i = 0; i < c->size; i++) {
+        const struct wish *w = &all[wio_group_member(&c->twin, (uint32_t)i)];
+        want = w->kings > want ? w->kings : want;
+    }
+    return want;
+}
+
+/* Within a host one process fills the border. All find the same. */
+static int crown(const struct wish *all, WAITIO_MPI_Comm comm, struct wio_comm *c)
+{
+    bool *named = wio_os_alloc((size_t)c->size * sizeof *named), some = false;
+    int n = kings_asked(all, c), rc = 0;
+
+    for (int i = 0; named != NULL && i < c->size; i++)
+        some |= named[i] = all[wio_group_member(&c->twin, (uint32_t)i)].named != 0;
+    if (n == 0 && !c->topo.host) /* also without memory: the others wait there */
+        rc = wio_kings_measure(comm, c, named, &n);
+    else if (named == NULL)
+        rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for the kings of %d members", c->size);
+    if (rc == 0 && (n > 1 || some))
+        rc = wio_kings_give(c, named, n);
+    wio_os_free(named);
+    return rc;
+}
+
+/* Long messages of a communicator that spans PBs, some of which use their providers for them. */
+static int go_wide(const struct wish *all, WAITIO_MPI_Comm comm, struct wio_comm *c)
+{
+    uint8_t unused = 0;
+    int rc = agree(comm, c, crown(all, comm, c), &unused);
+
+    if (rc == 0 && wio_kings_of(&c->topo) > 1)
+        rc = agree(comm, c, wio_inside_widen(c), &unused);
+    wio_debug(wio_universe_log(wio_api_universe()), WIO_C_MPI,
+              "long messages of a hybrid communicator: %d kings of each block",
+              wio_kings_of(&c->topo));
+    return rc;
+}
+
 /* Collectives that come before all members have agreed go by messages. */
 static int complete(const struct waitio_inside_ops *ops, void *part, const struct wish *all,
                     WAITIO_MPI_Comm comm, const struct wio_table *t)
@@ -274,6 +348,8 @@ static int complete(const struct waitio_inside_ops *ops, void *part, const struc
     rc = agree(comm, c, rc, &hybrid);
     c->hybrid = hybrid;
     c->topo.hybrid = c->hybrid_always || !c->topo.host ? hybrid : 0;
+    if (rc == 0 && c->topo.npb > 1 && (c->topo.hybrid & wio_inside_class(SIZE_MAX)) != 0)
+        rc = go_wide(all, comm, c);
     return rc;
 }
 
@@ -288,6 +364,7 @@ static int attach(const struct waitio_inside_ops *ops, void *part, int member, i
     struct wio_call call = {.kind = WIO_ALLGATHER,
                             .send = {.buf = &mine, .count = WORDS, .type = WAITIO_MPI_INT},
                             .recv = {.count = WORDS, .type = WAITIO_MPI_INT}};
+    char why[256];
     uint64_t space = 0;
     int rc = t == NULL ? wio_last_code() : wio_mpi_constant(WIO_WORLD, &world);
 
@@ -301,8 +378,11 @@ static int attach(const struct waitio_inside_ops *ops, void *part, int member, i
     if (all == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for %u processes", t->size);
     mine = wish_of(ops, part, member, key);
+    snprintf(why, sizeof why, "%s", mine.error != 0 ? wio_last_detail() : "");
     call.recv.buf = all;
     rc = wio_coll_call(&call, world, NULL);
+    if (rc == 0)
+        rc = check_errors(t, all, world, why, sizeof why);
     if (rc == 0)
         rc = check(t, all);
     if (rc == 0 && member)
@@ -325,6 +405,25 @@ int waitio_create_hybrid(WAITIO_MPI_Comm *comm, int member, int key)
         rc = attach(NULL, NULL, member, key, comm);
     }
     return wio_mpi_result("waitio_create_hybrid", rc);
+}
+
+int waitio_inside_blocking_only(WAITIO_MPI_Comm comm)
+{
+    struct wio_comm *c;
+    int rc = wio_comm_get(comm, &c);
+
+    if (rc == 0 && c->inside != NULL)
+        c->inside->now_only = true;
+    return wio_mpi_result("waitio_inside_blocking_only", rc);
+}
+
+int waitio_inside_keep_off(void)
+{
+    struct wio_universe *u = wio_api_universe();
+
+    if (u != NULL)
+        wio_outside_keep_off(u);
+    return wio_mpi_result("waitio_inside_keep_off", u != NULL ? 0 : wio_last_code());
 }
 
 int waitio_inside_attach(const struct waitio_inside_ops *ops, void *part, int member, int key,

@@ -103,13 +103,13 @@ static bool alone(const struct plan *p)
 
     return inside != NULL && p->who->topo->npb == 1 &&
            (!reduces(p->call->kind) || p->s->fold.type->size == 0 ||
-            (!p->who->swap && wio_inside_reduces(inside, p->s->fold.type, p->call->op)));
+            wio_inside_reduces(inside, &p->s->fold, p->call->op, p->who->swap) != WIO_INSIDE_NOT);
 }
 
 /* @param bytes what wio_choice.bytes says */
 static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
 {
-    p->s->inside = wio_inside_for(p->who->comm, bytes);
+    p->s->inside = p->who->messages ? NULL : wio_inside_for(p->who->comm, bytes);
     struct wio_choice choice = {.kind = p->call->kind,
                                 .size = p->who->size,
                                 .bytes = bytes,
@@ -119,14 +119,13 @@ static const struct wio_algorithm *choose(const struct plan *p, size_t bytes)
                                 .alone = alone(p),
                                 .hybrid = (p->who->topo->hybrid & wio_inside_class(bytes)) != 0,
                                 .asked = p->who->asked};
-    const struct wio_algorithm *row = wio_algorithm_select(&choice);
+    const struct wio_algorithm *rivals[WIO_TUNE_RIVALS];
+    int n = p->who->tune != NULL ? wio_algorithm_rivals(&choice, rivals) : 0;
 
-    /* Trials decide whether loans are quicker; see tune.h. */
-    if (WIO_LIKELY((row->need & WIO_NEED_LOANS) == 0) || p->who->tune == NULL || choice.asked != 0)
-        return row;
+    if (WIO_LIKELY(n == 0))
+        return wio_algorithm_select(&choice);
     p->s->trial = wio_tune_of(p->who->tune, bytes);
-    choice.no_loans = wio_tune_rival(p->s->trial);
-    return wio_algorithm_select(&choice);
+    return rivals[wio_tune_next(p->s->trial, n)];
 }
 
 /* ---- buffers of one block ---- */

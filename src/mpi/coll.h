@@ -39,6 +39,7 @@ struct wio_caller {
     const struct wio_near *near;   /**< neighbours, for collectives of neighbourhoods */
     const struct wio_comm *comm;   /**< or NULL: the members' formats are unknown */
     struct wio_tune *tune;         /**< of the communicator, or NULL: choose by the table alone */
+    bool messages;                 /**< also inside a PB that has a provider */
 };
 
 /** Check the arguments and write this process's schedule. Pure: no communication.

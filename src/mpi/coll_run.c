@@ -2,6 +2,7 @@
 /* Making a collective call, blocking or not: schedule, message space, tag. */
 #include "api/api.h"
 #include "mpi/coll.h"
+#include "mpi/inside.h"
 #include "mpi/plans.h"
 #include "mpi/request.h"
 #include "os/os.h"
@@ -87,20 +88,24 @@ static int start(struct wio_comm *c, WAITIO_MPI_Comm comm, const struct wio_call
 /* The times of a trial are complete: the slowest member's count. */
 static int agree(WAITIO_MPI_Comm comm, struct wio_trial *trial)
 {
-    int64_t worst[2];
-    struct wio_call call = {.kind = WIO_ALLREDUCE,
-                            .op = WAITIO_MPI_MAX,
-                            .send = {.buf = trial->sum_ns, .count = 2, .type = WAITIO_MPI_INT64_T},
-                            .recv = {.buf = worst, .count = 2, .type = WAITIO_MPI_INT64_T}};
-    int rc = wio_coll_call(&call, comm, NULL);
+    int64_t worst[WIO_TUNE_RIVALS];
+    struct wio_call call = {
+        .kind = WIO_ALLREDUCE,
+        .op = WAITIO_MPI_MAX,
+        .send = {.buf = trial->sum_ns, .count = WIO_TUNE_RIVALS, .type = WAITIO_MPI_INT64_T},
+        .recv = {.buf = worst, .count = WIO_TUNE_RIVALS, .type = WAITIO_MPI_INT64_T}};
+    struct wio_strbuf times = {0};
+    int rc = wio_coll_call(&call, comm, NULL), counted = wio_tune_counted(trial);
 
     if (rc != 0)
         return rc;
     wio_tune_decide(trial, worst);
+    for (int i = 0; i < trial->rivals; i++)
+        wio_strbuf_add(&times, " %lld", (long long)(worst[i] / counted / 1000));
     wio_debug(wio_universe_log(wio_api_universe()), WIO_C_MPI,
-              "long broadcasts: reading the root's memory took %lld us, handing on %lld us",
-              (long long)(worst[0] / (WIO_TUNE_TRIES - 1) / 1000),
-              (long long)(worst[1] / (WIO_TUNE_TRIES - 1) / 1000));
+              "long broadcasts: the algorithms took%s us (0: not tried), number %d is used",
+              times.text != NULL ? times.text : " ?", trial->chosen);
+    wio_strbuf_free(&times);
     return 0;
 }
 
@@ -164,6 +169,64 @@ static int caller(const struct wio_call *call, WAITIO_MPI_Comm *comm, struct wio
     return 0;
 }
 
+/* Bytes of the call's elements, where it has one count and one type. */
+static uint64_t bytes_of(const struct wio_call *call)
+{
+    const struct wio_side *side = call->kind == WIO_GATHER ? &call->send : &call->recv;
+    const struct wio_mpi_type *type = NULL;
+
+    if (call->kind != WIO_BARRIER && side->types == NULL && side->counts == NULL && side->count > 0)
+        type = wio_mpi_type(side->type);
+    return type != NULL ? (uint64_t)side->count * type->size : 0;
+}
+
+/* For the trace. */
+static uint32_t mark(struct wio_universe *u, const struct wio_comm *c, const struct wio_call *call,
+                     uint8_t flags)
+{
+    return wio_universe_mark(u, &(struct wio_event){.bytes = bytes_of(call),
+                                                    .peer = (uint32_t)call->root,
+                                                    .envelope = (uint32_t)c->size,
+                                                    .what = (int32_t)call->kind,
+                                                    .space = (uint32_t)c->twin.space,
+                                                    .kind = WIO_EVENT_COLLECTIVE,
+                                                    .flags = flags});
+}
+
+static int call_traced(struct wio_universe *u, struct wio_comm *c, WAITIO_MPI_Comm comm,
+                       const struct wio_call *call, const struct wio_caller *who)
+{
+    uint32_t number = mark(u, c, call, 0);
+    int rc = call_now(c, comm, call, who);
+
+    wio_universe_marked(u, number, rc);
+    return rc;
+}
+
+static int start_traced(struct wio_universe *u, struct wio_comm *c, WAITIO_MPI_Comm comm,
+                        const struct wio_call *call, const struct wio_caller *who, enum way way,
+                        WAITIO_MPI_Request *req)
+{
+    uint32_t number = mark(u, c, call, WIO_EVENT_FLAG_STARTED);
+    int rc = start(c, comm, call, who, way, req);
+
+    wio_universe_marked(u, number, rc);
+    return rc;
+}
+
+/*
+ * A provider wants the same order of operations on all members. Persistent ones may be started in
+ * another order on each member, so they go by messages. Where the provider only blocks, they are
+ * refused (inside.c).
+ */
+static bool by_messages(const struct wio_comm *c, enum way way)
+{
+    const struct wio_inside *inside = c->inside;
+
+    return WIO_UNLIKELY(inside != NULL) && !inside->blocks &&
+           (way == PERSISTENT || (way == STARTED && inside->now_only));
+}
+
 int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
 {
     struct wio_comm *c;
@@ -176,6 +239,11 @@ int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
         as_blocking = false;
     if (rc != 0)
         return rc;
+    who.messages = req != NULL && by_messages(c, way);
+    struct wio_universe *u = wio_api_universe();
+    if (WIO_UNLIKELY(u != NULL && wio_universe_traced(u)))
+        return req != NULL ? start_traced(u, c, comm, call, &who, way, req)
+                           : call_traced(u, c, comm, call, &who);
     return req != NULL ? start(c, comm, call, &who, way, req) : call_now(c, comm, call, &who);
 }
 
@@ -186,5 +254,8 @@ int wio_coll_init(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
     struct wio_near near;
     int rc = caller(call, &comm, &c, &near, &who);
 
-    return rc != 0 ? rc : start(c, comm, call, &who, PERSISTENT, req);
+    if (rc != 0)
+        return rc;
+    who.messages = by_messages(c, PERSISTENT);
+    return start(c, comm, call, &who, PERSISTENT, req);
 }

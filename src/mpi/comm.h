@@ -13,6 +13,8 @@
 #include "mpi/tune.h"
 #include "waitio_mpi.h"
 
+struct wio_kings;
+
 /** Which members belong to which PB. PBs are numbered in the order in which they first appear. */
 struct wio_topology {
     int npb;
@@ -23,6 +25,7 @@ struct wio_topology {
     uint8_t hybrid;   /**< classes of sizes in which some PBs use their providers (mpi/inside.h) */
     bool loans;       /**< ... that has more processes than processors, where large messages are
                          copied straight from the sender's memory */
+    const struct wio_kings *kings; /**< who carries long messages (mpi/kings.h), or NULL */
 };
 
 enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
@@ -53,6 +56,7 @@ struct wio_comm {
     uint8_t hybrid;                   /**< as topo.hybrid, also where all members share a host */
     bool hybrid_always;               /**< ... and providers are used there, too */
     struct wio_inside *inside;        /**< the provider of my PB (mpi/inside.h), or NULL */
+    struct wio_kings *kings;          /**< as topo.kings */
     struct wio_tune tune;             /**< results of trials with long broadcasts (tune.h) */
 };
 

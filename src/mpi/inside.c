@@ -14,6 +14,8 @@
 #include <stdio.h>
 
 #include "api/api.h"
+#include "mpi/collectives/collectives.h"
+#include "mpi/kings.h"
 #include "mpi/mpi.h"
 #include "mpi/run.h"
 #include "os/os.h"
@@ -35,17 +37,29 @@ void wio_inside_free(struct wio_inside *inside)
 {
     if (inside == NULL)
         return;
-    for (int i = 0; i < WIO_PARTS; i++)
+    for (int i = 0; i < inside->parts; i++)
         if (inside->part[i].part != NULL)
             inside->ops->free(inside->part[i].part);
     wio_os_free(inside);
 }
 
-bool wio_inside_reduces(const struct wio_inside *inside, const struct wio_mpi_type *type,
-                        WAITIO_MPI_Op op)
+/* Tables of providers that were built for an older library end before the slot. */
+static bool folds(const struct waitio_inside_ops *ops, void *part, const struct wio_fold *fold)
 {
-    return inside != NULL && type->kind != WIO_KIND_DERIVED &&
-           inside->ops->reduces(inside->part[0].part, type->id, op) != 0;
+    return ops->size >= offsetof(struct waitio_inside_ops, folds) + sizeof ops->folds &&
+           ops->folds != NULL && fold->type->size > 0 &&
+           ops->folds(part, fold->type->size, fold->commutative) != 0;
+}
+
+enum wio_inside_way wio_inside_reduces(const struct wio_inside *inside, const struct wio_fold *fold,
+                                       WAITIO_MPI_Op op, bool swap)
+{
+    if (inside == NULL)
+        return WIO_INSIDE_NOT;
+    if (!swap && fold->user == NULL && fold->type->kind != WIO_KIND_DERIVED &&
+        inside->ops->reduces(inside->part[0].part, fold->type->id, op) != 0)
+        return WIO_INSIDE_KNOWS;
+    return folds(inside->ops, inside->part[0].part, fold) ? WIO_INSIDE_FOLDS : WIO_INSIDE_NOT;
 }
 
 /* ---- tickets ---- */
@@ -54,7 +68,7 @@ void wio_inside_take_tickets(struct wio_running *run)
 {
     struct wio_inside *inside = run->comm->inside;
 
-    for (int i = 0; run->s.inside != NULL && i < WIO_PARTS; i++) {
+    for (int i = 0; i < run->s.parts; i++) {
         run->inside_left[i] = run->s.inside_steps[i];
         if (run->inside_left[i] > 0)
             run->ticket[i] = __atomic_fetch_add(&inside->part[i].next, 1, __ATOMIC_RELAXED);
@@ -107,6 +121,11 @@ static void end_program(void)
     wio_mpi_die("a collective inside the block", WAITIO_ERR_PEER);
 }
 
+static bool step_folds(const struct waitio_inside_call *call)
+{
+    return WIO_UNLIKELY(call->fold != NULL);
+}
+
 static int run_now(struct wio_universe *u, struct wio_running *run, const struct wio_step *step)
 {
     struct wio_inside *inside = run->comm->inside;
@@ -114,6 +133,8 @@ static int run_now(struct wio_universe *u, struct wio_running *run, const struct
     char why[256] = "";
     int rc;
 
+    if (step_folds(step->with))
+        wio_universe_count_fold(u);
     wio_outside_block(u, run->comm->twin.space, end_program);
     rc = inside->ops->run(p->part, step->with, why, sizeof why);
     wio_outside_unblock(u);
@@ -143,9 +164,12 @@ static bool over(struct pending *at)
 static int begin(struct pending *at)
 {
     struct wio_inside *inside = at->comm->inside;
+    struct wio_universe *u = step_folds(at->call) ? wio_api_universe() : NULL;
     char why[256] = "";
     int rc = inside->ops->start(at->part->part, at->call, &at->op, why, sizeof why);
 
+    if (u != NULL)
+        wio_universe_count_fold(u);
     at->begun = rc == 0;
     if (at->last)
         serve_next(at->part, at->ticket);
@@ -212,7 +236,8 @@ int wio_inside_start(struct wio_universe *u, struct wio_running *run, const stru
                      struct wio_handle *h)
 {
     struct wio_inside *inside = run->comm->inside;
-    int rc = may_call(inside, inside->part[step->peer].part);
+    /* Of a run that was started the thread that may call it will come by (poll_step). */
+    int rc = run->started ? 0 : may_call(inside, inside->part[step->peer].part);
     struct pending *at;
 
     if (rc == 0 && inside->blocks && run->started)
@@ -283,15 +308,63 @@ static int my_side(const struct waitio_group *parent, const struct wio_inside *f
     return 0;
 }
 
-static int make_parts(const struct wio_inside *from, struct wio_inside *inside, const int *ranks)
+/* Up to @p parts of them, of these ranks of a part. */
+static int make_parts(void *from, struct wio_inside *inside, const int *ranks, int parts)
 {
     char why[256] = "";
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < WIO_PARTS; i++)
-        rc = from->ops->sub(from->part[0].part, inside->size, ranks, &inside->part[i].part, why,
-                            sizeof why);
-    return rc == 0 ? 0 : wio_fail(rc, "%s: %s", from->ops->name, why);
+    while (rc == 0 && inside->parts < parts) {
+        rc = inside->ops->sub(from, inside->size, ranks, &inside->part[inside->parts].part, why,
+                              sizeof why);
+        inside->parts += rc == 0;
+    }
+    return rc == 0 ? 0 : wio_fail(rc, "%s: %s", inside->ops->name, why);
+}
+
+/* Two lanes for each king: while one piece of it crosses the border, another is inside. */
+static int parts_for(const struct wio_comm *c)
+{
+    return WIO_LANES_OF_KING * wio_kings_of(&c->topo);
+}
+
+int wio_inside_widen(struct wio_comm *c)
+{
+    int *all, rc;
+
+    if (c->inside == NULL)
+        return 0;
+    all = wio_os_alloc((size_t)c->inside->size * sizeof *all);
+    if (all == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for the ranks of %d members", c->inside->size);
+    for (int i = 0; i < c->inside->size; i++)
+        all[i] = i;
+    rc = make_parts(c->inside->part[0].part, c->inside, all, parts_for(c));
+    wio_os_free(all);
+    return rc;
+}
+
+/* Wait for the other members of my PB: the provider may block while it makes a part, and then no
+ * collective goes on for which they wait. */
+static int all_come(struct wio_comm *c, const int *place, int n)
+{
+    const struct wio_collective barrier = {.kind = WIO_BARRIER};
+    struct wio_running run;
+    int *map, rc;
+
+    wio_schedule_init(&run.s, c->rank, c->size, &c->topo, NULL);
+    map = wio_schedule_scratch(&run.s, (size_t)n * sizeof *map);
+    if (run.s.error == 0) {
+        for (int i = 0; i < c->size; i++)
+            if (place[i] >= 0)
+                map[place[i]] = i;
+        (void)wio_schedule_team(&run.s, (struct wio_team){place[c->rank], n, map});
+        wio_barrier_dissemination(&run.s, &barrier);
+    }
+    wio_run_init(&run, c, 0);
+    rc = wio_run_now(&run, NULL);
+    wio_run_free(&run);
+    return rc;
 }
 
 int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *from,
@@ -304,8 +377,9 @@ int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *
     c->hybrid_always = from->hybrid_always;
     /* Within a host no border is dear, and layers cost more than they give. */
     c->topo.hybrid = c->hybrid_always || !c->topo.host ? c->hybrid : 0;
-    if (c->hybrid == 0 || from->inside == NULL)
-        return 0;
+    rc = c->hybrid == 0 ? 0 : wio_kings_derive(parent, from, c);
+    if (rc != 0 || c->hybrid == 0 || from->inside == NULL)
+        return rc;
     inside = wio_os_alloc(sizeof *inside + (size_t)c->size * sizeof *place);
     ranks = wio_os_alloc((size_t)c->size * sizeof *ranks);
     if (inside == NULL || ranks == NULL) {
@@ -313,15 +387,17 @@ int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *
         wio_os_free(ranks);
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a communicator of %d members", c->size);
     }
-    memset(inside, 0, sizeof *inside);
     place = (int *)(void *)(inside + 1);
-    inside->ops = from->inside->ops;
-    inside->uses = from->inside->uses;
-    inside->blocks = from->inside->blocks;
-    inside->place = place;
+    *inside = (struct wio_inside){.ops = from->inside->ops,
+                                  .uses = from->inside->uses,
+                                  .blocks = from->inside->blocks,
+                                  .now_only = from->inside->now_only,
+                                  .place = place};
     rc = my_side(parent, from->inside, c, place, ranks, &inside->size);
-    if (rc == 0 && inside->size > 1)
-        rc = make_parts(from->inside, inside, ranks);
+    if (rc == 0 && inside->size > 1) {
+        rc = all_come(c, place, inside->size);
+        rc = rc != 0 ? rc : make_parts(from->inside->part[0].part, inside, ranks, parts_for(c));
+    }
     wio_os_free(ranks);
     if (rc != 0 || inside->size == 1) {
         wio_inside_free(inside);

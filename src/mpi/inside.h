@@ -30,14 +30,16 @@ struct wio_part {
 struct wio_inside {
     const struct waitio_inside_ops *ops;
     struct wio_part part[WIO_PARTS];
+    int parts; /**< of which these are used: two for each king (mpi/kings.h) */
     int size;
     const int *place; /**< by rank in the communicator: rank in the parts, in the same order; -1: of
                            another PB */
     char why[256];    /**< the last error of the provider; written once, by who changes `failed` */
     int failed;       /**< its code; changed atomically */
-    bool blocks;  /**< all members of the communicator call the provider's blocking operations, and
-                     none of its others */
-    uint8_t uses; /**< classes of sizes in which it is used; the same for all members */
+    bool blocks;   /**< all members of the communicator call the provider's blocking operations, and
+                      none of its others */
+    bool now_only; /**< it does blocking collectives only; the others go by messages */
+    uint8_t uses;  /**< classes of sizes in which it is used; the same for all members */
 };
 
 /** Classes of sizes: short, medium, long. */
@@ -60,11 +62,20 @@ int wio_inside_probe(const struct wio_comm *c, struct wio_log *log);
  * @return 0; NOMEM, or the provider's error. @blocking */
 int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *from,
                       struct wio_comm *c, bool parts);
+/** More parts for communicator @p c: as many as its kings need. All members of my PB call it.
+ * @return 0; the provider's error. @blocking */
+int wio_inside_widen(struct wio_comm *c);
 /** Give the parts back; NULL is nothing. */
 void wio_inside_free(struct wio_inside *inside);
-/** Does the provider reduce with this operator? */
-bool wio_inside_reduces(const struct wio_inside *inside, const struct wio_mpi_type *type,
-                        WAITIO_MPI_Op op);
+/** How a provider reduces. */
+enum wio_inside_way {
+    WIO_INSIDE_NOT,
+    WIO_INSIDE_KNOWS, /**< it knows type and operator */
+    WIO_INSIDE_FOLDS  /**< it is given the operator as a function on bytes */
+};
+/** @param inside may be NULL @param swap operands are in the other byte order */
+enum wio_inside_way wio_inside_reduces(const struct wio_inside *inside, const struct wio_fold *fold,
+                                       WAITIO_MPI_Op op, bool swap);
 
 /** A run takes its tickets, once, before its first step; see above. */
 void wio_inside_take_tickets(struct wio_running *run);

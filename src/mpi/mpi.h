@@ -48,8 +48,12 @@ int wio_mpi_handle_get(int32_t handle, WAITIO_MPI_Comm *comm);
 /** Free the handle of @p comm: it becomes stale. Does nothing when there is none. */
 void wio_mpi_handle_drop(WAITIO_MPI_Comm comm);
 
-/** Call the delete functions of COMM_SELF, before the universe ends. */
-void wio_mpi_end_self(void);
+/** Before the universe ends: finish what goes on, call the delete functions of COMM_SELF. */
+void wio_mpi_ending(void);
+/** The same for waitio_rejoin(), which waits for no peer here. */
+void wio_mpi_moving(void);
+/** What WAITIO_MPI_Finalized says. */
+void wio_mpi_finalized(bool is);
 /** Free all communicators: the universe has ended. */
 void wio_mpi_state_reset(void);
 

@@ -23,6 +23,17 @@ static void forget(struct wio_matched *m)
     wio_os_free(m);
 }
 
+void wio_matched_forget(void)
+{
+    struct wio_matched *m;
+    uint32_t i = 0;
+
+    while ((m = wio_names_next(&names, &i)) != NULL) {
+        wio_names_drop(&names, m->number);
+        forget(m);
+    }
+}
+
 /* Start to receive it into a buffer of the library. */
 static int receive_here(WAITIO_MPI_Comm comm, struct wio_matched *m)
 {
@@ -50,7 +61,9 @@ static int take(WAITIO_MPI_Comm comm, const waitio_status_t *st, int *message)
     if (m->comm != NULL)
         wio_comm_hold(m->comm);
     if (rc == 0)
-        rc = wio_names_add(&names, m, "message", message);
+        rc = wio_names_add(&names, m, "message", &m->number);
+    if (rc == 0)
+        *message = m->number;
     if (rc != 0) {
         forget(m);
         return rc;

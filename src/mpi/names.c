@@ -67,6 +67,17 @@ void *wio_names_find(struct wio_names *t, int number)
     return thing;
 }
 
+void *wio_names_next(struct wio_names *t, uint32_t *i)
+{
+    void *thing = NULL;
+
+    pthread_mutex_lock(&t->lock);
+    while (thing == NULL && *i < t->n)
+        thing = t->slot[(*i)++].thing;
+    pthread_mutex_unlock(&t->lock);
+    return thing;
+}
+
 void *wio_names_drop(struct wio_names *t, int number)
 {
     struct wio_name *s;

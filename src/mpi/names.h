@@ -39,6 +39,8 @@ static inline int wio_name_is_constant(int number)
 int wio_names_add(struct wio_names *t, void *thing, const char *what, int *number);
 /** NULL when there is none of that number. */
 void *wio_names_find(struct wio_names *t, int number);
+/** What the first number at or behind slot *i names, and *i behind it; NULL: no more. */
+void *wio_names_next(struct wio_names *t, uint32_t *i);
 /** Forget a number. @return what it named, or NULL */
 void *wio_names_drop(struct wio_names *t, int number);
 

@@ -46,6 +46,8 @@ struct wio_own *wio_own_of(const waitio_req_t *req);
 /** A new one with its request. @return 0; NOMEM, LIMIT */
 int wio_own_new(waitio_req_t *req, struct wio_own **out);
 void wio_own_free(struct wio_own *o);
+/** Forget those whose requests the program has freed: request.c frees them (request_free.c). */
+void wio_own_forget_freed(void);
 
 /** Send a packed copy, which the request owns. @param unlike the communicator whose members need
  * another byte order, or NULL. @return 0; ARG, NOMEM, or the engine's error */

@@ -341,6 +341,22 @@ void wio_renamed_give(int n, int32_t numbers[], struct wio_renamed_many *m)
         wio_os_free(m->r);
 }
 
+/* No other thread is in a call. */
+void wio_renamed_forget(void)
+{
+    for (int k = 0; k < BLOCKS; k++) {
+        struct slot *b = atomic_load_explicit(&block[k], memory_order_acquire);
+        for (uint32_t i = 0; b != NULL && i < (uint32_t)FIRST_BLOCK << k; i++) {
+            if (atomic_load_explicit(&b[i].number, memory_order_relaxed) == 0)
+                continue;
+            b[i].r = (waitio_req_t)WAITIO_REQ_NULL;
+            atomic_store_explicit(&b[i].left, 0, memory_order_relaxed);
+            atomic_store_explicit(&b[i].number, 0, memory_order_relaxed);
+            push(&b[i], &b[i]);
+        }
+    }
+}
+
 /* The same number in both languages. */
 int waitio_rename_pmpi_request_c2f(waitio_rename_request req)
 {

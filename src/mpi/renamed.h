@@ -51,4 +51,7 @@ WIO_RENAMED(int, take,
 /** What became of them; frees the copies. */
 WIO_RENAMED(void, give, (int n, int32_t numbers[], struct wio_renamed_many *m));
 
+/** After the universe has ended: all numbers become stale. */
+void wio_renamed_forget(void);
+
 #endif /* WIO_MPI_RENAMED_H */

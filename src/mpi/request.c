@@ -71,6 +71,21 @@ int wio_request_alive(void)
     return (int)names.used;
 }
 
+/* A generalized request that the program has freed waits for its Grequest_complete. */
+void wio_request_forget(void)
+{
+    struct wio_own *o;
+    uint32_t i = 0;
+
+    wio_own_forget_freed();
+    while ((o = wio_names_next(&names, &i)) != NULL) {
+        if (o->greq != NULL)
+            (void)wio_own_user_gone(o);
+        else
+            wio_own_free(o);
+    }
+}
+
 /* ---- starting ---- */
 
 static int start_bytes(const struct wio_message *m, void *at, size_t bytes, waitio_req_t *req)

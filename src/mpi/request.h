@@ -41,9 +41,15 @@ extern int wio_freed_receives;
 /** Unpack messages of such receives. Every call does this before it returns, because the program
  * may conclude from its result that the data has arrived. */
 void wio_request_deliver(void);
-/** Before finalize: wait for buffered sends, cancel freed receives without a message.
- */
-void wio_request_end(void);
+/** Before the universe is left: end buffered sends, cancel freed receives without a message.
+ * @param wait for sends that no receive has taken; else leaving decides what becomes of them, and
+ * wio_request_forget() frees them */
+void wio_request_end(bool wait);
+/** After the universe has ended: free all requests that are left, so that the program's copies of
+ * them are stale. Free functions of generalized requests are called. */
+void wio_request_forget(void);
+/** The same for messages of matched probes (mprobe.c). */
+void wio_matched_forget(void);
 
 /** A message of a matched probe. A short one is received into a buffer of the library; the data of
  * others is still at its sender. */
@@ -52,6 +58,7 @@ struct wio_matched {
     char *bytes; /**< NULL: at its sender */
     size_t size;
     int source, tag;
+    int number;            /**< that the program has */
     struct wio_comm *comm; /**< held when members' byte orders differ, else NULL */
 };
 /** A request that receives such a message to @p buf, @p room bytes of data. On success it owns what

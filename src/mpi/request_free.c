@@ -129,17 +129,34 @@ static struct wio_own *take_receives(void)
     return all;
 }
 
-void wio_request_end(void)
+static void end_receive(struct wio_own *o, bool wait)
+{
+    bool done = true, idle;
+
+    (void)waitio_cancel(&o->inner);
+    if (!wait && wio_request_peek(&o->inner, false, &done, &idle) == 0 && !done) {
+        leave_receive(o); /* wio_request_forget() frees it */
+        return;
+    }
+    wio_own_land(o);
+    end_orphan(o);
+}
+
+void wio_request_end(bool wait)
 {
     struct wio_own *next;
 
-    (void)wio_buffered_wait();
+    (void)wio_own_reap(wait);
     for (struct wio_own *o = take_receives(); o != NULL; o = next) {
         next = o->next;
-        (void)waitio_cancel(&o->inner);
-        wio_own_land(o);
-        end_orphan(o);
+        end_receive(o, wait);
     }
+}
+
+void wio_own_forget_freed(void)
+{
+    (void)take_orphans();
+    (void)take_receives();
 }
 
 /* ---- ending early ---- */

@@ -129,7 +129,7 @@ bool wio_run_fail(struct wio_universe *u, struct wio_running *run, int code)
     const char *why = wio_last_detail();
     size_t n = strlen(why) + 1;
 
-    for (int i = 0; i < WIO_PARTS; i++)
+    for (int i = 0; i < run->s.parts; i++)
         run->s.abandoned |= run->s.inside_steps[i] > run->inside_left[i];
 
     run->error = code;

@@ -39,7 +39,8 @@ void wio_schedule_free(struct wio_schedule *s)
 {
     struct scratch *next;
 
-    wio_fold_release(&s->fold);
+    if (!s->abandoned)
+        wio_fold_release(&s->fold);
     for (struct held_type *h = s->types; h != NULL; h = h->next)
         wio_type_release(h->type);
     for (struct scratch *b = s->abandoned ? NULL : s->scratch; b != NULL; b = next) {
@@ -153,16 +154,16 @@ void wio_schedule_check(struct wio_schedule *s, int peer, const void *word, size
     add(s, (struct wio_step){.kind = WIO_STEP_CHECK, .peer = peer, .from = word, .n = bytes});
 }
 
-static int part_of(uint8_t lane)
-{
-    return lane == 0 ? 0 : (lane - 1) % WIO_PARTS;
-}
-
 void wio_schedule_inside(struct wio_schedule *s, const struct waitio_inside_call *call)
 {
-    int part = part_of(s->lane);
+    int part = s->lane == 0 ? 0 : s->lane - 1;
 
+    if (part >= WIO_PARTS && s->error == 0)
+        s->error = wio_fail(WAITIO_ERR_LIMIT, "lane %d has steps inside its block", s->lane);
+    if (s->error != 0)
+        return;
     s->inside_steps[part]++;
+    s->parts = part >= s->parts ? part + 1 : s->parts;
     add(s, (struct wio_step){.kind = WIO_STEP_INSIDE, .with = call, .peer = part});
 }
 
@@ -196,7 +197,10 @@ void *wio_schedule_scratch(struct wio_schedule *s, size_t bytes)
     size_t rounded = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t);
     struct scratch *b;
 
-    if (bytes <= WIO_SCRATCH_INSIDE && s->used + rounded <= WIO_ARRAY_LEN(s->room)) {
+    /* The schedule itself may lie on a stack, where a provider that has been abandoned must not
+     * write any more. */
+    if (s->inside == NULL && bytes <= WIO_SCRATCH_INSIDE &&
+        s->used + rounded <= WIO_ARRAY_LEN(s->room)) {
         s->used += rounded;
         return &s->room[s->used - rounded];
     }

@@ -25,6 +25,9 @@
 #include "mpi/op/op.h"
 #include "mpi/tune.h"
 
+struct waitio_inside_call;
+struct waitio_inside_fold;
+
 enum wio_step_kind {
     WIO_STEP_SEND,
     WIO_STEP_RECV,
@@ -58,8 +61,10 @@ struct wio_team {
 /* Short collectives need no allocation. */
 enum { WIO_STEPS_INSIDE = 10, WIO_SCRATCH_INSIDE = 256 };
 enum { WIO_LANES_MAX = 63 };
-/** Message spaces of a provider in a communicator: lanes use them in turn. */
-enum { WIO_PARTS = 2 };
+/** Message spaces of a provider in a communicator, at most. Those lanes that have steps inside the
+ * PB are the first ones, and each has a space to itself; what is in no lane uses the first space.
+ */
+enum { WIO_PARTS = 16 };
 
 /** Refers to itself: not to be copied. */
 struct wio_schedule {
@@ -68,7 +73,9 @@ struct wio_schedule {
     const struct wio_topology *topo; /**< of the communicator */
     const struct wio_inside *inside; /**< the provider of my PB, or NULL (mpi/inside.h) */
     int inside_steps[WIO_PARTS];     /**< steps for each of its parts */
-    bool abandoned;                  /**< the provider may still use the scratch memory */
+    int parts;                       /**< that have steps: the first ones */
+    bool abandoned; /**< the provider may still use the scratch memory, and the operator */
+    const struct waitio_inside_fold *brought; /**< the operator as a provider sees it, or NULL */
     struct wio_fold fold;
     bool swap; /**< the packed form is in the other byte order */
     struct wio_step *step;
@@ -113,7 +120,6 @@ void wio_schedule_check(struct wio_schedule *s, int peer, const void *word, size
 /** The members of my PB do this by their provider (s->inside), alone in its round but for local
  * steps, which are done afterwards. @p call lives as long as the schedule; all members write their
  * calls in the same order. */
-struct waitio_inside_call;
 void wio_schedule_inside(struct wio_schedule *s, const struct waitio_inside_call *call);
 /** What follows starts when everything before it (in a lane: of this lane) is complete. */
 void wio_schedule_round(struct wio_schedule *s);
@@ -122,7 +128,8 @@ void wio_schedule_round(struct wio_schedule *s);
 void wio_schedule_lane(struct wio_schedule *s);
 /** What follows is in no lane, and starts when all lanes are complete. */
 void wio_schedule_join(struct wio_schedule *s);
-/** Memory that lives as long as the schedule; never NULL (a failure is remembered in s->error). */
+/** Memory that lives as long as the schedule; never NULL (a failure is remembered in s->error).
+ * What a provider may use lives longer where it has been abandoned. */
 void *wio_schedule_scratch(struct wio_schedule *s, size_t bytes);
 /** Write for @p team from now on. @return the team so far, to be restored */
 struct wio_team wio_schedule_team(struct wio_schedule *s, struct wio_team team);

@@ -34,6 +34,13 @@ void wio_os_copy(void *to, const void *from, size_t n)
     memcpy(to, from, n);
 }
 
+size_t wio_os_copy_shift(const void *to, uint64_t from)
+{
+    (void)to;
+    (void)from;
+    return 0;
+}
+
 #else
 
 enum {
@@ -97,9 +104,9 @@ static bool slow[CLASSES]; /* distances at which the C library's copy is */
 static pthread_once_t measured = PTHREAD_ONCE_INIT;
 
 /* How far the target lies ahead of the source, within half a page either way. */
-static int distance(const uint8_t *to, const uint8_t *from)
+static int distance(const void *to, uint64_t from)
 {
-    int d = (int)(((uintptr_t)to - (uintptr_t)from) % PAGE);
+    int d = (int)(((uint64_t)(uintptr_t)to - from) % PAGE);
     return d < PAGE / 2 ? d : d - PAGE;
 }
 
@@ -114,7 +121,7 @@ static int class_of(int d)
 
 static void by_loop(uint8_t *to, const uint8_t *from, size_t n)
 {
-    int d = distance(to, from);
+    int d = distance(to, (uintptr_t)from);
     best_loop(to, from, n, d > 0);
 }
 
@@ -169,10 +176,17 @@ void wio_os_copy(void *to, const void *from, size_t n)
         return;
     }
     pthread_once(&measured, measure);
-    if (slow[class_of(distance(to, from))])
+    if (slow[class_of(distance(to, (uintptr_t)from))])
         by_loop(to, from, n);
     else
         memcpy(to, from, n);
+}
+
+size_t wio_os_copy_shift(const void *to, uint64_t from)
+{
+    int d = distance(to, from);
+    pthread_once(&measured, measure);
+    return d > 0 && d < LINE && slow[class_of(d)] && !slow[class_of(LINE)] ? (size_t)(LINE - d) : 0;
 }
 
 #endif

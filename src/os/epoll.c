@@ -26,6 +26,15 @@ int wio_os_epoll_ctl(int epfd, int op, int fd, uint32_t events, void *ptr)
     return epoll_ctl(epfd, op, fd, &ev) < 0 ? -errno : 0;
 }
 
+void wio_os_epoll_close(int fd, int epfd, int other)
+{
+    if (fd < 0)
+        return;
+    (void)epoll_ctl(epfd, EPOLL_CTL_DEL, fd, NULL); /* in neither: also fine */
+    (void)epoll_ctl(other, EPOLL_CTL_DEL, fd, NULL);
+    wio_os_close(fd);
+}
+
 int wio_os_epoll_wait(int epfd, struct epoll_event *ev, int max, int timeout_ms)
 {
     int refused = wio_os_refuse(WIO_OS_EPOLL, epfd, 0);

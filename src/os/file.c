@@ -72,7 +72,13 @@ ssize_t wio_os_write(int fd, const void *buf, size_t n)
 int wio_os_fsync(int fd)
 {
     int refused = wio_os_refuse(WIO_OS_FILE, fd, 0);
-    return refused ? refused : result(fsync(fd));
+    if (refused)
+        return refused;
+    int r;
+    do
+        r = result(fsync(fd));
+    while (r == -EINTR);
+    return r;
 }
 
 int wio_os_link(const char *from, const char *to)
@@ -108,6 +114,7 @@ static void fill_stat(struct wio_os_stat *out, const struct stat *st)
     out->is_dir = S_ISDIR(st->st_mode);
     out->is_file = S_ISREG(st->st_mode);
     out->inode = st->st_ino;
+    out->links = st->st_nlink;
 }
 
 int wio_os_stat(const char *path, struct wio_os_stat *st)

@@ -104,10 +104,40 @@ void *wio_os_map(int fd, size_t bytes, bool writable)
     return p == MAP_FAILED ? NULL : p;
 }
 
+void *wio_os_hidden_page(void)
+{
+#ifdef MADV_DONTDUMP
+    size_t n = wio_os_page_size();
+    if (wio_os_refuse(WIO_OS_MEM, -1, n) < 0)
+        return NULL;
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    if (madvise(p, n, MADV_DONTDUMP) == 0)
+        return p;
+    munmap(p, n);
+#endif
+    return NULL;
+}
+
 void wio_os_populate(void *p, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
     (void)madvise(p, bytes, MADV_POPULATE_WRITE); /* before Linux 5.14: they come one by one */
+#else
+    (void)p;
+    (void)bytes;
+#endif
+}
+
+void wio_os_large_pages(void *p, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t large = (uintptr_t)2 << 20;
+    uintptr_t from = ((uintptr_t)p + large - 1) & ~(large - 1),
+              to = ((uintptr_t)p + bytes) & ~(large - 1);
+    if (from < to)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 #else
     (void)p;
     (void)bytes;

@@ -141,8 +141,7 @@ int wio_os_working_directory(char *buf, size_t n)
     return getcwd(buf, n) == NULL ? -errno : 0;
 }
 
-/** First line of a small file, without its end. @return its length or -errno */
-static int read_line(const char *path, char *buf, size_t n)
+int wio_os_read_line(const char *path, char *buf, size_t n)
 {
     int fd = wio_os_open_read(path);
     if (fd < 0)
@@ -160,7 +159,7 @@ int wio_os_host_identity(char *buf, size_t n)
 {
     char boot[80], net[80];
     /* Without a boot id the host name must do; two hosts of one name would then look alike. */
-    if (read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot) <= 0) {
+    if (wio_os_read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot) <= 0) {
         int r = wio_os_hostname(boot, sizeof boot);
         if (r < 0)
             return r;
@@ -175,7 +174,7 @@ bool wio_os_port_is_ephemeral(unsigned port)
 {
     char line[64];
     unsigned low, high;
-    return read_line("/proc/sys/net/ipv4/ip_local_port_range", line, sizeof line) > 0 &&
+    return wio_os_read_line("/proc/sys/net/ipv4/ip_local_port_range", line, sizeof line) > 0 &&
            sscanf(line, "%u %u", &low, &high) == 2 && port >= low && port <= high;
 }
 

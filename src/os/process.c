@@ -122,28 +122,64 @@ bool wio_os_may_read_processes(void)
     return scope == '0' || (scope != '3' && geteuid() == 0);
 }
 
-ssize_t wio_os_read_process(pid_t pid, const struct iovec *to, const struct iovec *from, int n)
+ssize_t wio_os_read_process(pid_t pid, const struct iovec *to, int nto, const struct iovec *from,
+                            int nfrom)
 {
     int no = wio_os_refuse(WIO_OS_PEEK, -1, to[0].iov_len);
     if (no < 0)
         return no;
-    ssize_t r = process_vm_readv(pid, to, (unsigned long)n, from, (unsigned long)n, 0);
+    ssize_t r = process_vm_readv(pid, to, (unsigned long)nto, from, (unsigned long)nfrom, 0);
     return r < 0 ? -errno : r;
+}
+
+/* What /proc says of a process: its line up to the name's end, and what follows. @return the part
+ * behind the name, which may contain anything; NULL: no such process */
+static const char *read_stat(int64_t pid, char *text, size_t room)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    int fd = wio_os_open_read(path);
+    if (fd < 0)
+        return NULL;
+    ssize_t got = wio_os_read(fd, text, room - 1);
+    wio_os_close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' ? end + 2 : NULL;
 }
 
 /** Has a process ended, but its parent has not waited for it? */
 static bool is_zombie(int64_t pid)
 {
-    char path[40], text[256];
-    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-    int fd = wio_os_open_read(path);
-    if (fd < 0)
-        return false;
-    ssize_t got = wio_os_read(fd, text, sizeof text - 1);
-    wio_os_close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    const char *end = strrchr(text, ')'); /* the name before it may contain anything */
-    return end != NULL && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
+    char text[1024];
+    const char *state = read_stat(pid, text, sizeof text);
+    return state != NULL && (*state == 'Z' || *state == 'X');
+}
+
+bool wio_os_ancestor(const char *name, int64_t *pid, uint64_t *started)
+{
+    char text[1024];
+    const char *rest = read_stat(getpid(), text, sizeof text);
+    for (int depth = 0; rest != NULL && depth < 100; depth++) {
+        long long parent = 0;
+        if (sscanf(rest, "%*c %lld", &parent) != 1 || parent <= 1)
+            return false;
+        rest = read_stat(parent, text, sizeof text);
+        const char *begin = rest != NULL ? strchr(text, '(') : NULL;
+        size_t n = begin != NULL ? (size_t)(rest - 2 - (begin + 1)) : 0;
+        if (n != strlen(name) || memcmp(begin + 1, name, n) != 0)
+            continue;
+        unsigned long long ticks = 0; /* the 22nd of the line, the 20th behind the name */
+        if (sscanf(rest,
+                   "%*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                   "%llu",
+                   &ticks) != 1)
+            return false;
+        *pid = parent;
+        *started = ticks;
+        return true;
+    }
+    return false;
 }
 
 bool wio_os_pid_alive(int64_t pid)

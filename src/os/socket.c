@@ -17,6 +17,13 @@ int wio_os_socket(int family, int type)
     return refused ? refused : result(socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
+int wio_os_socketpair(int fd[2])
+{
+    int refused = wio_os_refuse(WIO_OS_SOCKET, -1, 0);
+    return refused ? refused
+                   : result(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd));
+}
+
 int wio_os_bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
     int refused = wio_os_refuse(WIO_OS_SOCKET, fd, 0);

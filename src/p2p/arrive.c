@@ -4,7 +4,7 @@
  * envelopes by their numbers, match them, and direct the data into the posted buffer or into an
  * unexpected message.
  */
-#include "p2p/universe.h"
+#include "p2p/stripe.h"
 
 /* Above this size an unexpected message stays unread while the reading thread is about to return to
  * the program, which may post its receive next. */
@@ -200,6 +200,7 @@ static int in_turn(struct wio_universe *u, struct wio_peer *p, const struct wio_
         wio_list_remove(&e->node);
         admit(p, msg, cost);
         wio_credit_consumed(u, p, cost, p->epoch);
+        wio_mark_whole(u, e->mark, msg);
         sink_to(sink, e->buf, e->bytes, 0, cookie_of(e, NAMES_EXPECTED));
         return 0;
     }
@@ -281,15 +282,38 @@ static int more(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
     return violation(u, p, "belongs to no message", msg);
 }
 
-static int data(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
-                uint32_t bytes, struct wio_sink *sink)
+/* Does data that names this request belong to it? */
+static bool is_wanted(const struct wio_request *r, const struct wio_peer *p)
+{
+    return r->kind == WIO_REQ_RECV && r->state == WIO_RS_MOVING && r->peer == p && r->asked;
+}
+
+/* A piece of a message that comes in any order. When its lane breaks it may come twice, the second
+ * time perhaps after the end of its receive: the sender has not heard of that yet. */
+static int striped(struct wio_universe *u, const struct wio_peer *p, const struct wio_msg *msg,
+                   uint32_t bytes, unsigned lane, struct wio_sink *sink)
 {
     struct wio_request *r = wio_req_by_id(u, msg->space);
-    if (r == NULL || r->kind != WIO_REQ_RECV || r->state != WIO_RS_MOVING || r->peer != p ||
-        !r->asked)
+    const char *why = NULL;
+    if (wio_req_was(u, msg->space))
+        return 0; /* into nothing */
+    if (r == NULL || !is_wanted(r, p))
         return violation(u, p, "names no receive of ours", msg);
-    if (msg->a != r->moved || bytes > r->granted - r->moved || r->lent)
+    int rc = wio_parts_offer(r, msg, bytes, lane, sink, &why);
+    return why != NULL ? violation(u, p, why, msg) : rc;
+}
+
+static int data(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
+                uint32_t bytes, bool side, struct wio_sink *sink)
+{
+    if (WIO_UNLIKELY(msg->b != 0))
+        return striped(u, p, msg, bytes, 0, sink);
+    struct wio_request *r = wio_req_by_id(u, msg->space);
+    if (r == NULL || !is_wanted(r, p))
+        return violation(u, p, "names no receive of ours", msg);
+    if (r->parts != NULL || msg->a != r->moved || bytes > r->granted - r->moved || r->lent)
         return violation(u, p, "does not continue its message", msg);
+    r->far = side;
     return sink_receive(sink, r, bytes);
 }
 
@@ -321,13 +345,13 @@ static int answer(struct wio_universe *u, struct wio_peer *p, const struct wio_m
         wio_send_acked(r, msg->space == WIO_DONE_REFUSED);
         return 0;
     }
-    wio_send_granted(r, msg->a, msg->space);
+    wio_send_granted(r, msg->a, msg->space, (msg->flags & WIO_MSG_STRIPES) != 0);
     wio_send_pump(u, p);
     return 0;
 }
 
 static int take(struct wio_universe *u, struct wio_peer *p, const struct wio_msg *msg,
-                uint32_t bytes, struct wio_sink *sink)
+                uint32_t bytes, bool side, struct wio_sink *sink)
 {
     switch (msg->op) {
     case WIO_OP_EAGER:
@@ -339,15 +363,29 @@ static int take(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
         wio_fetch_said(p, msg);
         return 0;
     case WIO_OP_DATA:
-        return data(u, p, msg, bytes, sink);
+        return data(u, p, msg, bytes, side, sink);
     case WIO_OP_CTS:
     case WIO_OP_DONE:
         return answer(u, p, msg);
     case WIO_OP_REVOKE:
         return wio_revoke_heard(u, p, msg);
+    case WIO_OP_LANE:
+        wio_lanes_told(u, p, msg->a);
+        return 0;
     default: /* CREDIT: what follows */
         return 0;
     }
+}
+
+/* A lane carries nothing else. */
+static int by_lane(struct wio_universe *u, struct wio_peer *p, unsigned lane,
+                   const struct wio_msg *msg, uint32_t bytes, struct wio_sink *sink)
+{
+    if (p->lanes == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a lane");
+    if (msg->op != WIO_OP_DATA || msg->b == 0)
+        return violation(u, p, "does not belong on a lane", msg);
+    return striped(u, p, msg, bytes, lane, sink);
 }
 
 int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8_t *raw,
@@ -357,8 +395,12 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
     struct wio_peer *p = ep->context;
     struct wio_msg msg;
     const char *why = NULL;
-    if (WIO_UNLIKELY(p == NULL && (p = wio_peer_get(u, rank)) == NULL))
-        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a new peer");
+    if (WIO_UNLIKELY(p == NULL)) {
+        p = wio_peer_get(u, rank);
+        if (p == NULL)
+            return wio_fail(WAITIO_ERR_NOMEM, "no memory for a new peer");
+        wio_peer_told_late(u, p, ep);
+    }
     int rc = wio_msg_decode(raw, bytes, &msg, &why);
     if (rc != 0)
         return wio_fail(rc, "bad message header: %s", why);
@@ -369,7 +411,14 @@ int wio_arrive_message(void *user, struct wio_ep *ep, uint32_t rank, const uint8
     sink->cookie = NULL;
     u->burst = 0;
     sink->bytes = bytes;
-    rc = take(u, p, &msg, bytes, sink);
+    if (WIO_UNLIKELY(ep->lane != 0))
+        return by_lane(u, p, ep->lane, &msg, bytes, sink);
+    if (WIO_UNLIKELY(ep == p->side) && msg.op != WIO_OP_DATA)
+        wio_side_promote(u, p);
+    bool side = ep == p->side;
+    rc = take(u, p, &msg, bytes, side, sink);
+    if (side && msg.op == WIO_OP_DATA)
+        return rc; /* its word on credit may be late */
     if (rc == 0 && (msg.credit != p->credit.limit || !p->credit.open))
         wio_credit_heard(u, p, msg.credit);
     if (msg.op == WIO_OP_CREDIT && msg.a != 0)
@@ -420,6 +469,7 @@ enum wio_whole wio_arrive_whole(void *user, struct wio_ep *ep, const uint8_t raw
         memcpy(e->buf, payload, 8);
     else if (bytes > 0)
         wio_os_copy(e->buf, payload, bytes);
+    wio_mark_whole(u, e->mark, &msg);
     wio_expect_landed(u, p, e, bytes);
     if (msg.credit != p->credit.limit)
         wio_credit_heard(u, p, msg.credit);
@@ -478,6 +528,10 @@ int wio_arrive_payload(void *user, struct wio_ep *ep, uint32_t rank, struct wio_
         return 0;
     }
     struct wio_request *r = sink->cookie;
+    if (WIO_UNLIKELY(r->parts != NULL)) {
+        wio_parts_landed(r, ep->lane, sink);
+        return 0;
+    }
     if (wio_is_spread(r)) {
         wio_spread_write(r, r->moved, sink->len, sink->buf);
         wio_spread_piece_free(r);
@@ -493,5 +547,8 @@ void wio_arrive_abandon(void *user, uint32_t rank, struct wio_sink *sink)
 {
     (void)user;
     (void)rank;
+    struct wio_request *r = names(sink->cookie) == 0 ? sink->cookie : NULL;
     sink->cookie = NULL;
+    if (WIO_UNLIKELY(r != NULL && r->parts != NULL))
+        wio_parts_abandoned(r);
 }

@@ -9,7 +9,7 @@ int wio_handle_stale(const struct wio_handle *h)
     return wio_fail(
         WAITIO_ERR_REQUEST,
         "request %u (generation %u) is not pending here: it was completed already, or is "
-        "a copy, or never came from isend/irecv",
+        "a copy, or is of a universe that was left, or never came from isend/irecv",
         h->index, h->generation);
 }
 
@@ -126,6 +126,18 @@ static void wait_first(struct wio_universe *u, struct wio_request *r)
         wait_serving(u, r, INT64_MAX);
 }
 
+/* For the trace: a message keeps the time of its wait itself. */
+static void wait_marked(struct wio_universe *u, struct wio_request *r)
+{
+    bool message = r->kind == WIO_REQ_SEND || r->kind == WIO_REQ_RECV;
+    uint32_t mark = message ? 0 : wio_mark_begin(u, WIO_EVENT_WAIT, WIO_EVENT_WAIT_STARTED, -1);
+    if (message)
+        wio_mark_waited(u, r->expected.mark);
+    wait_first(u, r);
+    if (!message)
+        wio_mark_end(u, mark, -1);
+}
+
 static inline int op_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result *res)
 {
     if (wio_handle_sent(u, h)) {
@@ -142,6 +154,8 @@ static inline int op_wait(struct wio_universe *u, struct wio_handle *h, struct w
     struct wio_request *r = wio_req_running(top);
     if (WIO_UNLIKELY(r == NULL))
         return 0;
+    if (WIO_TRACED(u) && !r->user_done)
+        wait_marked(u, r);
     if (!r->user_done)
         wait_first(u, r);
     struct wio_peer *behind = r->local ? r->peer : NULL;
@@ -180,6 +194,13 @@ int wio_wait_all(struct wio_universe *u, void *handles, size_t stride, int n, in
     return rc;
 }
 
+/* Universe rank of the other side, as far as it is known; or < 0. */
+static int64_t awaited(const struct wio_request *r)
+{
+    bool message = r->kind == WIO_REQ_SEND || r->kind == WIO_REQ_RECV;
+    return !message ? -1 : r->peer != NULL ? (int64_t)r->peer->rank : r->src;
+}
+
 int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_ns, bool *done,
                  struct wio_result *res)
 {
@@ -194,8 +215,10 @@ int wio_wait_for(struct wio_universe *u, struct wio_handle *h, int64_t timeout_n
     struct wio_request *r = top == NULL ? NULL : wio_req_running(top);
     if (r != NULL && !r->user_done) {
         int64_t begun_ns = wio_os_now_ns();
+        uint32_t mark = wio_mark_begin(u, WIO_EVENT_WAIT, WIO_EVENT_WAIT_WHILE, awaited(r));
         if (wait_serving(u, r, wio_deadline(timeout_ns)) != 0)
             slice_over(u, r, begun_ns);
+        wio_mark_end(u, mark, awaited(r));
     }
     *done = r == NULL || r->user_done;
     if (r != NULL && *done)
@@ -224,19 +247,20 @@ int64_t wio_poke(struct wio_universe *u)
     return now;
 }
 
-/* Make progress for a request that is tested. Repeated tests without success and without other
- * calls count as a wait. */
+/* Make progress for a request that is tested. Repeated tests without success count as a wait,
+ * unless other messages come meanwhile: a program may listen for one that seldom comes. */
 static void poke_for(struct wio_universe *u, struct wio_request *r)
 {
     r->brief = false; /* its times are written */
     int64_t now = wio_poke(u);
     if (r->user_done || now == 0)
         return;
-    if (now - r->tested_ns > TESTS_APART_NS) {
+    if (now - r->tested_ns > TESTS_APART_NS || u->ctr.recv_msgs != r->tested_msgs) {
         r->waited_ns = now;
         r->warned = 0;
     }
     r->tested_ns = now;
+    r->tested_msgs = u->ctr.recv_msgs;
     report_when_long(u, r, "test", now);
 }
 
@@ -348,20 +372,43 @@ static bool any_ends(void *arg)
     return any_done(arg) || wio_can_serve(((const struct any *)arg)->u);
 }
 
+/* Of a single request the link is known that it comes by, which is then looked at more often. */
+static struct wio_request *only(struct wio_universe *u, const struct wio_handle *h, int n)
+{
+    struct wio_request *top =
+        n == 1 && !wio_handle_null(h) && !wio_handle_sent(u, h) ? wio_handle_find(u, h) : NULL;
+
+    return top != NULL ? wio_req_running(top) : NULL;
+}
+
+/* Whose message has ended it, or < 0. */
+static int64_t who_ended(struct wio_universe *u, const struct any *a)
+{
+    const struct wio_handle *h = (const void *)(a->handles + (size_t)a->which * a->stride);
+    const struct wio_request *top =
+        a->which < 0 || wio_handle_null(h) || wio_handle_sent(u, h) ? NULL : wio_handle_find(u, h);
+    return top == NULL || wio_req_is_template(top) ? -1 : awaited(top);
+}
+
 int wio_wait_any_for(struct wio_universe *u, const struct wio_handle *h, size_t stride, int n,
                      int64_t timeout_ns, bool *timed_out, int *which)
 {
     struct any a = {.u = u, .handles = (const char *)h, .stride = stride, .n = n, .which = -1};
     int64_t deadline_ns = wio_deadline(timeout_ns);
     wio_enter(u);
+    uint32_t mark = WIO_TRACED(u) && timeout_ns > 0 && !any_done(&a)
+                        ? wio_mark_begin(u, WIO_EVENT_WAIT, WIO_EVENT_WAIT_ANY, -1)
+                        : 0;
     for (;;) {
-        int rc = wio_wait_until(u, any_ends, &a, NULL, "waitany", deadline_ns);
+        int rc = wio_wait_until(u, any_ends, &a, only(u, h, n), "waitany", deadline_ns);
         bool ended = any_done(&a);
         *timed_out = rc != 0 && !ended;
         if (ended || rc != 0)
             break;
         wio_task_serve(u);
     }
+    if (mark != 0)
+        wio_mark_end(u, mark, who_ended(u, &a));
     if (*timed_out && wio_os_now_ns() - u->stuck_ns >= WIO_TICK_NS)
         wio_stuck_check(u, wio_os_now_ns());
     wio_leave(u);

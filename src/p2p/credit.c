@@ -66,6 +66,7 @@ void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
         p->credit.limit = p->credit.span = (uint32_t)first;
         p->credit.open = true;
     }
+    wio_mark_link(u, p, WIO_EVENT_LINK);
     announce(u, p);
 }
 
@@ -87,8 +88,10 @@ void wio_credit_heard(struct wio_universe *u, struct wio_peer *p, uint32_t limit
 {
     bool first = !p->credit.open;
     if (first || (int32_t)(limit - p->credit.limit) > 0) {
-        if (first)
+        if (first) {
             p->credit.span = limit;
+            wio_mark_link(u, p, WIO_EVENT_GREETED);
+        }
         p->credit.limit = limit;
         p->credit.open = true;
         p->credit.pressed = p->credit.tight = false;

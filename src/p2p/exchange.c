@@ -42,6 +42,8 @@ struct wio_request *wio_leg_request(struct wio_universe *u, struct wio_leg *leg)
         leg->err = WAITIO_ERR_NOMEM;
     else
         wio_op_name(r, &leg->handle);
+    if (r != NULL)
+        r->expected.mark = leg->expected.mark;
     return r;
 }
 
@@ -51,19 +53,22 @@ void wio_leg_landed(struct wio_universe *u, struct wio_leg *leg, size_t bytes)
     leg->state = WIO_LEG_OVER;
     u->ctr.recv_msgs++;
     u->ctr.recv_bytes += bytes;
+    wio_mark_over(u, leg->expected.mark, 0);
 }
 
 /* It arrived before, whole, and fits: no request is needed either. */
 static bool take_held(struct wio_universe *u, struct wio_leg *leg, struct wio_held *held)
 {
     struct wio_unexpected *m = (struct wio_unexpected *)(void *)held;
-    if (m->rts || m->remote != 0 || m->arrived < m->total || m->total > leg->bytes)
+    if (m->rts || m->stored != NULL || m->remote != 0 || m->arrived < m->total ||
+        m->total > leg->bytes)
         return false;
     wio_match_unhold(&u->match, held);
     wio_credit_consumed(u, m->peer, m->cost, m->epoch);
     if (m->total > 0)
         wio_os_copy(leg->buf, m->data, m->total);
     u->ctr.copied_bytes += m->total;
+    wio_mark_took(u, m->peer, held->space, m->envelope, m->total, leg->tag);
     wio_leg_landed(u, leg, m->total);
     wio_unexpected_free(u, m);
     return true;
@@ -74,12 +79,14 @@ static int start_recv(struct wio_universe *u, struct waitio_group *g, struct wio
     uint32_t rank = wio_group_member(g, leg->peer);
     struct wio_peer *p = leg->from = u->peer[rank];
     leg->group = g;
+    leg->expected.mark = 0;
     struct wio_held *held = wio_match_probe(&u->match, g->space, rank, leg->tag);
     if (held != NULL && take_held(u, leg, held))
         return 0;
     if (held == NULL && wio_expects(u, p, g->space, leg->tag)) {
         leg->expected = (struct wio_expected){
             .space = g->space, .buf = leg->buf, .bytes = leg->bytes, .tag = leg->tag, .leg = true};
+        leg->expected.mark = wio_mark_receive(u, rank, g->space, leg->bytes, leg->tag);
         wio_expect(u, p, &leg->expected);
         leg->state = WIO_LEG_EXPECTED;
         return 0;
@@ -99,8 +106,10 @@ static int no_memory(struct wio_leg *leg)
 
 static int finish(struct wio_universe *u, struct wio_leg *leg)
 {
-    if (leg->state == WIO_LEG_EXPECTED)
+    if (leg->state == WIO_LEG_EXPECTED) {
+        wio_mark_waited(u, leg->expected.mark);
         wio_wait_brief(u, leg->from, &leg->expected);
+    }
     if (leg->state == WIO_LEG_EXPECTED)
         wio_expect_table(u, leg->from);
     if (leg->state == WIO_LEG_REQUEST) {

@@ -9,22 +9,31 @@
 
 #define DEFAULT_TIMEOUT_S 1000.0
 
-#define WIO_TR_MPI (WIO_TR_OUTSIDE + WAITIO_PLACE_MPI)
-
 /* One MPI job with all blocks. */
 static bool by_mpi(const struct wio_universe *u)
 {
     return u->cfg.comm_type == WIO_CFG_COMM_TYPE_MPI;
 }
 
-static uint16_t allowed_transports(struct wio_universe *u)
+/* Sockets or memory, and files for large messages and for peers that are reached by nothing else.
+ * Above 0 bytes is everything: as WAITIO_COMM_TYPE=file. */
+static uint16_t hybrid_types(struct wio_universe *u)
+{
+    uint16_t file = 1u << WIO_TR_FILE;
+    if (u->cfg.hybrid_threshold == 0)
+        return file;
+    u->hybrid = true;
+    u->side_above = u->cfg.hybrid_threshold;
+    return file | 1u << WIO_TR_TCP | 1u << WIO_TR_SHM;
+}
+
+static uint16_t by_type(struct wio_universe *u)
 {
     uint16_t all = 0;
     for (int t = WIO_TR_TCP; t < WIO_TR_COUNT; t++)
-        if (wio_transport_get((enum wio_transport_id)t) != NULL)
+        if (t != WIO_TR_MPI && t != WIO_TR_FILE &&
+            wio_transport_get((enum wio_transport_id)t) != NULL)
             all |= (uint16_t)(1u << t);
-    if (by_mpi(u)) /* nothing else: it works or says why */
-        return 1u << WIO_TR_MPI;
     static const struct {
         int value;
         uint16_t mask;
@@ -33,18 +42,44 @@ static uint16_t allowed_transports(struct wio_universe *u)
         {WIO_CFG_COMM_TYPE_SOCKET, 1u << WIO_TR_TCP, "socket"},
         {WIO_CFG_COMM_TYPE_SHM, 1u << WIO_TR_SHM, "shm"},
         {WIO_CFG_COMM_TYPE_FILE, 1u << WIO_TR_FILE, "file"},
-        {WIO_CFG_COMM_TYPE_HYBRID, 1u << WIO_TR_TCP | 1u << WIO_TR_FILE, "hybrid"},
         {WIO_CFG_COMM_TYPE_VERBS, 0, "verbs"},
     };
+    if (u->cfg.comm_type == WIO_CFG_COMM_TYPE_HYBRID)
+        return hybrid_types(u);
     for (size_t i = 0; i < WIO_ARRAY_LEN(types); i++) {
         if (types[i].value != u->cfg.comm_type)
             continue;
-        if (types[i].mask != 0 && (types[i].mask & all) == types[i].mask)
+        if (types[i].mask != 0)
             return types[i].mask;
         wio_warn(&u->log, WIO_C_CONFIG,
                  "WAITIO_COMM_TYPE=%s is not built in this version: using auto", types[i].name);
     }
     return all;
+}
+
+static uint16_t allowed_transports(struct wio_universe *u)
+{
+    if (by_mpi(u)) /* nothing else: it works or says why */
+        return 1u << WIO_TR_MPI;
+    uint16_t types = by_type(u);
+    if (wio_inside_wanted(u))
+        return types | 1u << WIO_TR_MPI;
+    if (wio_transport_get(WIO_TR_MPI) != NULL)
+        wio_info(&u->log, WIO_C_CONFIG,
+                 "transport mpi is loaded, but not used: WAITIO_INSIDE or WAITIO_COMM_TYPE=mpi "
+                 "asks for it");
+    return types;
+}
+
+/* @return whether p2p goes on without it; the log says why */
+static bool dispensable(struct wio_universe *u, int t, struct wio_boot_offer *offer, int rc)
+{
+    if (t == WIO_TR_SHM && (u->allowed & (1u << WIO_TR_TCP)) != 0) {
+        wio_info(&u->log, WIO_C_SHM, "no shared memory, TCP serves: %s", wio_last_detail());
+        u->allowed &= (uint16_t) ~(1u << t);
+        return true;
+    }
+    return t == WIO_TR_MPI && !by_mpi(u) && wio_inside_without(u, offer, rc) == 0;
 }
 
 static int open_one(struct wio_universe *u, const struct wio_transport *tr,
@@ -69,14 +104,13 @@ static int open_transports(struct wio_universe *u, struct wio_boot_offer *offer)
     for (int t = 0; t < WIO_TR_COUNT; t++) {
         const struct wio_transport *tr =
             wio_transport_wrapped((enum wio_transport_id)t, &u->cfg, &u->log);
-        if (tr == NULL || (t != WIO_TR_SELF && (alone || (u->allowed & (1u << t)) == 0)))
+        if (tr == NULL || (t != WIO_TR_SELF && (u->allowed & (1u << t)) == 0))
+            continue;
+        if (alone && t != WIO_TR_SELF && t != WIO_TR_MPI) /* others of the MPI job may wait */
             continue;
         int rc = open_one(u, tr, &p, offer);
-        if (rc != 0 && t == WIO_TR_SHM && (u->allowed & (1u << WIO_TR_TCP)) != 0) {
-            wio_info(&u->log, WIO_C_SHM, "no shared memory, TCP serves: %s", wio_last_detail());
-            u->allowed &= (uint16_t) ~(1u << t);
+        if (rc != 0 && dispensable(u, t, offer, rc))
             continue;
-        }
         if (rc != 0)
             return rc;
         if (u->attr[t].chunk == 0 || u->attr[t].chunk > WIO_PAYLOAD_MAX)
@@ -109,8 +143,34 @@ static int start_transports(struct wio_universe *u)
         if (rc != 0)
             return rc;
         u->iface[t]->tr->settle(u->iface[t], &u->attr[t]);
+        u->calls_only = u->calls_only || (u->attr[t].caps & WIO_CAP_CALLS_ONLY) != 0;
     }
+    wio_inside_prefer(u);
     return 0;
+}
+
+/* Only connections over TCP are encrypted. Whoever asks for that shall not find other ways open. */
+static int check_encryption(const struct wio_config *cfg)
+{
+    const char *way = cfg->comm_type == WIO_CFG_COMM_TYPE_FILE     ? "file"
+                      : cfg->comm_type == WIO_CFG_COMM_TYPE_HYBRID ? "hybrid"
+                      : cfg->comm_type == WIO_CFG_COMM_TYPE_MPI    ? "mpi"
+                                                                   : NULL;
+    if (!cfg->tls || way == NULL)
+        return 0;
+    return wio_fail(WAITIO_ERR_CONFIG,
+                    "WAITIO_TLS=1 encrypts connections over TCP, and WAITIO_COMM_TYPE=%s sends "
+                    "messages by another way, which it cannot encrypt: use WAITIO_COMM_TYPE=auto "
+                    "or socket, or unset WAITIO_TLS",
+                    way);
+}
+
+static int load_secret(struct wio_universe *u)
+{
+    int rc = check_encryption(&u->cfg);
+    if (rc == 0 && !by_mpi(u) && !(u->who.npb == 1 && u->who.nprocs == 1))
+        rc = wio_secret_load(&u->secret, &u->cfg, &u->log);
+    return rc;
 }
 
 /* Everything that needs no network. */
@@ -138,9 +198,7 @@ static int prepare(struct wio_universe *u)
     }
     if (rc == 0 && (u->kick_fd = wio_os_eventfd()) < 0)
         rc = wio_fail_os(WAITIO_ERR_SYSTEM, u->kick_fd, "eventfd");
-    if (rc == 0 && !by_mpi(u) && !(u->who.npb == 1 && u->who.nprocs == 1))
-        rc = wio_secret_load(&u->secret, &u->cfg, &u->log);
-    return rc;
+    return rc == 0 ? load_secret(u) : rc;
 }
 
 static void set_context(struct waitio_gathering *g, int number)
@@ -175,7 +233,29 @@ static int gather(struct wio_universe *u, const struct wio_boot_offer *offer, do
     return 0;
 }
 
-static int meet(struct wio_universe *u, double timeout_s)
+/* The rendezvous brings the processes together. */
+static int join(struct wio_universe *u, struct wio_join_params *jp)
+{
+    struct wio_insiders in = {0};
+    int64_t begun = wio_os_now_ns();
+    int rc = wio_inside_meet(u, &jp->offer, jp->timeout_s, &in);
+    jp->timeout_s -= (double)(wio_os_now_ns() - begun) * 1e-9;
+    if (rc == 0)
+        rc = wio_join(jp, &u->table);
+    if (rc == 0)
+        rc = wio_inside_find(u, &in);
+    wio_os_free(in.card);
+    return rc;
+}
+
+/* A run is not to fail for want of its trace. */
+static void trace(struct wio_universe *u, const struct wio_timeline_clock *begun)
+{
+    if (u->cfg.trace[0] != '\0' && wio_mark_open(u, begun) != 0)
+        wio_warn(&u->log, WIO_C_CONFIG, "no trace will be written: %s", wio_last_error());
+}
+
+static int meet(struct wio_universe *u, double timeout_s, const struct wio_timeline_clock *begun)
 {
     struct wio_join_params jp = {.cfg = &u->cfg,
                                  .secret = &u->secret,
@@ -186,8 +266,10 @@ static int meet(struct wio_universe *u, double timeout_s)
     if (u->cfg.shm_fetch != WIO_CFG_SHM_FETCH_OFF && wio_os_may_read_processes())
         jp.offer.ep.caps |= WIO_EP_LENDS;
     int rc = open_transports(u, &jp.offer);
+    if (u->cfg.file_resume && u->cfg.comm_type == WIO_CFG_COMM_TYPE_FILE)
+        jp.offer.ep.caps &= (uint16_t)~WIO_EP_ONE_LIFE;
     if (rc == 0)
-        rc = by_mpi(u) ? gather(u, &jp.offer, timeout_s) : wio_join(&jp, &u->table);
+        rc = by_mpi(u) ? gather(u, &jp.offer, timeout_s) : join(u, &jp);
     if (rc != 0)
         return rc;
     u->peer = wio_os_alloc((size_t)u->table->size * sizeof(struct wio_peer *));
@@ -197,10 +279,12 @@ static int meet(struct wio_universe *u, double timeout_s)
     rc = wio_log_open(&u->log, u->cfg.log_file, (int)u->table->me); /* %r is known now */
     if (rc != 0)
         return rc;
+    trace(u, begun);
     u->ctr.table_bytes = u->table->bytes;
     u->ctr.peer_bytes = (size_t)u->table->size * sizeof(struct wio_peer *);
     count_neighbours(u);
-    return start_transports(u);
+    rc = start_transports(u);
+    return rc == 0 ? wio_resume_start(u) : rc;
 }
 
 struct wio_universe *wio_universe_new(void)
@@ -210,6 +294,7 @@ struct wio_universe *wio_universe_new(void)
         return NULL;
     u->kick_fd = u->service_fd = -1;
     u->service_wake_ns = INT64_MAX;
+    u->side_above = UINT64_MAX;
     uint32_t serial = 0;
     wio_os_random(&serial, sizeof serial);
     u->serial = serial == 0 ? 1 : serial;
@@ -230,19 +315,26 @@ struct wio_universe *wio_universe_new(void)
     return u;
 }
 
+double wio_join_limit(const struct wio_config *cfg, double timeout_s)
+{
+    if (cfg->init_timeout >= 0)
+        return cfg->init_timeout;
+    return timeout_s > 0 ? timeout_s : DEFAULT_TIMEOUT_S;
+}
+
 int wio_universe_join(double timeout_s, struct wio_universe **out)
 {
     struct wio_universe *u = wio_universe_new();
     if (u == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for the universe");
+    struct wio_timeline line;
+    struct wio_timeline_clock begun = {0};
     int rc = prepare(u);
     if (rc == 0) {
-        if (u->cfg.init_timeout >= 0)
-            timeout_s = u->cfg.init_timeout;
-        else if (timeout_s <= 0)
-            timeout_s = DEFAULT_TIMEOUT_S;
+        if (u->cfg.trace[0] != '\0')
+            wio_timeline_begin(&line, &begun);
         u->credit_left = u->cfg.unexpected_max / WIO_CREDIT_UNIT;
-        rc = meet(u, timeout_s);
+        rc = meet(u, wio_join_limit(&u->cfg, timeout_s), &begun);
     }
     if (rc == 0)
         rc = wio_service_thread_start(u);
@@ -284,6 +376,12 @@ void wio_universe_count_border(struct wio_universe *u, uint64_t msgs, uint64_t b
     u->ctr.border_bytes += bytes;
     wio_leave(u);
 }
+void wio_universe_count_fold(struct wio_universe *u)
+{
+    wio_enter(u);
+    u->ctr.inside_folds++;
+    wio_leave(u);
+}
 const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n)
 {
     return wio_peer_name(u, rank, buf, n);
@@ -307,6 +405,9 @@ const char *wio_universe_route(struct wio_universe *u, uint32_t rank, char *why,
 {
     wio_enter(u);
     struct wio_iface *f = wio_peer_route(u, rank, why, nwhy);
+    size_t at = strlen(why);
+    if (f != NULL)
+        wio_side_text(u, rank, f, why + at, nwhy - at);
     wio_leave(u);
     return f == NULL ? NULL : f->tr->name;
 }

@@ -1,26 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Leaving: deliver all started sends, exchange goodbyes, free memory. It waits for living peers,
- * however slow; a peer whose library does not answer for WAITIO_LINGER is given up.
+ * Leaving: finish started collectives, deliver all started sends, exchange goodbyes, free memory.
+ * It waits for living peers, however slow; a peer whose library does not answer for WAITIO_LINGER
+ * is given up. A process that joins again does not wait so long: the peer may itself wait for
+ * something that never comes, as its reason for joining again is that somebody has died.
  */
-#include "p2p/universe.h"
+#include "p2p/stripe.h"
 
 #include <time.h>
 
 #define PING_NS 500000000LL
 #define STUCK_NS 2000000000LL
+#define FETCH_NS_PER_BYTE 10 /* 100 MB/s: slower than any memory is read */
+#define IDLE_NS 2000000000LL /* tasks that do not move for so long are given up */
 
 struct leaving {
     struct wio_universe *u;
     int64_t begun_ns;
+    int64_t until_ns; /* patience ends, or INT64_MAX */
+    int64_t moved_ns; /* when something was last seen to move */
+    uint64_t unsent;  /* what was to be done then */
     bool gave_up;
 };
+
+static bool task_moves(void *arg)
+{
+    const struct wio_universe *u = ((const struct leaving *)arg)->u;
+    return u->ntasks == 0 || !wio_list_empty(&u->tasks);
+}
+
+/* Collectives that were started and that nobody waits for any more: other members wait for this
+ * process's part of them. They are given up when nothing moves: perhaps a member never joins in. */
+static void finish_tasks(struct leaving *l)
+{
+    struct wio_universe *u = l->u;
+    int64_t until = wio_os_now_ns() + IDLE_NS;
+    while (u->ntasks > 0 &&
+           wio_wait_until(u, task_moves, l, NULL, "finalize (started collectives)", until) == 0) {
+        while (wio_task_serve(u))
+            until = wio_os_now_ns() + IDLE_NS;
+    }
+}
 
 static bool unsent(const struct wio_peer *p)
 {
     if (p->dead)
         return false;
-    if (!wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) || !wio_list_empty(&p->ctlq))
+    if (!wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) || !wio_list_empty(&p->far) ||
+        !wio_list_empty(&p->ctlq))
         return true;
     WIO_LIST_FOR(it, &p->owned)
     {
@@ -29,6 +56,66 @@ static bool unsent(const struct wio_peer *p)
             return true;
     }
     return false;
+}
+
+static uint64_t length(const struct wio_list *list)
+{
+    uint64_t n = 0;
+    WIO_LIST_FOR(it, list)
+    {
+        n++;
+    }
+    return n;
+}
+
+/* What waits to be sent, as seen at one time. */
+struct unsent {
+    uint64_t n;    /* sends, and messages of the library's own */
+    uint64_t lent; /* bytes that receivers may be fetching, which shows only at the end */
+    bool moving;   /* data is on its way to a receive that has asked for it, or leaves here */
+};
+
+/* A receive that has asked for the data (rendezvous) confirms it without the program. All others in
+ * WIO_RS_ACK - synchronous, timed or lent sends - are confirmed when a receive matches, and perhaps
+ * none ever does: what only waits for that is no movement. */
+static void add_send(struct unsent *sum, const struct wio_request *r)
+{
+    bool asked = r->state == WIO_RS_ACK && r->remote != 0;
+    sum->n++;
+    sum->moving |= r->state == WIO_RS_MOVING || asked;
+    if (r->state == WIO_RS_ACK && r->lent)
+        sum->lent += r->bytes;
+}
+
+static void add_sends(struct unsent *sum, const struct wio_peer *p)
+{
+    sum->n += length(&p->sendq) + length(&p->bulk) + length(&p->far) + length(&p->ctlq);
+    WIO_LIST_FOR(it, &p->owned)
+    {
+        const struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
+        if (r->kind == WIO_REQ_SEND)
+            add_send(sum, r);
+    }
+}
+
+/* Has it lasted too long for a process that wants to join again? Data that is on its way moves: a
+ * peer that has ended or stopped is another matter. */
+static bool out_of_patience(struct leaving *l, int64_t now)
+{
+    struct wio_universe *u = l->u;
+    struct unsent sum = {0, 0, false};
+    if (l->until_ns == INT64_MAX)
+        return false;
+    for (uint32_t i = 0; i < u->table->size; i++)
+        if (u->peer[i] != NULL && !u->peer[i]->dead)
+            add_sends(&sum, u->peer[i]);
+    /* Questions and answers come and go; fewer than ever before is movement. */
+    if (sum.moving || sum.n < l->unsent)
+        l->moved_ns = now;
+    if (sum.n < l->unsent)
+        l->unsent = sum.n;
+    double patience_ns = u->cfg.linger * 1e9 + (double)sum.lent * FETCH_NS_PER_BYTE;
+    return now >= l->until_ns || (double)(now - l->moved_ns) > patience_ns;
 }
 
 static bool all_sent(void *arg)
@@ -46,7 +133,15 @@ static bool all_closed(void *arg)
     const struct leaving *l = arg;
     bool closed = true;
     for (uint32_t i = 0; i < l->u->table->size; i++) {
-        const struct wio_peer *p = l->u->peer[i];
+        struct wio_peer *p = l->u->peer[i];
+        if (p != NULL && p->ep == NULL && p->guard != NULL && p->guard->state < WIO_EP_CLOSING)
+            p->guard->iface->tr->close(p->guard, WIO_BYE_CAP); /* nobody waits for its answer */
+        if (p != NULL && !wio_side_leave(p))
+            closed = false;
+        if (p != NULL && !wio_lanes_leave(p)) { /* before its link */
+            closed = false;
+            continue;
+        }
         if (p == NULL || p->ep == NULL)
             continue;
         closed = false;
@@ -87,14 +182,52 @@ static void press(struct leaving *l, int64_t now)
     }
 }
 
-static void drive(struct leaving *l, wio_done_fn done, const char *what)
+/* @return false: patience has ended */
+static bool drive(struct leaving *l, wio_done_fn done, const char *what)
 {
+    l->moved_ns = wio_os_now_ns();
+    l->unsent = UINT64_MAX;
     while (!done(l)) {
         int64_t slice = wio_os_now_ns() + PING_NS;
+        if (slice > l->until_ns)
+            slice = l->until_ns;
         if (wio_wait_until(l->u, done, l, NULL, what, slice) == 0)
-            return;
-        press(l, wio_os_now_ns());
+            return true;
+        int64_t now = wio_os_now_ns();
+        press(l, now);
+        if (out_of_patience(l, now))
+            return false;
     }
+    return true;
+}
+
+/* What they have not taken is lost; the goodbye tells them. */
+static void give_up_sends(struct leaving *l)
+{
+    struct wio_universe *u = l->u;
+    char name[64];
+    l->gave_up = true;
+    for (uint32_t i = 0; i < u->table->size; i++)
+        if (u->peer[i] != NULL && unsent(u->peer[i]))
+            wio_warn(&u->log, WIO_C_P2P,
+                     "%s has not received all that was sent to it: leaving without that",
+                     wio_peer_name(u, i, name, sizeof name));
+}
+
+/* They live, but do not answer the goodbye. */
+static void cut_links(struct leaving *l)
+{
+    struct wio_universe *u = l->u;
+    l->gave_up = true;
+    l->until_ns = INT64_MAX; /* such a close waits for nobody */
+    for (uint32_t i = 0; i < u->table->size; i++) {
+        struct wio_peer *p = u->peer[i];
+        if (p == NULL || p->ep == NULL)
+            continue;
+        p->silent = true;
+        p->iface->tr->close(p->ep, WIO_BYE_ERROR);
+    }
+    drive(l, all_closed, "finalize (closing)");
 }
 
 /* @return false: no file is wanted, or it cannot be written */
@@ -189,11 +322,11 @@ void wio_universe_destroy(struct wio_universe *u)
     free_requests(u);
     wio_pieces_free(u);
     wio_match_free(&u->match);
-    struct wio_list *n;
-    while ((n = wio_list_pop(&u->groups)) != NULL)
-        wio_group_destroy(WIO_CONTAINER(n, struct waitio_group, node));
+    wio_groups_end(u);
     wio_pool_free(&u->ctl_pool);
     wio_pool_free(&u->small_pool);
+    wio_resume_free(u);
+    wio_mark_close(u);
     wio_os_close(u->kick_fd);
     wio_os_close(u->service_fd);
     wio_os_free(u->watch); /* the descriptors are the program's */
@@ -205,6 +338,14 @@ void wio_universe_destroy(struct wio_universe *u)
     wio_lock_destroy(&u->lock);
     wio_secret_wipe(&u->secret);
     wio_os_free(u);
+}
+
+void wio_universe_destroy_kept(struct wio_universe *u)
+{
+    wio_enter(u);
+    wio_outside_end(u); /* threads were inside when it was left */
+    wio_leave(u);
+    wio_universe_destroy(u);
 }
 
 /* exit() or waitio_abort() in a signal handler: has it interrupted a call of this thread? Then the
@@ -220,8 +361,62 @@ static bool interrupted_ourselves(struct wio_universe *u)
     return !in;
 }
 
-int wio_universe_leave(struct wio_universe *u, bool keep)
+/* Is a thread inside a call, perhaps in a function of the program or in another library? */
+static bool has_threads(struct wio_universe *u)
 {
+    return u->inside > 0 || u->sleepers > 0 || u->away > 0 || wio_outside_blocks(u);
+}
+
+/* What this process waits for will not come any more. */
+static void end_receives(struct wio_universe *u)
+{
+    if (!has_threads(u))
+        wio_recv_cancel_all(u);
+    else /* a thread that waits would take a cancelled receive for a success */
+        wio_recv_end_all(u);
+}
+
+bool wio_universe_occupied(struct wio_universe *u)
+{
+    bool waits = atomic_load_explicit(&u->want, memory_order_relaxed) > 0;
+    wio_enter(u);
+    waits = waits || has_threads(u);
+    wio_leave(u);
+    return waits;
+}
+
+/* For the universe that comes after this one. */
+static void leave_behind(const struct wio_universe *u)
+{
+    if (u->before == NULL)
+        return;
+    u->before->serial = u->serial;
+    u->before->idle = u->idle;
+}
+
+static void say_goodbye(struct leaving *l, bool keep)
+{
+    struct wio_universe *u = l->u;
+    u->ending = true;
+    wio_recv_refuse_held(u); /* two leaving processes must not wait for each other's answer */
+    uint32_t mark = wio_mark_begin(u, WIO_EVENT_LIFE, WIO_EVENT_LIFE_DELIVER, -1);
+    if (!drive(l, all_sent, "finalize (delivering what was sent)"))
+        give_up_sends(l);
+    wio_mark_end(u, mark, -1);
+    if (!keep)
+        end_receives(u);
+    l->begun_ns = wio_os_now_ns();
+    mark = wio_mark_begin(u, WIO_EVENT_LIFE, WIO_EVENT_LIFE_GOODBYES, -1);
+    if (!drive(l, all_closed, "finalize (goodbyes)"))
+        cut_links(l);
+    wio_mark_end(u, mark, -1);
+    wio_mark_state(u, WIO_EVENT_STATE_LEFT);
+}
+
+int wio_universe_leave(struct wio_universe *u, bool keep, bool *kept)
+{
+    bool unasked, *out = kept != NULL ? kept : &unasked;
+    *out = true;
     if (keep && interrupted_ourselves(u))
         return wio_fail(WAITIO_ERR_BUSY,
                         "called by a signal handler in the middle of a WaitIO call: leaving "
@@ -229,30 +424,37 @@ int wio_universe_leave(struct wio_universe *u, bool keep)
     wio_enter(u);
     if (u->polling && pthread_equal(u->poller, pthread_self()))
         u->polling = u->poller_asleep = false; /* our own wait, which a handler interrupted */
-    u->ending = true;
-    struct leaving l = {.u = u, .begun_ns = wio_os_now_ns()};
-    wio_recv_refuse_held(u); /* two leaving processes must not wait for each other's answer */
-    drive(&l, all_sent, "finalize (delivering what was sent)");
-    if (!keep && u->inside == 0)
-        wio_recv_cancel_all(u);
-    else if (!keep) /* a thread that waits would take a cancelled receive for a success */
-        wio_recv_end_all(u);
-    l.begun_ns = wio_os_now_ns();
-    drive(&l, all_closed, "finalize (goodbyes)");
+    int64_t now = wio_os_now_ns();
+    struct leaving l = {
+        .u = u, .begun_ns = now, .until_ns = u->patience_ns > 0 ? now + u->patience_ns : INT64_MAX};
+    if (!keep)
+        finish_tasks(&l);
+    say_goodbye(&l, keep);
     if (u->cfg.stats)
         print_stats(u);
-    keep = keep || u->inside > 0 || u->sleepers > 0; /* other threads still wait */
+    keep = keep || has_threads(u);
     if (u->watched)
         wio_watch_tell(u);
     if (!keep)
         wio_outside_end(u);
+    wio_resume_leave(u, l.gave_up | keep);
+    leave_behind(u);
     wio_leave(u);
+    *out = keep;
     wio_service_thread_stop(u);
     if (!keep)
         wio_universe_destroy(u);
     return l.gave_up
                ? wio_fail(WAITIO_ERR_TIMEOUT, "some peers gave no sign of life (WAITIO_LINGER)")
                : 0;
+}
+
+int wio_universe_leave_within(struct wio_universe *u, double limit_s, bool *kept)
+{
+    wio_enter(u);
+    u->patience_ns = 1 + (int64_t)(wio_join_limit(&u->cfg, limit_s) * 1e9);
+    wio_leave(u);
+    return wio_universe_leave(u, false, kept);
 }
 
 void wio_universe_abort(struct wio_universe *u)
@@ -266,6 +468,7 @@ void wio_universe_abort(struct wio_universe *u)
         if (p != NULL && p->ep != NULL)
             p->iface->tr->close(p->ep, WIO_BYE_ABORT);
     }
+    wio_mark_state(u, WIO_EVENT_STATE_ABORTED);
     wio_leave(u);
 }
 
@@ -289,6 +492,7 @@ void wio_universe_after_fork(struct wio_universe *u)
             u->iface[t]->tr->after_fork(u->iface[t]);
     if (u->table != NULL)
         wio_table_after_fork(u->table);
+    wio_resume_free(u);
     wio_os_close(u->kick_fd);
     wio_os_close(u->service_fd);
 }

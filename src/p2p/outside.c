@@ -52,6 +52,14 @@ void wio_outside_unblock(struct wio_universe *u)
     atomic_store_explicit(mine(u), 0, memory_order_relaxed);
 }
 
+bool wio_outside_blocks(struct wio_universe *u)
+{
+    for (int i = 0; i < WIO_BLOCKED; i++)
+        if (atomic_load_explicit(&u->blocked[i], memory_order_acquire) != 0)
+            return true;
+    return false;
+}
+
 /* @return the space of a thread that is blocked although its space is revoked; 0: there is none */
 static uint64_t stuck_in(struct wio_universe *u)
 {
@@ -95,9 +103,11 @@ static bool poll_one(struct wio_universe *u, struct wio_outside *o)
     struct wio_handle handle = o->handle;
     bool ended = request_of(u, o) == NULL;
     int err = 0;
+    u->away++;
     wio_lock_leave(&u->lock);
     bool over = o->poll(o, ended, &err);
     wio_lock_take(&u->lock, &u->want);
+    u->away--;
     if (!over)
         return false;
     struct wio_request *r = wio_req_at(u, handle.index, handle.generation);
@@ -107,10 +117,18 @@ static bool poll_one(struct wio_universe *u, struct wio_outside *o)
     return true;
 }
 
+void wio_outside_keep_off(struct wio_universe *u)
+{
+    wio_enter(u);
+    u->off = pthread_self();
+    u->has_off = true;
+    wio_leave(u);
+}
+
 int wio_outside_poll(struct wio_universe *u)
 {
     int over = 0;
-    if (u->outside_polled)
+    if (u->outside_polled || (u->has_off && pthread_equal(u->off, pthread_self())))
         return 0;
     u->outside_polled = true;
     /* Those that are begun meanwhile come behind the last one. */

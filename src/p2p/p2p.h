@@ -9,6 +9,7 @@
 #define WIO_P2P_H
 
 #include "base/base.h"
+#include "base/timeline.h"
 #include "group/group.h"
 #include "transport/transport.h"
 
@@ -86,10 +87,36 @@ int wio_universe_join(double timeout_s, struct wio_universe **out);
 /**
  * Deliver what was sent, say goodbye, free.
  * @param keep free nothing: the process ends, and other threads may still be inside a call
+ * @param[out] kept nothing was freed: because of @p keep, or because threads wait in it. May be
+ * NULL
  * @return 0 or TIMEOUT (unresponsive peers were given up)
  * @blocking
  */
-int wio_universe_leave(struct wio_universe *u, bool keep);
+int wio_universe_leave(struct wio_universe *u, bool keep, bool *kept);
+/** The same, to join another one: sends that a peer does not take are given up when nothing has
+ * moved for WAITIO_LINGER, and after @p limit_s at the latest. */
+int wio_universe_leave_within(struct wio_universe *u, double limit_s, bool *kept);
+/** Free everything at once, without any message. */
+void wio_universe_destroy(struct wio_universe *u);
+/** Free one that was kept, when its threads have come out. */
+void wio_universe_destroy_kept(struct wio_universe *u);
+/** Is a thread inside a call, in whatever phase of it, or does it wait for the lock? */
+bool wio_universe_occupied(struct wio_universe *u);
+
+/** waitio_resume_from(), waitio_resume_mark(). */
+int wio_resume_from(struct wio_universe *u, uint64_t number);
+int wio_resume_mark(struct wio_universe *u, uint64_t *number);
+
+/** What a process keeps of the universes that it has left, so that nothing of theirs is taken for
+ * something of the next one. */
+struct wio_before {
+    struct wio_list groups; /**< buried ones: their addresses stay taken */
+    uint32_t serial;        /**< of the handles of the last one */
+    double (*idle)(void);   /**< what its waits called: the next one's do, too */
+    bool by_mpi;            /**< its messages went through the MPI of a job */
+};
+/** @p u, joined just now, comes after those of @p before, and adds to that when it is freed. */
+void wio_universe_follow(struct wio_universe *u, struct wio_before *before);
 /** Say ABORT to all links and return at once; the caller ends the process. */
 void wio_universe_abort(struct wio_universe *u);
 /** Before a fork, by its thread: keep others out until wio_universe_forked, in the parent.
@@ -105,6 +132,8 @@ struct wio_log *wio_universe_log(struct wio_universe *u);
 void wio_universe_counters(struct wio_universe *u, struct wio_counters *out);
 /** Count what collectives have sent to other PBs. */
 void wio_universe_count_border(struct wio_universe *u, uint64_t msgs, uint64_t bytes);
+/** A provider has begun a reduction with an operator that it was given. */
+void wio_universe_count_fold(struct wio_universe *u);
 void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out);
 /** How a universe rank would be reached: transport name, NULL = not at all; @p why says more either
  * way. */
@@ -117,6 +146,13 @@ void wio_protocol_text(const struct wio_config *cfg, const struct wio_transport 
                        enum wio_distance d, char *buf, size_t n);
 /** Processes per PB as ints, NPB of them; owned by the universe. NULL: out of memory, error set. */
 int *wio_universe_sizes(struct wio_universe *u);
+/** Is there a trace (WAITIO_TRACE)? It stays so as long as the universe. */
+bool wio_universe_traced(const struct wio_universe *u);
+/** Begin a record of an upper layer in it: time and thread are filled in. Only if there is one.
+ * @return its number */
+uint32_t wio_universe_mark(struct wio_universe *u, const struct wio_event *what);
+/** What a record stands for is over. */
+void wio_universe_marked(struct wio_universe *u, uint32_t mark, int err);
 /** "PB 1 rank 3" of a universe rank. */
 const char *wio_universe_name(const struct wio_universe *u, uint32_t rank, char *buf, size_t n);
 
@@ -136,6 +172,8 @@ int wio_group_check(struct wio_universe *u, const struct waitio_group *g); /* 0 
 /** Is it a group that was used lately? False proves nothing. NULL is none. */
 bool wio_group_known(struct wio_universe *u, const struct waitio_group *g);
 int wio_group_drop(struct wio_universe *u, struct waitio_group *g);
+/** Free what is left of a group of an earlier universe. @return false: it is none */
+bool wio_group_forget(struct wio_universe *u, const struct waitio_group *g);
 /** Set by an upper layer when it is loaded: makes a group that programs may name before it exists.
  * Called without locks. @return is @p g such a group, and made now? */
 extern bool (*wio_group_make)(struct wio_universe *u, const struct waitio_group *g);
@@ -158,7 +196,8 @@ struct wio_expected {
     void *buf;
     size_t bytes;
     int32_t tag;
-    bool leg; /* part of a struct wio_leg, else of a request */
+    bool leg;      /* part of a struct wio_leg, else of a request */
+    uint32_t mark; /* its record in the trace, also of a request's send; or 0: mark.c */
 };
 
 /**
@@ -298,6 +337,8 @@ int wio_outside_begin(struct wio_universe *u, struct wio_outside *o, struct wio_
  */
 void wio_outside_block(struct wio_universe *u, uint64_t space, void (*end)(void));
 void wio_outside_unblock(struct wio_universe *u);
+/** The calling thread never polls them: other threads do. One thread of a process. */
+void wio_outside_keep_off(struct wio_universe *u);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
 /** Sleep until at least one of the n handles is done (null and inactive ones are skipped).

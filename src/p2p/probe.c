@@ -49,6 +49,15 @@ static void probe_wait(struct wio_universe *u, struct look *l, int64_t deadline_
     }
 }
 
+static void probe_marked(struct wio_universe *u, struct look *l, int64_t deadline_ns)
+{
+    bool waits = WIO_TRACED(u) && !look_done(l);
+    uint32_t mark = waits ? wio_mark_begin(u, WIO_EVENT_WAIT, WIO_EVENT_WAIT_PROBE, l->src) : 0;
+    probe_wait(u, l, deadline_ns);
+    if (waits)
+        wio_mark_end(u, mark, l->found != NULL ? l->found->src : -1);
+}
+
 int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, int64_t tag,
                   int64_t timeout_ns, bool *found, struct wio_result *res)
 {
@@ -59,13 +68,17 @@ int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, i
                      .g = g,
                      .tag = tag < 0 ? WIO_ANY : tag,
                      .src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src)};
+    int rc = WIO_UNLIKELY(u->resume != NULL) ? wio_resume_receives(u) : 0;
+    if (rc != 0) {
+        wio_leave(u);
+        return rc;
+    }
     if (!look_done(&l))
         (void)wio_poke(u);
     if (timeout_ns > 0)
-        probe_wait(u, &l, wio_deadline(timeout_ns));
+        probe_marked(u, &l, wio_deadline(timeout_ns));
     else if (!look_done(&l))
         wio_stuck_probe(u, g, l.src, wio_os_now_ns());
-    int rc = 0;
     if (l.found != NULL) {
         const struct wio_unexpected *m = (const struct wio_unexpected *)(const void *)l.found;
         *found = true;
@@ -105,6 +118,7 @@ int wio_claim(struct wio_universe *u, struct waitio_group *g, uint32_t src, int3
         } else {
             wio_match_unhold(&u->match, held);
             r->claimed = true;
+            r->expected.mark = wio_mark_receive(u, r->src, r->space, r->bytes, r->tag);
             wio_recv_take(u, r, m);
             wio_op_name(r, h);
             *claimed = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One round of progress, entering and leaving the engine. */
-#include "p2p/universe.h"
+#include "p2p/stripe.h"
 
 /* A look at sockets costs ten times one at memory: while messages come through memory only every
  * eighth round has it. */
@@ -107,6 +107,14 @@ static int pump_active(struct wio_universe *u)
         p->active = false;
         if (WIO_UNLIKELY(p->given_up != NULL))
             wio_peer_close_given_up(p);
+        if (WIO_UNLIKELY(p->lost))
+            wio_peer_close_lost(p);
+        if (WIO_UNLIKELY(p->cut)) {
+            wio_lanes_cut(p);
+            wio_side_cut(p);
+        }
+        if (WIO_UNLIKELY(p->lanes != NULL && p->lanes->trim))
+            wio_lanes_trim(p);
         if (WIO_UNLIKELY(p->unsaid))
             wio_peer_end_unsaid(u, p);
         wio_send_pump(u, p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receives: posting, matching an unexpected message, completion, and the failure of a source. */
-#include "p2p/universe.h"
+#include "p2p/stripe.h"
 
 static void moving(struct wio_request *r, bool on)
 {
@@ -62,7 +62,12 @@ void wio_recv_ask(struct wio_request *r, bool lends, const struct wio_lent *lend
     r->asked = true;
     if (lends && wio_fetch_begin(r, lender))
         return;
-    struct wio_msg m = {.op = WIO_OP_CTS, .space = wio_req_id(r), .a = granted, .b = r->remote};
+    bool stripes = granted >= 2 * WIO_STRIPE_UNIT && !wio_is_spread(r);
+    struct wio_msg m = {.op = WIO_OP_CTS,
+                        .flags = stripes ? WIO_MSG_STRIPES : 0,
+                        .space = wio_req_id(r),
+                        .a = granted,
+                        .b = r->remote};
     (void)wio_send_ctl(r->u, r->peer, &m, WIO_TX_SMALL);
     if (granted == 0) {
         r->remote = 0; /* a grant of 0 bytes completes the send, too */
@@ -73,8 +78,9 @@ void wio_recv_ask(struct wio_request *r, bool lends, const struct wio_lent *lend
 void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m)
 {
     wio_list_remove(&m->owned);
-    u->ctr.unexpected_bytes -= sizeof *m + (m->rts ? 0 : m->total);
-    if (!m->rts && sizeof *m + m->total > WIO_SMALL_HELD)
+    wio_os_free(m->stored);
+    u->ctr.unexpected_bytes -= sizeof *m + (m->rts || m->stored != NULL ? 0 : m->total);
+    if (!m->rts && m->stored == NULL && sizeof *m + m->total > WIO_SMALL_HELD)
         wio_os_free(m);
     else
         wio_pool_put(&u->small_pool, m);
@@ -96,6 +102,11 @@ void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_une
 {
     struct wio_peer *p = m->peer;
     wio_recv_matched(r, p, m->total, (int32_t)m->held.tag);
+    wio_mark_matched(r, m->envelope);
+    if (WIO_UNLIKELY(m->stored != NULL)) {
+        wio_resume_take(r, m);
+        return;
+    }
     if (m->timed)
         r->begun_ns = wio_os_now_ns();
     wio_credit_consumed(u, p, m->cost, m->epoch);
@@ -127,6 +138,7 @@ void wio_recv_take(struct wio_universe *u, struct wio_request *r, struct wio_une
 void wio_recv_answer(struct wio_request *r, struct wio_peer *p, const struct wio_msg *msg)
 {
     wio_recv_matched(r, p, (size_t)msg->a, msg->tag);
+    wio_mark_matched(r, msg->envelope);
     if ((msg->flags & WIO_MSG_TIMED) != 0)
         r->begun_ns = wio_os_now_ns();
     if (msg->op == WIO_OP_RTS) {
@@ -188,8 +200,12 @@ void wio_recv_start(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
     wio_recv_untabled(r);
-    if (wio_is_revoked(u, r->space)) {
-        wio_req_finish(r, WAITIO_ERR_PEER);
+    r->expected.mark = wio_mark_receive(u, r->src, r->space, r->bytes, r->tag);
+    int rc = WIO_UNLIKELY(u->resume != NULL) ? wio_resume_receives(u) : 0;
+    if (rc == 0 && wio_is_revoked(u, r->space))
+        rc = WAITIO_ERR_PEER;
+    if (rc != 0) {
+        wio_req_finish(r, rc);
         return;
     }
     struct wio_held *h = wio_match_post(&u->match, &r->post);
@@ -229,6 +245,7 @@ struct wio_request *wio_recv_brief(struct wio_universe *u, uint64_t space, uint3
     r->expected.bytes = bytes;
     r->expected.tag = tag;
     r->expected.leg = false;
+    r->expected.mark = wio_mark_receive(u, r->src, space, bytes, tag);
     wio_expect(u, u->peer[rank], &r->expected);
     return r;
 }
@@ -258,8 +275,9 @@ static void fail_moving(struct wio_peer *p)
     WIO_LIST_FOR_SAFE(it, next, &p->owned)
     {
         struct wio_request *r = WIO_CONTAINER(it, struct wio_request, owned);
-        if (r->kind != WIO_REQ_RECV)
-            continue;
+        if (r->kind != WIO_REQ_RECV || wio_peer_link_holds(p, r) ||
+            (r->parts != NULL && r->parts->open > 0))
+            continue; /* a link may be reading into its buffer: it ends with that */
         p->moving--;
         wio_req_finish(r, WAITIO_ERR_PEER);
     }
@@ -284,10 +302,9 @@ static void drop_ask(void *arg, struct wio_held *h)
     }
 }
 
-void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p)
+/* Messages of which a part has come, and those that came before their turn. */
+static void drop_coming(struct wio_universe *u, struct wio_peer *p)
 {
-    wio_expect_table(u, p);
-    fail_moving(p);
     WIO_LIST_FOR_SAFE(it, next, &p->partial)
     {
         struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
@@ -299,6 +316,14 @@ void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p)
     {
         drop(u, WIO_CONTAINER(it, struct wio_unexpected, owned), true);
     }
+}
+
+void wio_recv_peer_gone(struct wio_universe *u, struct wio_peer *p)
+{
+    wio_expect_table(u, p);
+    fail_moving(p);
+    if (p->ep == NULL) /* else the link may be reading into them */
+        drop_coming(u, p);
     struct gone g = {u, p};
     wio_match_each_held(&u->match, drop_ask, &g);
     wio_match_each_post(&u->match, fail_posted, &g);

@@ -108,6 +108,16 @@ struct wio_request *wio_req_by_id(struct wio_universe *u, uint64_t id)
     return slot == 0 ? NULL : wio_req_at(u, slot - 1, (uint32_t)(id >> 32));
 }
 
+bool wio_req_was(struct wio_universe *u, uint64_t id)
+{
+    uint32_t slot = (uint32_t)id, generation = (uint32_t)(id >> 32);
+    if (slot == 0 || generation == 0 || (slot - 1) / WIO_SLAB >= u->nslabs)
+        return false;
+    const struct wio_request *r = &u->slab[(slot - 1) / WIO_SLAB][(slot - 1) % WIO_SLAB];
+    return r->generation == generation ? r->state == WIO_RS_DONE
+                                       : (int32_t)(r->generation - generation) > 0;
+}
+
 void wio_req_user_done(struct wio_request *r, int err)
 {
     if (r->user_done)
@@ -115,6 +125,10 @@ void wio_req_user_done(struct wio_request *r, int err)
     if (r->err == 0)
         r->err = err;
     r->user_done = true;
+    if (WIO_TRACED(r->u) && (r->kind == WIO_REQ_SEND || r->kind == WIO_REQ_RECV))
+        wio_mark_over(r->u, r->expected.mark,
+                      (uint8_t)((r->err != 0 ? WIO_EVENT_FLAG_FAILED : 0) |
+                                (r->cancelled ? WIO_EVENT_FLAG_CANCELLED : 0)));
     wio_note(r->u);
     if (r->waited)
         r->u->stop_now = true;
@@ -143,15 +157,29 @@ void wio_req_bulky(struct wio_request *r)
     }
 }
 
+static void end_stripes(struct wio_request *r)
+{
+    wio_os_free(r->stripe);
+    wio_os_free(r->parts);
+    r->stripe = NULL;
+    r->parts = NULL;
+}
+
 void wio_req_finish(struct wio_request *r, int err)
 {
     if (r->bulky) {
         r->bulky = false;
         r->u->bulk--;
     }
+    if (r->kind == WIO_REQ_SEND && atomic_load_explicit(&r->lend, memory_order_relaxed) != 0)
+        wio_fetch_forbid(r);
+    if (WIO_UNLIKELY(r->loaned) && r->peer->ep != NULL)
+        r->peer->ep->iface->tr->let_go(r->peer->ep, &r->tx);
     pool_release(r);
     if (wio_is_spread(r))
         wio_spread_end(r);
+    if (WIO_UNLIKELY(r->stripe != NULL || r->parts != NULL))
+        end_stripes(r);
     wio_list_remove(&r->node);
     wio_list_remove(&r->owned);
     r->state = WIO_RS_DONE;

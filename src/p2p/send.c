@@ -9,7 +9,7 @@
  * at once: written, or copied into the send pool. Eager ones skip ACK: their sender does not wait
  * for DONE.
  */
-#include "p2p/universe.h"
+#include "p2p/stripe.h"
 
 enum { PUMP_PIECES = 8, SHORT_MAX = 4096 };
 #define BURST_NS 5000
@@ -65,8 +65,7 @@ static void fill_header(struct wio_request *r, uint8_t op, uint8_t flags, uint64
     wio_msg_encode(&m, r->tx.msg);
 }
 
-/* All bytes are written. */
-static void written(struct wio_request *r)
+void wio_send_written(struct wio_request *r)
 {
     if (wants_done(r) && !r->acked)
         r->state = WIO_RS_ACK;
@@ -77,7 +76,7 @@ static void written(struct wio_request *r)
 static void to_bulk(struct wio_request *r)
 {
     own(r);
-    wio_list_push(&r->peer->bulk, &r->node);
+    wio_list_push(r->far ? &r->peer->far : &r->peer->bulk, &r->node);
 }
 
 /* The next @p most bytes from @p at, or fewer: *n. NULL: no memory for them. */
@@ -86,7 +85,7 @@ static const uint8_t *next_piece(struct wio_request *r, size_t at, size_t most, 
     *n = most;
     if (!wio_is_spread(r) || most == 0)
         return r->buf + at;
-    size_t longest = r->peer->memory ? WIO_SPREAD_PIECE_MEMORY : WIO_SPREAD_PIECE;
+    size_t longest = r->peer->memory && !r->far ? WIO_SPREAD_PIECE_MEMORY : WIO_SPREAD_PIECE;
     if (*n > longest)
         *n = longest;
     const uint8_t *piece = wio_spread_read(r, at, *n);
@@ -102,6 +101,10 @@ static void piece_left(struct wio_request *r)
         wio_spread_piece_free(r);
     if (r->state == WIO_RS_ASKED && !r->refused)
         return; /* that was the RTS */
+    if (WIO_UNLIKELY(r->stripe != NULL)) {
+        wio_stripe_left(r);
+        return;
+    }
     if (r->refused)
         wio_req_finish(r, WAITIO_ERR_PEER);
     else if (r->lent && !r->acked)
@@ -113,7 +116,7 @@ static void piece_left(struct wio_request *r)
     else if (r->moved < limit_of(r))
         to_bulk(r);
     else
-        written(r);
+        wio_send_written(r);
 }
 
 static void tx_done(struct wio_tx *tx, int err)
@@ -122,23 +125,33 @@ static void tx_done(struct wio_tx *tx, int err)
     struct wio_peer *p = r->peer;
     struct wio_universe *u = r->u;
     r->tx_busy = false;
-    wio_list_remove(&r->node); /* of those that may have to be kept */
+    if (WIO_LIKELY(r->stripe == NULL))
+        wio_list_remove(&r->node); /* of those that may have to be kept */
     if (err != 0)
         return; /* the link is broken: its CLOSED state fails the request */
     piece_left(r);
     wio_send_pump(u, p);
 }
 
-/** Give r->tx to the transport. @return 0 written, 1 queued, < 0 refused */
-static int submit(struct wio_request *r, const void *payload, size_t n, unsigned flags)
+/* The program leaves the buffer alone until the receiver has confirmed the whole message. */
+static unsigned loan_flag(struct wio_request *r)
 {
-    struct wio_peer *p = r->peer;
+    if (r->bytes <= r->u->cfg.local_max || wio_is_spread(r))
+        return 0;
+    r->loaned = true;
+    return WIO_TX_KEPT;
+}
+
+/** Give r->tx to a link. @return 0 written, 1 queued, < 0 refused */
+static int submit(struct wio_request *r, struct wio_ep *ep, const void *payload, size_t n,
+                  unsigned flags)
+{
     r->tx.payload = payload;
     r->tx.bytes = (uint32_t)n;
     r->tx.flags = (uint8_t)flags;
     r->tx.sent = 0;
     r->tx.done = tx_done;
-    int rc = p->iface->tr->send(p->ep, &r->tx);
+    int rc = ep->iface->tr->send(ep, &r->tx);
     if (rc == WIO_TX_QUEUED) {
         r->tx_busy = true;
         r->u->touched = true;
@@ -164,8 +177,8 @@ static int send_eager(struct wio_request *r)
     if (ack)
         own(r); /* DONE must find it */
     bool batch = (attr->caps & WIO_CAP_BATCH) != 0 && n <= WIO_BATCH_BYTES / 2;
-    unsigned flags = WIO_TX_SMALL | (batch ? burst_flag(u) : 0);
-    int rc = submit(r, data, n, flags);
+    unsigned flags = WIO_TX_SMALL | (batch ? burst_flag(u) : 0) | loan_flag(r);
+    int rc = submit(r, r->peer->ep, data, n, flags);
     if (rc < 0)
         return rc;
     u->ctr.eager_msgs++;
@@ -180,7 +193,7 @@ static int send_rts(struct wio_request *r, bool lends)
     r->state = WIO_RS_ASKED;
     fill_header(r, WIO_OP_RTS, (uint8_t)flags, r->space, r->bytes, wio_req_id(r));
     own(r);
-    int rc = submit(r, NULL, 0, WIO_TX_SMALL);
+    int rc = submit(r, r->peer->ep, NULL, 0, WIO_TX_SMALL);
     if (rc < 0)
         return rc;
     r->u->ctr.rndv_msgs++;
@@ -209,10 +222,10 @@ static bool try_send(struct wio_request *r)
         return false;
     uint32_t room = wio_credit_available(p);
     uint32_t cost = wio_credit_cost(r->bytes, false);
-    bool lends = wio_fetch_wanted(r);
-    bool eager = !lends && r->bytes <= p->eager_max && cost <= room;
+    bool far = wio_side_wanted(r), lends = !far && wio_fetch_wanted(r);
+    bool eager = !far && !lends && r->bytes <= p->eager_max && cost <= room;
     if (!eager) {
-        if (!may_ask(r, cost, room, lends)) {
+        if (!may_ask(r, cost, room, lends || far)) {
             u->ctr.credit_waits++;
             wio_credit_press(u, p);
             return false;
@@ -220,6 +233,7 @@ static bool try_send(struct wio_request *r)
         cost = wio_credit_cost(r->bytes, true);
     }
     p->credit.used += cost;
+    r->far = far;
     int rc = eager ? send_eager(r) : send_rts(r, lends);
     if (rc >= 0)
         return true;
@@ -304,6 +318,15 @@ void wio_send_local(struct wio_request *r)
     watch(u, r->peer);
 }
 
+/* @return whether it is over: an earlier life has sent it, or it cannot be kept */
+static bool kept_is_enough(struct wio_request *r)
+{
+    int rc = wio_resume_send(r);
+    if (rc != 0)
+        wio_req_finish(r, rc < 0 ? rc : 0);
+    return rc != 0;
+}
+
 void wio_send_start(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
@@ -311,6 +334,8 @@ void wio_send_start(struct wio_request *r)
     u->ctr.send_msgs++;
     u->ctr.send_bytes += r->bytes;
     bool ended = wio_is_revoked(u, r->space);
+    if (WIO_UNLIKELY(u->resume != NULL) && kept_is_enough(r))
+        return;
     int rc = p->dead || ended ? WAITIO_ERR_PEER : p->ep == NULL ? wio_peer_connect(u, p) : 0;
     if (rc != 0) {
         if (!p->dead && !ended)
@@ -319,6 +344,7 @@ void wio_send_start(struct wio_request *r)
         return;
     }
     r->envelope = p->send_envelope = wio_next_envelope(p->send_envelope);
+    wio_mark_send(r);
     if (wio_list_empty(&p->sendq) && try_send(r)) {
         if (wio_is_spread(r)) /* more pieces, before the rest is copied */
             wio_send_pump(u, p);
@@ -342,9 +368,9 @@ void wio_send_start(struct wio_request *r)
 bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, const void *buf,
                   size_t bytes, int32_t tag)
 {
-    if (p == NULL || p->link != WIO_EP_READY || p->dead || bytes > p->eager_max ||
-        bytes > u->cfg.local_max || !wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) ||
-        wio_is_revoked(u, space))
+    if (p == NULL || u->resume != NULL || p->link != WIO_EP_READY || p->dead ||
+        bytes > p->eager_max || bytes > u->cfg.local_max || bytes > u->side_above ||
+        !wio_list_empty(&p->sendq) || !wio_list_empty(&p->bulk) || wio_is_revoked(u, space))
         return false;
     uint32_t cost = wio_credit_cost(bytes, false);
     if (cost > wio_credit_available(p) || !wio_fetch_plain(u, p, bytes))
@@ -355,6 +381,7 @@ bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, co
                         .envelope = wio_next_envelope(p->send_envelope),
                         .space = space,
                         .a = bytes};
+    int64_t begun = wio_mark_time(u, p);
     if (!p->iface->tr->put(p->ep, &m, buf, (uint32_t)bytes))
         return false;
     p->credit.used += cost;
@@ -363,6 +390,7 @@ bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, co
     u->ctr.send_msgs++;
     u->ctr.send_bytes += bytes;
     u->ctr.eager_msgs++;
+    wio_mark_sent(u, p, &m, bytes, begun);
     return true;
 }
 
@@ -370,11 +398,13 @@ bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, co
 static bool send_piece(struct wio_request *r)
 {
     struct wio_universe *u = r->u;
-    size_t chunk = u->attr[r->peer->iface->tr->id].chunk;
+    struct wio_ep *ep = r->far ? r->peer->side : r->peer->ep;
+    struct wio_list *list = r->far ? &r->peer->far : &r->peer->bulk;
+    size_t chunk = u->attr[ep->iface->tr->id].chunk;
     size_t left = limit_of(r) - r->moved, n;
     const uint8_t *data = next_piece(r, r->moved, left < chunk ? left : chunk, &n);
     if (data == NULL && wio_is_spread(r)) {
-        wio_list_push_front(&r->peer->bulk, &r->node);
+        wio_list_push_front(list, &r->node);
         return false;
     }
     if (r->remote != 0)
@@ -382,23 +412,34 @@ static bool send_piece(struct wio_request *r)
     else
         fill_header(r, WIO_OP_MORE, 0, 0, r->moved, r->envelope);
     r->moved += n;
-    int rc = submit(r, data, n, 0);
+    int rc = submit(r, ep, data, n, r->far ? 0 : loan_flag(r));
     if (rc < 0) {
         r->moved -= n;
         wio_spread_piece_free(r);
-        wio_list_push_front(&r->peer->bulk, &r->node);
+        wio_list_push_front(list, &r->node);
         return false;
+    }
+    if (r->far) {
+        u->ctr.side_msgs += r->moved == n;
+        u->ctr.side_bytes += n;
     }
     if (rc == WIO_TX_DONE)
         piece_left(r);
     return true;
 }
 
+int wio_send_unit(struct wio_request *r, size_t at, size_t n, size_t unit)
+{
+    fill_header(r, WIO_OP_DATA, 0, r->remote, at, unit);
+    return submit(r, r->peer->ep, r->buf + at, n, loan_flag(r));
+}
+
 static void flush_ctl(struct wio_universe *u, struct wio_peer *p);
 
 static bool nothing_to_send(const struct wio_peer *p)
 {
-    return wio_list_empty(&p->sendq) && wio_list_empty(&p->bulk) && wio_list_empty(&p->ctlq);
+    return wio_list_empty(&p->sendq) && wio_list_empty(&p->bulk) && wio_list_empty(&p->ctlq) &&
+           !wio_striping(p);
 }
 
 /* No link: work (or a silent source to be dialled) needs one. */
@@ -425,17 +466,18 @@ static void pump_envelopes(struct wio_peer *p)
 }
 
 /* Pieces of large messages, round robin, no more than the link takes. */
-static void pump_bulk(struct wio_universe *u, struct wio_peer *p)
+static void pump_bulk(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep,
+                      struct wio_list *list)
 {
-    size_t chunk = u->attr[p->iface->tr->id].chunk;
-    for (int i = 0; i < PUMP_PIECES && !wio_list_empty(&p->bulk); i++) {
-        if (p->iface->tr->queued(p->ep) >= chunk)
+    size_t chunk = u->attr[ep->iface->tr->id].chunk;
+    for (int i = 0; i < PUMP_PIECES && !wio_list_empty(list); i++) {
+        if (ep->iface->tr->queued(ep) >= chunk)
             return; /* their done() comes back here */
-        struct wio_list *n = wio_list_pop(&p->bulk);
+        struct wio_list *n = wio_list_pop(list);
         if (!send_piece(WIO_CONTAINER(n, struct wio_request, node)))
             return;
     }
-    if (!wio_list_empty(&p->bulk))
+    if (!wio_list_empty(list))
         wio_peer_activate(u, p);
 }
 
@@ -443,6 +485,10 @@ void wio_send_pump(struct wio_universe *u, struct wio_peer *p)
 {
     if (p->dead)
         return;
+    if (WIO_UNLIKELY(!wio_list_empty(&p->far)) && wio_side_ready(u, p))
+        pump_bulk(u, p, p->side, &p->far);
+    if (wio_striping(p))
+        wio_stripe_pump(u, p);
     if (p->ep == NULL) {
         pump_without_link(u, p);
         return;
@@ -451,19 +497,23 @@ void wio_send_pump(struct wio_universe *u, struct wio_peer *p)
         return;
     flush_ctl(u, p);
     pump_envelopes(p);
-    pump_bulk(u, p);
+    pump_bulk(u, p, p->ep, &p->bulk);
     watch(u, p);
 }
 
-void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote)
+void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote, bool stripes)
 {
     if (r->lent)
         wio_list_remove(&r->node); /* of those that may be taken back */
+    wio_fetch_settled(r);
+    wio_mark_matched(r, r->envelope);
     r->granted = (size_t)granted;
     r->remote = remote;
     r->moved = 0;
     r->lent = false;
     r->state = WIO_RS_MOVING;
+    if (stripes && !r->tx_busy && wio_stripe_begin(r))
+        return;      /* the pump follows */
     if (!r->tx_busy) /* else the answer arrived before the transport reported the RTS as sent */
         piece_left(r);
 }
@@ -473,7 +523,10 @@ void wio_send_acked(struct wio_request *r, bool refused)
     struct wio_peer *p = r->peer;
     r->acked = true;
     r->refused = refused;
-    if (!r->tx_busy && (refused || r->state == WIO_RS_ACK))
+    wio_fetch_settled(r);
+    if (WIO_UNLIKELY(r->stripe != NULL))
+        wio_stripe_left(r);
+    else if (!r->tx_busy && (refused || r->state == WIO_RS_ACK))
         wio_req_finish(r, refused ? WAITIO_ERR_PEER : 0);
     /* else the transport has not returned it yet */
     watch(r->u, p);

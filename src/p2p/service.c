@@ -26,9 +26,12 @@ struct service {
 };
 
 /* When to check again without an event. */
-static int64_t next_look(struct wio_universe *u, struct service *s, int64_t now)
+static int64_t next_look(struct wio_universe *u, struct service *s, int64_t now,
+                         enum wio_progress_how how)
 {
     int64_t wake = INT64_MAX;
+    if (u->poller_asleep) /* it wakes for all of this itself, and calls when it leaves work */
+        return now + AWAY_NS;
     if (wio_needs_service(u)) {
         s->quiet = 0;
         wake = now + s->tick_ns;
@@ -42,7 +45,7 @@ static int64_t next_look(struct wio_universe *u, struct service *s, int64_t now)
     for (int t = 0; t < WIO_TR_COUNT; t++) {
         if (u->iface[t] == NULL)
             continue;
-        int64_t timer = u->iface[t]->tr->next_timer_ns(u->iface[t]);
+        int64_t timer = u->iface[t]->tr->next_timer_ns(u->iface[t], how);
         if (timer < wake)
             wake = timer;
     }
@@ -165,7 +168,7 @@ static void *service_main(void *arg)
             continue;
         }
         u->service_full = how == WIO_PROGRESS_FULL;
-        int64_t wake = next_look(u, &s, now), watch = wio_outside_watch(u, now);
+        int64_t wake = next_look(u, &s, now, how), watch = wio_outside_watch(u, now);
         sleep_until(u, &s, watch < wake ? watch : wake, fds, n);
     }
     wio_unlock_slow(&u->lock);

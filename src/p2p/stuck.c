@@ -15,8 +15,13 @@ struct scan {
 static void dial(struct wio_universe *u, uint32_t rank)
 {
     struct wio_peer *p = wio_peer_get(u, rank);
-    if (p == NULL || p->dead || p->ep != NULL || rank == u->table->me)
+    if (p == NULL || p->dead || rank == u->table->me)
         return;
+    if (p->ep != NULL) {
+        if (wio_peer_unguarded(u, p))
+            wio_peer_guard(u, p);
+        return;
+    }
     char name[64];
     wio_debug(&u->log, WIO_C_P2P, "nothing heard from %s yet: dialling it",
               wio_peer_name(u, rank, name, sizeof name));
@@ -24,10 +29,12 @@ static void dial(struct wio_universe *u, uint32_t rank)
         wio_peer_doom(u, p); /* fails outside the scan of the match tables */
 }
 
+/* Would nobody tell us of its death? */
 static bool unlinked(const struct wio_universe *u, uint32_t rank)
 {
     const struct wio_peer *p = u->peer[rank];
-    return rank != u->table->me && (p == NULL || (p->ep == NULL && !p->dead));
+    return rank != u->table->me &&
+           (p == NULL || (p->ep == NULL && !p->dead) || wio_peer_unguarded(u, p));
 }
 
 /* One unlinked member per round, in turn. */
@@ -95,7 +102,7 @@ void wio_stuck_redial(struct wio_universe *u, int64_t now)
     u->dial_ns = now;
     for (uint32_t i = 0; i < u->table->size; i++) {
         struct wio_peer *p = u->peer[i];
-        if (p != NULL && p->ep == NULL && !p->dead && !wio_list_empty(&p->owned))
+        if (p != NULL && !wio_list_empty(&p->owned) && unlinked(u, i))
             dial(u, i);
     }
 }
@@ -258,6 +265,10 @@ static void describe_link(struct wio_universe *u, const struct wio_request *r,
     } else {
         wio_strbuf_add(sb, "; no link%s", p != NULL && p->dead ? ", peer gone" : " yet");
     }
+    if (p != NULL && p->side != NULL) {
+        wio_strbuf_add(sb, "; large messages by ");
+        p->side->iface->tr->dump(p->side->iface, p->side, sb);
+    }
 }
 
 void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r,
@@ -315,6 +326,10 @@ void wio_universe_dump(struct wio_universe *u, struct wio_strbuf *out)
                        wio_credit_available(p));
         if (p->ep != NULL)
             p->iface->tr->dump(p->iface, p->ep, out);
+        if (p->side != NULL) {
+            wio_strbuf_add(out, "\n  large messages by ");
+            p->side->iface->tr->dump(p->side->iface, p->side, out);
+        }
         WIO_LIST_FOR(it, &p->expected)
         {
             const struct wio_expected *e = WIO_CONTAINER(it, struct wio_expected, node);

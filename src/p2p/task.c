@@ -23,6 +23,7 @@ int wio_task_begin(struct wio_universe *u, struct wio_task *t, wio_task_fn go, s
     struct wio_request *r = wio_req_new(u, WIO_REQ_TASK);
     if (r != NULL) {
         *t = (struct wio_task){.go = go, .req = r, .state = RUNNING};
+        u->ntasks++;
         r->src = r->status_source = r->tag = -1;
         r->bytes = 0;
         wio_op_name(r, h);
@@ -78,12 +79,14 @@ static void rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next 
 {
     struct wio_request *r = t->req;
     t->any = next == WIO_TASK_ANY;
-    if (next == WIO_TASK_OVER)
+    if (next == WIO_TASK_OVER) {
+        u->ntasks--;
         wio_req_finish(r, 0); /* a waiting thread may free the task when the lock is left */
-    else if (ripe(t))
+    } else if (ripe(t)) {
         queue(u, t);
-    else
+    } else {
         t->state = RESTING;
+    }
 }
 
 void wio_task_rest(struct wio_universe *u, struct wio_task *t, enum wio_task_next next)
@@ -102,9 +105,11 @@ bool wio_task_serve(struct wio_universe *u)
     t->state = RUNNING;
     t->landed = t->urgent = false;
     u->ctr.task_turns++;
+    u->away++;
     wio_leave(u);
     enum wio_task_next next = t->go(t);
     wio_enter(u);
+    u->away--;
     rest(u, t, next);
     if (u->completed)
         wio_announce(u); /* others may sleep, and we may go to sleep ourselves */

@@ -22,10 +22,17 @@
 #include "p2p/p2p.h"
 #include "p2p/way.h"
 #include "transport/transport.h"
+#include "waitio_transport.h"
 
 struct wio_peer;
 struct wio_unexpected;
 struct wio_piece;
+struct wio_card;
+struct wio_resume;
+struct wio_stored;
+struct wio_lanes;
+struct wio_stripe;
+struct wio_parts;
 
 enum wio_req_kind {
     WIO_REQ_FREE,
@@ -66,6 +73,8 @@ struct wio_request {
     bool bulky;   /* counts in u->bulk */
     bool sync;    /* send: complete only when a receive has taken the message */
     bool lent;    /* send: the receiver may fetch it; receive: we do */
+    bool far;     /* its data goes, or comes, by the side link */
+    bool loaned;  /* send: the transport may send pieces of its buffer again */
     bool timed;   /* send: the receiver is asked how long it takes */
     bool claimed; /* receive: has its message, but no buffer: wio_claim() */
     bool brief;   /* receive: was never in the tables; nothing behind `total` was touched */
@@ -86,6 +95,8 @@ struct wio_request {
     void *pool;                 /* the copy, NULL: buf is the user's */
     struct wio_spread spread;   /* calls NULL: the bytes lie at buf; else that is NULL */
     struct wio_piece *piece;    /* ... and here those that are just sent, or arriving; or NULL */
+    struct wio_stripe *stripe;  /* send: its pieces go by several connections; owned, or NULL */
+    struct wio_parts *parts;    /* receive: they come so; owned, or NULL */
     struct wio_request *child;  /* template: the round that runs, NULL = inactive */
     struct wio_list node;  /* sends: peer's sendq or bulk list; receives: its fetches; or nothing */
     struct wio_list owned; /* peer's list of active operations, for failing them */
@@ -94,11 +105,12 @@ struct wio_request {
     uint32_t cost;          /* credit this eager message or RTS took */
     uint64_t remote;        /* receive: sender's request id */
     struct wio_lent lender; /* receive: where to fetch it; at = 0: not known yet */
-    _Atomic uint64_t lend;  /* send: our id as long as the receiver may read buf; it reads this */
+    _Atomic uint64_t lend;  /* send: wio_lent_word() as long as the receiver may read buf */
     int64_t begun_ns;       /* receive, to be timed: when it was matched; or 0 */
     int64_t seen_ns;        /* receive: first seen waiting by the stuck check; 0 = not yet */
     int64_t waited_ns;      /* a wait in slices, or by testing, began; 0 = none did */
     int64_t tested_ns;      /* asked about last in vain */
+    uint64_t tested_msgs;   /* messages that had been received then */
     uint32_t warned;        /* reports that this wait lasts long */
     struct wio_tx tx;       /* sends: header and the piece being sent */
 };
@@ -113,9 +125,10 @@ struct wio_unexpected {
     size_t total, arrived;
     uint32_t envelope, cost, epoch;
     bool rts;
-    bool lends;             /* the sender says where it lies */
-    bool timed;             /* the sender asks how long it takes */
-    struct wio_lent lender; /* there; at = 0: not said yet */
+    bool lends;                /* the sender says where it lies */
+    bool timed;                /* the sender asks how long it takes */
+    struct wio_stored *stored; /* it lies in the journal of its sender; owned */
+    struct wio_lent lender;    /* there; at = 0: not said yet */
     uint8_t data[];
 };
 
@@ -143,19 +156,28 @@ struct wio_peer {
     struct wio_iface *iface;
     struct wio_ep *ep;       /* NULL: no link */
     struct wio_ep *given_up; /* a link the peer did not want: to be closed */
-    size_t eager_max;        /* eager limit towards it */
-    uint8_t link;            /* enum wio_ep_state, CLOSED when ep == NULL */
-    bool dead;               /* failed, or left */
-    bool left;               /* said goodbye */
+    struct wio_ep *guard; /* a link beside a mute one, which tells of the peer's death; or NULL */
+    struct wio_ep *side;  /* hybrid: a link of files for the data of large messages; or NULL */
+    size_t eager_max;     /* eager limit towards it */
+    uint8_t link;         /* enum wio_ep_state, CLOSED when ep == NULL */
+    bool dead;            /* failed, or left */
+    bool left;            /* said goodbye */
     bool watched, active;
-    bool memory;       /* its link is memory: looking at it costs nothing */
-    bool doomed;       /* a dial failed at once, or it is given up: to be failed */
-    bool silent;       /* finalize gave it up */
-    bool unsaid;       /* no memory for a control message: without it the two wait for ever */
-    uint32_t moving;   /* receives with data on its way from this peer */
-    char *why;         /* dead: reason, owned */
-    int64_t looked_ns; /* first probe without success and without a link; 0 = none */
-    int64_t linked_ns; /* when the link was begun */
+    bool memory;             /* its link is memory: looking at it costs nothing */
+    bool doomed;             /* a dial failed at once, or it is given up: to be failed */
+    bool silent;             /* finalize gave it up */
+    bool lost;               /* it has died, and its mute link does not know: to be closed */
+    bool side_open;          /* the side link was ready once */
+    bool no_side;            /* it could not be made */
+    uint16_t barred;         /* transports that could not connect, where files could */
+    bool cut;                /* the peer is dead: its side link and its lanes are to be closed */
+    struct wio_lanes *lanes; /* connections beside its link (stripe.h); owned, or NULL */
+    char *lost_why;          /* its side link broke: why, owned; its main one is to be closed */
+    bool unsaid;             /* no memory for a control message: without it the two wait for ever */
+    uint32_t moving;         /* receives with data on its way from this peer */
+    char *why;               /* dead: reason, owned */
+    int64_t looked_ns;       /* first probe without success and without a link; 0 = none */
+    int64_t linked_ns;       /* when the link was begun */
     uint32_t send_envelope, recv_envelope; /* last numbers used / delivered */
     struct wio_credit credit;
     uint32_t local_pending;   /* locally completed sends not yet written */
@@ -164,6 +186,7 @@ struct wio_peer {
     struct wio_list ctlq;     /* control messages waiting for a link */
     struct wio_list sendq;    /* requests waiting for link or credit, in envelope order */
     struct wio_list bulk;     /* requests with data to send, round robin */
+    struct wio_list far;      /* the same, by the side link */
     struct wio_ways *ways;    /* what messages to it have measured; NULL: nothing yet */
     struct wio_list fetches;  /* receives whose data we read from the peer's memory, round robin */
     struct wio_list owned;    /* all active requests with this peer */
@@ -199,14 +222,18 @@ struct wio_universe {
     struct wio_whoami who;
     struct wio_table *table;
     struct wio_counters ctr;
-    uint32_t serial;  /* tells handles of one universe from another's */
-    uint16_t allowed; /* transports we may use, bit mask */
+    struct wio_timeline *timeline; /* the trace, or NULL */
+    uint32_t serial;               /* tells handles of one universe from another's */
+    uint16_t allowed;              /* transports we may use, bit mask */
+    bool hybrid;                   /* large messages go by files, beside another link */
+    uint64_t side_above;           /* ... that are longer than this */
 
     struct wio_lock lock;
     pthread_cond_t turn;
     _Atomic int want; /* threads waiting for the lock */
     int inside;       /* application threads in a wait */
     int sleepers;     /* threads on `turn` */
+    int away;         /* threads that left the lock in the middle of a call, and come back */
     bool polling;     /* somebody drives the transports */
     bool poller_asleep;
     pthread_t poller; /* who drives, while polling */
@@ -221,13 +248,17 @@ struct wio_universe {
     struct wio_list lent;    /* sends that complete locally, but may be fetched still */
     int64_t lent_ns;         /* when the last of these began to wait */
     struct wio_list tasks;   /* that can continue: any waiting thread runs them */
+    uint32_t ntasks;         /* that are not over */
     struct wio_list outside; /* operations of other libraries; see outside.c */
     int noutside;            /* ... that wait for a poll */
     bool outside_polled;     /* a thread is polling them, without the lock */
+    bool has_off;            /* ... which this one does never */
+    pthread_t off;
     /* spaces in whose operations threads block in other libraries, by thread; 0: none */
     _Atomic uint64_t blocked[WIO_BLOCKED];
     void (*blocked_end)(void);
     int64_t blocked_ns;         /* one of them is revoked, seen since; or 0 */
+    int64_t patience_ns;        /* with what peers do not take when it is left; 0: endless */
     struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
     uint32_t deaths;             /* peers that failed or left */
@@ -239,6 +270,7 @@ struct wio_universe {
     struct wio_pool ctl_pool;     /* control messages in flight */
     struct wio_pool small_pool;   /* unexpected messages up to WIO_SMALL_HELD bytes */
     struct wio_list groups;
+    struct wio_before *before; /* of the universes before this one, or NULL */
     /* groups checked lately, each at the place its address gives: most calls use a few */
     _Atomic uintptr_t known_group[WIO_KNOWN_GROUPS];
     struct wio_piece *pieces; /* buffers that are kept for the next pieces */
@@ -262,6 +294,7 @@ struct wio_universe {
     bool service_runs, service_stop;
     bool service_sleeps; /* in its poll */
     bool service_full;   /* ... with everything armed: what the program finds it does not hear of */
+    bool calls_only;     /* a transport moves only in calls of threads that may call its library */
     bool watched;        /* an event loop wants one wake-up at the next event */
     double (*idle)(void); /* the program's, called while a wait finds nothing, or NULL */
     int nwatches;         /* descriptors of event loops */
@@ -277,6 +310,8 @@ struct wio_universe {
     uint32_t dial_next;               /* any-source: member to dial next */
     _Atomic uint32_t collectives;     /* begun */
     _Atomic int64_t looked_around_ns; /* last look around in one of them */
+
+    struct wio_resume *resume; /* WAITIO_FILE_RESUME; or NULL */
 
     int *sizes;  /* processes per PB, made on demand */
     bool ending; /* finalize has begun */
@@ -309,12 +344,131 @@ void wio_req_release(struct wio_request *r); /* give the slot back; generation m
 uint64_t wio_req_id(const struct wio_request *r);
 /** By the id in a message; NULL when there is no such request. */
 struct wio_request *wio_req_by_id(struct wio_universe *u, uint64_t id);
+/** Is this the id of an operation that has ended? */
+bool wio_req_was(struct wio_universe *u, uint64_t id);
 /** By slot and generation; NULL = stale. */
 struct wio_request *wio_req_at(struct wio_universe *u, uint32_t index, uint32_t generation);
 /** The user may see it as complete now (err kept if already set). */
 void wio_req_user_done(struct wio_request *r, int err);
 /** All work is over: complete, and free the slot if no handle is left. */
 void wio_req_finish(struct wio_request *r, int err);
+
+/* ---- members in the same MPI job (inside.c) ---- */
+#define WIO_TR_MPI (WIO_TR_OUTSIDE + WAITIO_PLACE_MPI)
+/** Cards of the processes of the MPI job; card NULL: none. Freed by the caller. */
+struct wio_insiders {
+    struct wio_card *card;
+    uint32_t count;
+};
+/** Shall transport mpi serve the members of one MPI job, beside others? */
+bool wio_inside_wanted(const struct wio_universe *u);
+/** It cannot: WAITIO_INSIDE=auto does without. @return 0, or rc */
+int wio_inside_without(struct wio_universe *u, struct wio_boot_offer *offer, int rc);
+/** Before joining: exchange cards with all processes of the MPI job. @blocking up to timeout_s */
+int wio_inside_meet(struct wio_universe *u, struct wio_boot_offer *offer, double timeout_s,
+                    struct wio_insiders *in);
+/** After it: which members are in the job. @return 0; JOIN, NOMEM */
+int wio_inside_find(struct wio_universe *u, const struct wio_insiders *in);
+/** WAITIO_INSIDE=mpi goes before quicker ways. */
+void wio_inside_prefer(struct wio_universe *u);
+
+/* ---- the trace (mark.c) ---- */
+/** Open it: joining began at @p begun. @return 0; CONFIG, NOMEM: there is none */
+int wio_mark_open(struct wio_universe *u, const struct wio_timeline_clock *begun);
+void wio_mark_close(struct wio_universe *u);
+/** How the process leaves, enum wio_event_state. */
+void wio_mark_state(struct wio_universe *u, uint32_t state);
+void wio_mark_link_now(struct wio_universe *u, const struct wio_peer *p, uint8_t kind);
+void wio_mark_sent_now(struct wio_universe *u, const struct wio_peer *p, const struct wio_msg *m,
+                       size_t bytes, int64_t begun);
+void wio_mark_send_now(struct wio_request *r);
+uint32_t wio_mark_receive_now(struct wio_universe *u, int64_t src, uint64_t space, size_t bytes,
+                              int32_t tag);
+void wio_mark_took_now(struct wio_universe *u, const struct wio_peer *p, uint64_t space,
+                       uint32_t envelope, size_t bytes, int32_t tag);
+void wio_mark_whole_now(struct wio_universe *u, uint32_t mark, const struct wio_msg *m);
+void wio_mark_matched_now(const struct wio_request *r, uint32_t envelope);
+void wio_mark_over_now(struct wio_universe *u, uint32_t mark, uint8_t flags);
+void wio_mark_waited_now(struct wio_universe *u, uint32_t mark);
+uint32_t wio_mark_begin_now(struct wio_universe *u, uint8_t kind, int32_t what, int64_t peer);
+void wio_mark_end_now(struct wio_universe *u, uint32_t mark, int64_t peer);
+/* Without a trace these are a branch. */
+#define WIO_TRACED(u) WIO_UNLIKELY((u)->timeline != NULL)
+/** A link is ready and our first grant has left (WIO_EVENT_LINK); the peer's has come (_GREETED).
+ */
+static inline void wio_mark_link(struct wio_universe *u, const struct wio_peer *p, uint8_t kind)
+{
+    if (WIO_TRACED(u))
+        wio_mark_link_now(u, p, kind);
+}
+/** When a message begins to be put on its link. Through memory the clock is read behind it (0): it
+ * would be a tenth of what the message takes, and there are no clocks to be compared. */
+static inline int64_t wio_mark_time(const struct wio_universe *u, const struct wio_peer *p)
+{
+    return WIO_TRACED(u) && !p->memory ? wio_timeline_now(u->timeline) : 0;
+}
+/** A message was put on its link at once. @param begun of wio_mark_time() */
+static inline void wio_mark_sent(struct wio_universe *u, const struct wio_peer *p,
+                                 const struct wio_msg *m, size_t bytes, int64_t begun)
+{
+    if (WIO_TRACED(u))
+        wio_mark_sent_now(u, p, m, bytes, begun);
+}
+/** A send has its envelope. */
+static inline void wio_mark_send(struct wio_request *r)
+{
+    if (WIO_TRACED(r->u))
+        wio_mark_send_now(r);
+}
+/** A receive is posted. @param src universe rank, or < 0 @return its mark */
+static inline uint32_t wio_mark_receive(struct wio_universe *u, int64_t src, uint64_t space,
+                                        size_t bytes, int32_t tag)
+{
+    return WIO_TRACED(u) ? wio_mark_receive_now(u, src, space, bytes, tag) : 0;
+}
+/** ... and over at once: its message was held. */
+static inline void wio_mark_took(struct wio_universe *u, const struct wio_peer *p, uint64_t space,
+                                 uint32_t envelope, size_t bytes, int32_t tag)
+{
+    if (WIO_TRACED(u))
+        wio_mark_took_now(u, p, space, envelope, bytes, tag);
+}
+/** The whole message of a receive has come, which will be over in a moment. */
+static inline void wio_mark_whole(struct wio_universe *u, uint32_t mark, const struct wio_msg *m)
+{
+    if (WIO_TRACED(u))
+        wio_mark_whole_now(u, mark, m);
+}
+/** The envelope of a receive has come; a send is asked for its data. */
+static inline void wio_mark_matched(const struct wio_request *r, uint32_t envelope)
+{
+    if (WIO_TRACED(r->u))
+        wio_mark_matched_now(r, envelope);
+}
+/** It is over for the program. @param flags enum wio_event_flag */
+static inline void wio_mark_over(struct wio_universe *u, uint32_t mark, uint8_t flags)
+{
+    if (WIO_TRACED(u))
+        wio_mark_over_now(u, mark, flags);
+}
+/** A wait for just this one begins. */
+static inline void wio_mark_waited(struct wio_universe *u, uint32_t mark)
+{
+    if (WIO_TRACED(u))
+        wio_mark_waited_now(u, mark);
+}
+/** Something that takes time begins. @param peer whom it is for, or < 0 @return its mark */
+static inline uint32_t wio_mark_begin(struct wio_universe *u, uint8_t kind, int32_t what,
+                                      int64_t peer)
+{
+    return WIO_TRACED(u) ? wio_mark_begin_now(u, kind, what, peer) : 0;
+}
+/** @param peer who ended it, or < 0: as it was */
+static inline void wio_mark_end(struct wio_universe *u, uint32_t mark, int64_t peer)
+{
+    if (WIO_TRACED(u))
+        wio_mark_end_now(u, mark, peer);
+}
 
 /* ---- peers (peer.c) ---- */
 /** State of a peer, made on first contact. @return NULL: out of memory */
@@ -325,6 +479,51 @@ int wio_peer_connect(struct wio_universe *u, struct wio_peer *p);
 struct wio_iface *wio_peer_route(struct wio_universe *u, uint32_t rank, char *why, size_t nwhy);
 void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool left,
                    const char *text);
+/** Is its death not noticed on its link (WIO_CAP_MUTE), and on no other? */
+bool wio_peer_unguarded(const struct wio_universe *u, const struct wio_peer *p);
+/** Open a link by another transport beside that one, if any reaches the peer. */
+void wio_peer_guard(struct wio_universe *u, struct wio_peer *p);
+/** Close the link of a peer that has died, after wio_peer_fail(). */
+void wio_peer_close_lost(struct wio_peer *p);
+/** The peer is lost; its main link, which does not know, is closed and fails it. */
+void wio_peer_lose(struct wio_universe *u, struct wio_peer *p, const char *text);
+/** A dead peer's main or side link has ended: fail what it held. */
+void wio_peer_fail_rest(struct wio_universe *u, struct wio_peer *p);
+/** May a link to the peer still read from the request's buffer or write to it? Then the request of
+ * a dead peer ends with that link. */
+bool wio_peer_link_holds(const struct wio_peer *p, const struct wio_request *r);
+/** A ready link is the main one from now on. */
+void wio_peer_main(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep);
+/** A message came on a link that this peer is not known to have: there was no memory for the peer
+ * when the link was made. */
+void wio_peer_told_late(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep);
+
+/* ---- the hybrid route (side.c) ---- */
+/** Shall the data of this send go by files, beside the link of its peer? */
+bool wio_side_wanted(const struct wio_request *r);
+/** A link has changed its state. @return false: it is no side link */
+bool wio_side_state(struct wio_universe *u, struct wio_peer *p, struct wio_ep *ep,
+                    enum wio_ep_state state);
+/** The side link is the main one from now on: nothing is kept for it alone. */
+void wio_side_merge(struct wio_universe *u, struct wio_peer *p);
+/** Something else than data came by the side link: to the peer it is the main one, as no other way
+ * has worked there. */
+void wio_side_promote(struct wio_universe *u, struct wio_peer *p);
+/** A link has ended. @return false: it was no side link */
+bool wio_side_closed(struct wio_universe *u, struct wio_peer *p, const struct wio_ep *ep, int err,
+                     const char *text);
+/** Close that of a dead peer; its end fails the requests that it holds. */
+void wio_side_cut(struct wio_peer *p);
+/** A link could not be made at all: go on by files? @return false: no */
+bool wio_side_instead(struct wio_universe *u, struct wio_peer *p, const struct wio_iface *f,
+                      const char *text);
+/** Is it there? Makes it if need be. */
+bool wio_side_ready(struct wio_universe *u, struct wio_peer *p);
+/** At finalize: say goodbye. @return whether nothing is to be waited for */
+bool wio_side_leave(struct wio_peer *p);
+/** Which messages to this peer go by files, for people; nothing where none do. */
+void wio_side_text(const struct wio_universe *u, uint32_t rank, const struct wio_iface *main,
+                   char *buf, size_t n);
 int wio_peer_error(const struct wio_universe *u,
                    const struct wio_peer *p); /* sets detail, returns PEER */
 /** Have its queues looked at by the next round of progress. */
@@ -356,6 +555,10 @@ static inline bool wio_fetch_plain(struct wio_universe *u, struct wio_peer *p, s
 }
 /** Sender, behind its RTS: send the address of the data. */
 void wio_fetch_lend(struct wio_request *r);
+/** Its receiver has said that it will not read it (any more). */
+void wio_fetch_settled(struct wio_request *r);
+/** From now on nobody may read it. */
+void wio_fetch_forbid(struct wio_request *r);
 /** Sends that are to complete locally have waited long enough: copy what is not fetched yet. */
 void wio_fetch_take_back(struct wio_universe *u);
 /** Receivers have this long to fetch it first. */
@@ -407,8 +610,12 @@ void wio_send_start(struct wio_request *r); /* r->peer, buf, bytes, tag, space a
 bool wio_send_put(struct wio_universe *u, struct wio_peer *p, uint64_t space, const void *buf,
                   size_t bytes, int32_t tag);
 void wio_send_pump(struct wio_universe *u, struct wio_peer *p); /* what link and credit now allow */
-/** CTS came. */
-void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote);
+/** CTS came. @param stripes the pieces may come in any order */
+void wio_send_granted(struct wio_request *r, uint64_t granted, uint64_t remote, bool stripes);
+/** Put a piece of a striped message on the link of its peer. @return as send() */
+int wio_send_unit(struct wio_request *r, size_t at, size_t n, size_t unit);
+/** All pieces have left. */
+void wio_send_written(struct wio_request *r);
 /** Complete it for the user, who may change the buffer then: its data is in a copy, or has left. */
 void wio_send_local(struct wio_request *r);
 void wio_send_acked(struct wio_request *r, bool refused); /* DONE came */
@@ -544,6 +751,27 @@ int wio_revoked_error(const struct wio_universe *u, uint64_t space);
 /** Something completed or arrived: wake armed event loops. Lock held. */
 void wio_watch_tell(struct wio_universe *u);
 
+/* ---- going on after a kill (resume.c) ---- */
+/** With WAITIO_FILE_RESUME=1: hold what the sender's journal has for this process. Before the
+ * service thread runs. @return 0; CONFIG, AUTH, LIMIT, SYSTEM, NOMEM */
+int wio_resume_start(struct wio_universe *u);
+/** A send is to be started: write it to the journal.
+ * @return 0: send it; 1: that was done in an earlier life; < 0: it fails */
+int wio_resume_send(struct wio_request *r);
+/** The program receives or probes. If it has not said where it goes on, that is its beginning.
+ * @return 0; STATE */
+int wio_resume_receives(struct wio_universe *u);
+/** A receive has matched a message of a journal: @p m is freed. */
+void wio_resume_take(struct wio_request *r, struct wio_unexpected *m);
+/** The process has left. @param early  without finalizing, or without some peer */
+void wio_resume_leave(struct wio_universe *u, bool early);
+void wio_resume_free(struct wio_universe *u);
+
+/* ---- joining (join.c) ---- */
+/** How long joining may take in seconds: what the environment says, else @p timeout_s, else 1000.
+ */
+double wio_join_limit(const struct wio_config *cfg, double timeout_s);
+
 /* ---- tasks (task.c) ---- */
 /** A message of a task is done. */
 void wio_task_landed(struct wio_request *r);
@@ -555,6 +783,8 @@ int wio_outside_poll(struct wio_universe *u);
 /** Service thread: end the program when a thread has been blocked for too long in a space that is
  * revoked. Leaves and takes the lock. @return when to look again; INT64_MAX: no need */
 int64_t wio_outside_watch(struct wio_universe *u, int64_t now);
+/** Is a thread blocked in another library? */
+bool wio_outside_blocks(struct wio_universe *u);
 /** Dial members of their groups that have no link: only a dial can tell whether they live. */
 void wio_outside_stuck(struct wio_universe *u, int64_t now, int64_t dial_after);
 /** The universe ends: give up those that are not over. */
@@ -617,8 +847,8 @@ void wio_stuck_dial(struct wio_universe *u, const struct waitio_group *g);
 void wio_stuck_redial(struct wio_universe *u, int64_t now);
 /** Memory, lock and lists of a universe that has not joined. @return NULL: out of memory */
 struct wio_universe *wio_universe_new(void);
-/** Free everything at once, without any message. */
-void wio_universe_destroy(struct wio_universe *u);
+/** With the end of the universe its groups end: groups.c. Without the lock. */
+void wio_groups_end(struct wio_universe *u);
 /** Warn of a wait of the call @p what, for @p r or NULL, that began at @p since_ns; in silence when
  * nothing has changed since the last time. */
 void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r,

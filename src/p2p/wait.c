@@ -17,9 +17,15 @@
 #define YIELD_NS 150000
 #define YIELD_MOVING_NS 2000000 /* data is on its way: the end is near */
 #define YIELD_CROWDED_NS 150000
-/* Naps while another library has to be polled (outside.c). */
+/* While another library has to be polled (outside.c). A long operation of an MPI is a chain of many
+ * short steps, and only a poll begins the next one: a wait that naps after each made a reduction of
+ * 8 MiB a thousand times slower. So it goes on yielding, then naps for a thousandth of the time it
+ * has waited. */
+#define YIELD_OUTSIDE_NS 20000000
 #define NAP_NS 20000
 #define NAP_MOST_NS 1000000
+#define NAP_PART 1000
+#define NAP_BESIDE_NS 100000   /* another thread polls the transports */
 #define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
 #define YIELD_HOGGED_NS 400000 /* a yield that took this long met a computing process */
 /* Polls of the awaited link between two polls of everything, minus 1. */
@@ -33,6 +39,10 @@
 #define BRIEF_POLLS 64u  /* of a wait without a request, which is made after that ... */
 #define BRIEF_YIELDS 15u /* ... or after so many, where each is followed by a yield */
 
+/* ... and it looks at the awaited link for about the time that the yield would take, if its peer
+ * has a processor: at worst the wait takes twice as long as with the better choice. */
+#define PATIENT_LOOKS 64u
+
 struct poll_turn {
     wio_done_fn done;
     void *arg;
@@ -41,20 +51,41 @@ struct poll_turn {
     int64_t deadline_ns, begun_ns, quiet_ns, tick_ns, warn_ns;
     int64_t idle_ns;  /* when the program's function wants to be called again, or 0: soon */
     int64_t after_ns; /* the clock after the last yield, unless something came since; or 0 */
-    int64_t nap_ns;   /* the last nap while another library was polled */
     uint32_t empty, yields, busy;
     bool memory; /* the awaited message comes through memory: a poll costs less than a clock */
 };
+
+/* More processes than processors, and memory to look at: a yield gives the processor away for some
+ * time, and the answer may come at any moment, but not from a peer that has given its own away.
+ * @return events */
+static int look_patiently(const struct wio_peer *p)
+{
+    const struct wio_transport *tr = p->iface->tr;
+    bool aside;
+    int events;
+    uint32_t looks = 0;
+    do {
+        aside = tr->is_aside(p->ep); /* first: a last look follows */
+        events = tr->progress_ep(p->ep);
+    } while (events == 0 && !aside && p->link == WIO_EP_READY && ++looks < PATIENT_LOOKS);
+    return events;
+}
+
+static int poll_link(const struct wio_universe *u, const struct wio_peer *p)
+{
+    return u->spin.crowded && p->memory ? look_patiently(p) : p->iface->tr->progress_ep(p->ep);
+}
 
 static int poll_once(struct wio_universe *u, struct poll_turn *t)
 {
     struct wio_peer *p = t->hint != NULL ? t->hint->peer : NULL;
     if (p == NULL && t->hint != NULL && t->hint->src >= 0)
         p = u->peer[t->hint->src];
-    if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && wio_list_empty(&u->active)) {
+    if (p != NULL && p->ep != NULL && p->link == WIO_EP_READY && p->side == NULL &&
+        wio_list_empty(&u->active)) {
         t->memory = p->memory;
         if ((++u->polls & (t->memory ? MEMORY_TURNS : SOCKET_TURNS)) != 0)
-            return p->iface->tr->progress_ep(p->ep);
+            return poll_link(u, p);
     }
     return wio_progress(u, WIO_PROGRESS_FULL);
 }
@@ -65,9 +96,19 @@ static void give_way(struct wio_universe *u)
     wio_lock_take(&u->lock, &u->want);
 }
 
+/* Peers on this host see that nothing will come from this process for a while. */
+static void step_aside(struct wio_universe *u, bool on)
+{
+    struct wio_iface *memory = u->iface[WIO_TR_SHM];
+    if (memory != NULL)
+        memory->tr->step_aside(memory, on);
+}
+
 static void yield_once(struct wio_universe *u)
 {
+    step_aside(u, true);
     give_way(u);
+    step_aside(u, false);
     u->polls |= MEMORY_TURNS - SOON; /* others ran: poll everything soon, not one link only */
 }
 
@@ -95,22 +136,22 @@ static int64_t yield_and_learn(struct wio_universe *u, int64_t now)
     return after;
 }
 
-static int64_t next_wake(struct wio_universe *u, struct poll_turn *t)
+static int64_t next_wake(const struct wio_universe *u, const struct poll_turn *t)
 {
     int64_t wake = t->tick_ns + WIO_TICK_NS;
     if (t->deadline_ns < wake)
         wake = t->deadline_ns;
     if (WIO_UNLIKELY(u->noutside > 0)) {
-        t->nap_ns = t->nap_ns == 0 ? NAP_NS : t->nap_ns < NAP_MOST_NS ? 2 * t->nap_ns : t->nap_ns;
-        int64_t nap = wio_os_now_ns() + t->nap_ns;
-        wake = nap < wake ? nap : wake;
+        int64_t now = wio_os_now_ns(), nap = (now - t->quiet_ns) / NAP_PART;
+        nap = nap < NAP_NS ? NAP_NS : nap > NAP_MOST_NS ? NAP_MOST_NS : nap;
+        wake = now + nap < wake ? now + nap : wake;
     }
     if (u->idle != NULL && t->idle_ns < wake)
         wake = t->idle_ns;
     for (int i = 0; i < WIO_TR_COUNT; i++) {
         if (u->iface[i] == NULL)
             continue;
-        int64_t timer = u->iface[i]->tr->next_timer_ns(u->iface[i]);
+        int64_t timer = u->iface[i]->tr->next_timer_ns(u->iface[i], WIO_PROGRESS_FULL);
         if (timer < wake)
             wake = timer;
     }
@@ -138,14 +179,14 @@ static bool sleep_once(struct wio_universe *u, struct poll_turn *t)
         return true;
     u->poller_asleep = true;
     u->ctr.sleeps++;
+    step_aside(u, true);
     wio_lock_leave(&u->lock);
     unsigned ready = (unsigned)wio_os_poll_in(fds, n, wait);
     wio_lock_take(&u->lock, &u->want);
+    step_aside(u, false);
     u->poller_asleep = false;
     u->polls = UINT32_MAX; /* the wake-up may be of any transport: poll all of them next */
     u->warm = 0;
-    if (ready != 0)
-        t->nap_ns = 0;
     if ((ready & 1u) != 0)
         wio_os_eventfd_clear(u->kick_fd);
     return ready != 0;
@@ -183,6 +224,8 @@ static void spin_limits(const struct wio_universe *u, const struct poll_turn *t,
                                       : PURE_SPIN_NS;
         *limit = in_transit(t->hint) ? YIELD_MOVING_NS : YIELD_NS;
     }
+    if (WIO_UNLIKELY(u->noutside > 0) && u->cfg.spin_us < 0)
+        *limit = YIELD_OUTSIDE_NS;
 }
 
 static void look_at_clock(struct wio_universe *u, struct poll_turn *t, int64_t now)
@@ -282,7 +325,7 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
     while (!t->done(t->arg)) {
         int events = poll_everybody(u, t);
         if (events > 0) {
-            t->quiet_ns = t->after_ns = t->nap_ns = 0;
+            t->quiet_ns = t->after_ns = 0;
             if ((++t->busy & (HAND_IN_EVENTS - 1)) == 0)
                 (void)hand_in(u); /* others may send for ever */
             if (u->completed && (u->sleepers > 0 || u->watched)) {
@@ -304,14 +347,25 @@ static int poll_until(struct wio_universe *u, struct poll_turn *t)
     return 0;
 }
 
-/* Another thread polls the transports: sleep until it wakes this one, or for a tick. Perhaps only
- * this thread may call the other library. */
-static void wait_turn(struct wio_universe *u)
+/* Perhaps the thread that polls must not call the library of a transport, and this one may. @return
+ * events */
+static int poll_beside(struct wio_universe *u)
 {
-    bool naps = u->noutside > 0;
-    if (naps && wio_outside_poll(u) > 0)
+    int events = u->noutside > 0 ? wio_outside_poll(u) : 0;
+    if (u->calls_only && (events += wio_progress(u, WIO_PROGRESS_FULL)) > 0 && u->completed)
+        wio_announce(u);
+    return events;
+}
+
+/* Another thread polls the transports: sleep until it wakes this one, for a tick at most. */
+static void wait_turn(struct wio_universe *u, int64_t deadline_ns)
+{
+    bool naps = u->noutside > 0 || u->calls_only;
+    if (naps && poll_beside(u) > 0)
         return;
-    int64_t until = wio_os_now_ns() + (naps ? NAP_MOST_NS : WIO_TICK_NS);
+    int64_t until = wio_os_now_ns() + (naps ? NAP_BESIDE_NS : WIO_TICK_NS);
+    if (until > deadline_ns)
+        until = deadline_ns;
     struct timespec t = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     u->sleepers++;
     wio_lock_sleep(&u->lock, &u->turn, &t, &u->want);
@@ -359,7 +413,7 @@ static int look_at(struct wio_universe *u, const struct wio_peer *p)
     if ((++u->polls & MEMORY_TURNS) == 0)
         return wio_progress(u, WIO_PROGRESS_FULL);
     u->at_one = true;
-    int events = p->iface->tr->progress_ep(p->ep);
+    int events = poll_link(u, p);
     u->at_one = false;
     return events;
 }
@@ -413,9 +467,10 @@ int wio_wait_until(struct wio_universe *u, wio_done_fn done, void *arg, struct w
     enter_wait(u);
     while (rc == 0 && !done(arg)) {
         if (u->polling) {
-            wait_turn(u);
-            if (deadline_ns != INT64_MAX && !done(arg) && wio_os_now_ns() >= deadline_ns)
+            if (deadline_ns != INT64_MAX && wio_os_now_ns() >= deadline_ns)
                 rc = WAITIO_ERR_TIMEOUT;
+            else
+                wait_turn(u, deadline_ns);
             continue;
         }
         struct poll_turn t = {

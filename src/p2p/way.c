@@ -19,6 +19,14 @@ static void begin_trial(struct wio_way *w)
     w->kept = (uint16_t)(w->kept == 0             ? WIO_WAY_SOON
                          : w->kept < WIO_WAY_KEPT ? 2 * w->kept
                                                   : WIO_WAY_KEPT);
+    w->before = w->fetch;
+}
+
+/* The trial before came to the same: a third one may wait. */
+static void end_trial(struct wio_way *w)
+{
+    if (w->kept > WIO_WAY_SOON && w->fetch == w->before)
+        w->kept = WIO_WAY_KEPT;
 }
 
 static int trial_ends(const struct wio_way *w)
@@ -29,6 +37,8 @@ static int trial_ends(const struct wio_way *w)
 static void count(struct wio_way *w)
 {
     w->calls++;
+    if (w->calls == trial_ends(w) + WIO_WAY_MOST) /* all answers are here */
+        end_trial(w);
     if (w->calls == trial_ends(w) + w->kept)
         w->calls = 0;
 }

@@ -26,7 +26,7 @@ enum {
     WIO_WAY_MOST = 8,           /* ... at most, as long as each is quicker than those before */
     WIO_WAY_LATE = 16,          /* two late fetches among so many: none before the next trial */
     WIO_WAY_SOON = 32,          /* messages until the next trial: the first meet cold memory */
-    WIO_WAY_KEPT = 512          /* ... at most: each time twice as many */
+    WIO_WAY_KEPT = 512 /* ... at most: each time twice as many, or at once when two trials agree */
 };
 
 /** Messages of about one size to one peer. Zero is a beginning. */
@@ -34,6 +34,7 @@ struct wio_way {
     uint16_t calls, kept; /* messages since the trial began; until the next one */
     uint8_t tries[2];     /* messages of this trial by each way: ring, fetch */
     bool fetch;           /* what the last trial chose */
+    bool before;          /* what the one before chose */
     uint8_t late;         /* grows with fetches that held up the sender, shrinks with others */
     uint64_t ns[2];       /* measured in this trial, for 1 MiB: ring, fetch; 0: none yet */
 };

@@ -90,8 +90,11 @@ static inline WAITIO_MPI_Datatype span_type(struct span_call *call, MPI_Datatype
 static inline WAITIO_MPI_Op span_op(struct span_call *call, MPI_Op op)
 {
     void *found = span_table_find(&span_ops, SPAN_KEY(op));
+    WAITIO_MPI_Op ours =
+        SPAN_LIKELY(found != NULL) ? (WAITIO_MPI_Op)(intptr_t)found : span_op_make(call, op);
 
-    return SPAN_LIKELY(found != NULL) ? (WAITIO_MPI_Op)(intptr_t)found : span_op_make(call, op);
+    call->folds = ours < WAITIO_MPI_SUM || ours > WAITIO_MPI_MAXLOC;
+    return ours;
 }
 
 /** @return @p n types, or NULL with call->code set */

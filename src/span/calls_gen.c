@@ -1931,20 +1931,6 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
 SPAN_NAME(Intercomm_create_from_groups)
 #endif
 
-int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return span_vendor.Iprobe(source, tag, comm, flag, status);
-    struct span_call call = {.comm = c, .name = "MPI_Iprobe"};
-    WAITIO_MPI_Status our_status = {0};
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Iprobe(span_rank(source), span_tag(tag), c->comm, flag, &our_status);
-    span_give_status(&call, *flag, &our_status, status);
-    return span_end(&call);
-}
-SPAN_NAME(Iprobe)
-
 int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
     MPI_Request *request)
 {

@@ -13,17 +13,23 @@ static int give(struct span_call *call, WAITIO_MPI_Comm made, int tag, MPI_Comm 
 }
 
 /* A duplicate spans, too. The vendor's duplicate has the attributes; its functions were called. */
+static int name_duplicate(struct span_call *call, WAITIO_MPI_Comm made, MPI_Comm handle)
+{
+    struct span_comm *c;
+
+    if (call->code == 0)
+        call->code = span_comm_register(handle, made, &c);
+    return span_end(call);
+}
+
 static int give_duplicate(struct span_call *call, int rc, const MPI_Comm *newcomm)
 {
     WAITIO_MPI_Comm made = NULL;
-    struct span_comm *c;
 
     if (rc != MPI_SUCCESS)
         return rc;
     call->code = WAITIO_MPI_Comm_dup(call->comm->comm, &made);
-    if (call->code == 0)
-        call->code = span_comm_register(*newcomm, made, &c);
-    return span_end(call);
+    return name_duplicate(call, made, *newcomm);
 }
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
@@ -32,7 +38,7 @@ int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Comm_dup(comm, newcomm));
     struct span_call call = {.comm = c, .name = "MPI_Comm_dup"};
-    return give_duplicate(&call, span_vendor.Comm_dup(comm, newcomm), newcomm);
+    return give_duplicate(&call, SPAN_BLOCKING(span_vendor.Comm_dup(comm, newcomm)), newcomm);
 }
 SPAN_NAME(Comm_dup)
 
@@ -42,19 +48,29 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Comm_dup_with_info(comm, info, newcomm));
     struct span_call call = {.comm = c, .name = "MPI_Comm_dup_with_info"};
-    return give_duplicate(&call, span_vendor.Comm_dup_with_info(comm, info, newcomm), newcomm);
+    return give_duplicate(&call, SPAN_BLOCKING(span_vendor.Comm_dup_with_info(comm, info, newcomm)),
+                          newcomm);
 }
 SPAN_NAME(Comm_dup_with_info)
 
-/* Ours is made at once. The vendor's is ready when its request is; its handle may come with it. */
+/* Ours is made at once, and needs no other process for it. The vendor's is ready when its request
+ * is; its handle may come with it: then this call waits, as it must not otherwise. */
 static int give_later(struct span_call *call, int rc, MPI_Comm *newcomm, MPI_Request *request)
 {
+    WAITIO_MPI_Comm made = NULL;
+    WAITIO_MPI_Request done;
+
     if (rc == MPI_SUCCESS && *newcomm == MPI_COMM_NULL) {
-        rc = span_vendor.Wait(request, MPI_STATUS_IGNORE);
+        rc = SPAN_BLOCKING(span_vendor.Wait(request, MPI_STATUS_IGNORE));
         if (rc == MPI_SUCCESS) /* there must be a request to wait for */
             rc = span_vendor.Ibarrier(MPI_COMM_SELF, request);
     }
-    return give_duplicate(call, rc, newcomm);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    call->code = WAITIO_MPI_Comm_idup(call->comm->comm, &made, &done);
+    if (call->code == 0)
+        call->code = WAITIO_MPI_Wait(&done, WAITIO_MPI_STATUS_IGNORE);
+    return name_duplicate(call, made, *newcomm);
 }
 
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)

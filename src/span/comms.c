@@ -99,7 +99,7 @@ static int make_vendors(MPI_Comm parent, int n, const int *ranks, int tag, MPI_C
     int rc = span_vendor.Group_incl(span_job(), n, ranks, &group);
 
     if (rc == MPI_SUCCESS)
-        rc = span_vendor.Comm_create_group(parent, group, tag, out);
+        rc = SPAN_BLOCKING(span_vendor.Comm_create_group(parent, group, tag, out));
     if (group != MPI_GROUP_NULL)
         (void)span_vendor.Group_free(&group);
     return rc;
@@ -112,7 +112,8 @@ static int make_intercomm(MPI_Comm parent, const struct members *m, int tag, MPI
     int rc = make_vendors(parent, m->own, m->ranks, tag, &own);
 
     if (rc == MPI_SUCCESS)
-        rc = span_vendor.Intercomm_create(own, 0, MPI_COMM_WORLD, m->remote_lead, tag, out);
+        rc = SPAN_BLOCKING(
+            span_vendor.Intercomm_create(own, 0, MPI_COMM_WORLD, m->remote_lead, tag, out));
     if (own != MPI_COMM_NULL)
         (void)span_vendor.Comm_free(&own);
     return rc;

@@ -20,11 +20,12 @@ static int ask_leaders(MPI_Comm local, int leader, MPI_Comm peer, int remote_lea
     mine = c != NULL || (rank == leader && span_comm_of(peer) != NULL);
     rc = MPI_SUCCESS;
     if (rank == leader && span_comm_of(peer) == NULL)
-        rc = span_vendor.Sendrecv(&mine, 1, MPI_INT, remote_leader, tag, &theirs, 1, MPI_INT,
-                                  remote_leader, tag, peer, MPI_STATUS_IGNORE);
+        rc = SPAN_BLOCKING(span_vendor.Sendrecv(&mine, 1, MPI_INT, remote_leader, tag, &theirs, 1,
+                                                MPI_INT, remote_leader, tag, peer,
+                                                MPI_STATUS_IGNORE));
     *spans = mine || theirs;
     if (rc == MPI_SUCCESS && c == NULL)
-        rc = span_vendor.Bcast(spans, 1, MPI_INT, leader, local);
+        rc = SPAN_BLOCKING(span_vendor.Bcast(spans, 1, MPI_INT, leader, local));
     return rc;
 }
 

@@ -88,18 +88,41 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
 }
 SPAN_NAME(Mprobe)
 
+int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL)) {
+        int rc = span_vendor.Iprobe(source, tag, comm, flag, status);
+        SPAN_TESTED(rc != MPI_SUCCESS || *flag);
+        return rc;
+    }
+    struct span_call call = {.comm = c, .name = "MPI_Iprobe"};
+    WAITIO_MPI_Status st = {0};
+    call.code = WAITIO_MPI_Iprobe(span_rank(source), span_tag(tag), c->comm, flag, &st);
+    if (call.code == 0 && !*flag)
+        span_vendor_goes_on();
+    span_give_status(&call, *flag, &st, status);
+    return span_end(&call);
+}
+SPAN_NAME(Iprobe)
+
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                  MPI_Status *status)
 {
     struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return span_vendor.Improbe(source, tag, comm, flag, message, status);
+    if (SPAN_LIKELY(c == NULL)) {
+        int rc = span_vendor.Improbe(source, tag, comm, flag, message, status);
+        SPAN_TESTED(rc != MPI_SUCCESS || *flag);
+        return rc;
+    }
     struct span_call call = {.comm = c, .name = "MPI_Improbe"};
     WAITIO_MPI_Message ours = WAITIO_MPI_MESSAGE_NULL;
     WAITIO_MPI_Status st = {0};
     call.code = WAITIO_MPI_Improbe(span_rank(source), span_tag(tag), c->comm, flag, &ours, &st);
     if (call.code == 0 && *flag)
         give(&call, ours, message);
+    else if (call.code == 0)
+        span_vendor_goes_on();
     span_give_status(&call, *flag, &st, status);
     return span_end(&call);
 }

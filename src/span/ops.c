@@ -109,7 +109,7 @@ int PMPI_Op_free(MPI_Op *op)
     span_table_drop(&users, SPAN_KEY(*op), u);
     span_table_drop(&span_ops, SPAN_KEY(*op), NULL);
     *op = MPI_OP_NULL;
-    if (atomic_load(&span_live) == 0) {
+    if (atomic_load(&span_folding) == 0) {
         forget(u);
         return MPI_SUCCESS;
     }

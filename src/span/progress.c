@@ -10,6 +10,7 @@
 
 #include "os/os.h"
 #include "span/span.h"
+#include "waitio_inside.h"
 
 #define LOOK_NS 500000 /* a call that lasts longer blocks */
 #define SLICE 0.002    /* seconds of waiting between two looks */
@@ -25,8 +26,34 @@ static struct {
     pthread_t thread;
     WAITIO_MPI_Comm self;
     waitio_req_t never; /* a receive of a message that nobody sends */
+    bool keeps_off;     /* from the vendor's MPI */
     char byte;
 } assist = {.mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+bool span_any_thread(void)
+{
+    int provided = MPI_THREAD_SINGLE, least = MPI_THREAD_SINGLE;
+
+    (void)PMPI_Query_thread(&provided);
+    if (span_vendor.Allreduce(&provided, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) !=
+        MPI_SUCCESS)
+        least = MPI_THREAD_SINGLE;
+    return least == MPI_THREAD_MULTIPLE;
+}
+
+void span_vendor_goes_on(void)
+{
+    int flag = 0;
+
+    (void)span_vendor.Iprobe(0, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
+void span_ours_go_on(void)
+{
+    int flag = 0;
+
+    (void)waitio_iprobe(assist.self, 0, 1, &flag, WAITIO_STATUS_IGNORE);
+}
 
 /* ---- and the vendor's while ours block ---- */
 
@@ -42,7 +69,6 @@ static double let_vendor_go_on(void)
     static _Atomic(int64_t) last, step;
     const int64_t least = 20000, most = 2000000, pause = 20000000;
     int64_t now = wio_os_now_ns(), wait = atomic_load(&step);
-    int flag = 0;
 
     if (is_assistant)
         return 3600;
@@ -50,7 +76,7 @@ static double let_vendor_go_on(void)
     wait = wait > most ? most : wait;
     atomic_store(&last, now);
     atomic_store(&step, wait);
-    (void)span_vendor.Iprobe(0, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    span_vendor_goes_on();
     return (double)wait * 1e-9;
 }
 
@@ -81,6 +107,8 @@ static void *run(void *arg)
 
     (void)arg;
     is_assistant = true;
+    if (assist.keeps_off)
+        (void)waitio_inside_keep_off();
     while (!atomic_load(&assist.ending)) {
         unsigned turn = atomic_load(&assist.turns);
         bool blocked = atomic_load(&assist.blocked) > 0;
@@ -123,10 +151,11 @@ int span_assist_end(int code)
     return code;
 }
 
-int span_progress_begin(void)
+int span_progress_begin(bool any_thread)
 {
     int rc = WAITIO_MPI_Comm_dup(WAITIO_MPI_COMM_SELF, &assist.self);
 
+    assist.keeps_off = !any_thread;
     rc = rc != 0 ? rc : waitio_irecv(assist.self, 0, &assist.byte, 1, 0, &assist.never);
     return rc != 0 ? rc : waitio_while_waiting(let_vendor_go_on);
 }

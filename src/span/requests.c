@@ -9,7 +9,7 @@
 #include "os/os.h"
 
 struct span_table span_requests = SPAN_TABLE_INIT;
-atomic_int span_live;
+atomic_int span_live, span_folding;
 
 static struct span_request *spare;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -69,8 +69,11 @@ struct span_request *span_request_take(const struct span_call *call, bool persis
     q->comm = call->comm;
     q->name = call->name;
     q->persistent = persistent;
-    q->pair = false;
+    q->pair = q->active = false;
     q->taken = true;
+    q->folds = call->folds;
+    if (q->folds)
+        atomic_fetch_add_explicit(&span_folding, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&q->comm->refs, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&span_live, 1, memory_order_relaxed);
     return q;
@@ -78,6 +81,8 @@ struct span_request *span_request_take(const struct span_call *call, bool persis
 
 void span_request_drop(struct span_request *q)
 {
+    bool folds = q->folds;
+
     span_scratch_free(q->scratch);
     span_comm_release(q->comm);
     q->scratch = NULL;
@@ -87,7 +92,8 @@ void span_request_drop(struct span_request *q)
     q->next = spare;
     spare = q;
     pthread_mutex_unlock(&mutex);
-    if (atomic_fetch_sub_explicit(&span_live, 1, memory_order_acq_rel) == 1) {
+    atomic_fetch_sub_explicit(&span_live, 1, memory_order_acq_rel);
+    if (folds && atomic_fetch_sub_explicit(&span_folding, 1, memory_order_acq_rel) == 1) {
         span_types_sweep();
         span_ops_sweep();
     }
@@ -109,6 +115,7 @@ void span_requests_end(void)
     span_table_clear(&span_requests);
     spare = NULL;
     atomic_store(&span_live, 0);
+    atomic_store(&span_folding, 0);
 }
 
 int span_request_fail(const struct span_request *q, int code)
@@ -126,6 +133,7 @@ int PMPI_Start(MPI_Request *request)
     if (SPAN_LIKELY(q == NULL))
         return span_vendor.Start(request);
     rc = WAITIO_MPI_Start(&q->ours);
+    q->active = rc == 0;
     return rc == 0 ? MPI_SUCCESS : span_request_fail(q, rc);
 }
 SPAN_NAME(Start)
@@ -168,14 +176,19 @@ int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     WAITIO_MPI_Status st = {0};
     int rc, second = 1;
 
-    if (SPAN_LIKELY(q == NULL))
-        return span_vendor.Request_get_status(request, flag, status);
+    if (SPAN_LIKELY(q == NULL)) {
+        rc = span_vendor.Request_get_status(request, flag, status);
+        SPAN_TESTED(rc != MPI_SUCCESS || *flag);
+        return rc;
+    }
     rc = WAITIO_MPI_Request_get_status(q->ours, flag, &st);
     if (rc == 0 && q->pair)
         rc = WAITIO_MPI_Request_get_status(q->second, &second, NULL);
     *flag = *flag && second;
     if (*flag)
         span_status(&st, status);
+    else
+        span_vendor_goes_on();
     return rc == 0 ? MPI_SUCCESS : span_request_fail(q, rc);
 }
 SPAN_NAME(Request_get_status)

@@ -48,6 +48,8 @@ struct span_request {
     struct span_scratch *scratch;
     struct span_request *next;
     bool persistent, pair, taken;
+    bool folds;  /**< by an operator of the program */
+    bool active; /**< persistent: it was started, and has not been completed since */
 };
 
 /** A call on a communicator that spans jobs. */
@@ -58,6 +60,7 @@ struct span_call {
     const char *why; /**< text of a code that no call of ours has given, or NULL */
     struct span_request *request;
     struct span_scratch *scratch;
+    bool folds; /**< by an operator of the program */
 };
 
 extern struct span_table span_comms, span_groups, span_types, span_ops, span_requests,
@@ -133,6 +136,8 @@ void span_ops_end(void);
 
 /** Requests of the program that stand for ours, persistent ones among them. */
 extern atomic_int span_live;
+/** Those of them that fold by an operator of the program, which may ask for types. */
+extern atomic_int span_folding;
 
 struct span_request *span_request_take(const struct span_call *call, bool persistent);
 /** It is over, or was freed: its stand-in may stand for another one. */
@@ -160,11 +165,27 @@ void span_scratch_free(struct span_scratch *list);
 
 /* ---- progress.c ---- */
 
+/** May any thread call the vendor's MPI at any time, in all processes of this job? Before span is
+ * on.
+ */
+bool span_any_thread(void);
+/** A test of one of the libraries has found nothing: the other one goes on, too, because what is
+ * tested may wait for it in another process. */
+void span_vendor_goes_on(void);
+void span_ours_go_on(void);
 /** While a call of the vendor's blocks, operations of ours under way go on. */
 void span_assist_begin(void);
 int span_assist_end(int code);
-int span_progress_begin(void);
+/** @param any_thread what span_any_thread() said */
+int span_progress_begin(bool any_thread);
 void span_progress_end(void);
+
+/** A test of the vendor's has ended with @p flag. */
+#define SPAN_TESTED(flag)                                                                          \
+    do {                                                                                           \
+        if (!(flag) && atomic_load_explicit(&span_live, memory_order_relaxed) > 0)                 \
+            span_ours_go_on();                                                                     \
+    } while (0)
 
 /** A blocking call of the vendor's. */
 #define SPAN_BLOCKING(call)                                                                        \

@@ -40,16 +40,49 @@ MPI_Datatype span_type_back(WAITIO_MPI_Datatype type)
     return p != NULL ? p->vendors : MPI_DATATYPE_NULL;
 }
 
+static bool has_size(WAITIO_MPI_Datatype ours, int bytes)
+{
+    int size = 0;
+
+    return WAITIO_MPI_Type_size(ours, &size) == 0 && size == bytes;
+}
+
+/* Ours of a predefined type. How wide Fortran's are is a choice of who built the vendor's MPI.
+ * @return DATATYPE_NULL: we have none of this width */
+static WAITIO_MPI_Datatype of_its_width(const struct span_basic_type *b)
+{
+    static const struct {
+        WAITIO_MPI_Datatype usual, wide;
+    } pairs[] = {{WAITIO_MPI_INTEGER, WAITIO_MPI_INTEGER8},
+                 {WAITIO_MPI_REAL, WAITIO_MPI_REAL8},
+                 {WAITIO_MPI_DOUBLE_PRECISION, WAITIO_MPI_REAL16},
+                 {WAITIO_MPI_COMPLEX, WAITIO_MPI_COMPLEX16},
+                 {WAITIO_MPI_DOUBLE_COMPLEX, WAITIO_MPI_COMPLEX32},
+                 {WAITIO_MPI_LOGICAL, WAITIO_MPI_LOGICAL8}};
+    int bytes = 0;
+
+    if (PMPI_Type_size(b->vendors, &bytes) != MPI_SUCCESS || has_size(b->ours, bytes))
+        return b->ours;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].usual == b->ours && has_size(pairs[i].wide, bytes))
+            return pairs[i].wide;
+    return WAITIO_MPI_DATATYPE_NULL;
+}
+
 int span_types_begin(void)
 {
     const struct span_basic_type *list;
     int n, rc = 0;
 
     list = span_basic_types(&n);
-    for (int i = 0; rc == 0 && i < n; i++)
+    for (int i = 0; rc == 0 && i < n; i++) {
+        WAITIO_MPI_Datatype ours = WAITIO_MPI_DATATYPE_NULL;
         if (list[i].vendors != MPI_DATATYPE_NULL &&
             span_table_find(&span_types, SPAN_KEY(list[i].vendors)) == NULL)
-            rc = keep(list[i].vendors, list[i].ours);
+            ours = of_its_width(&list[i]);
+        if (ours != WAITIO_MPI_DATATYPE_NULL)
+            rc = keep(list[i].vendors, ours);
+    }
     return rc;
 }
 
@@ -270,7 +303,7 @@ static bool put_off(MPI_Datatype vendors, WAITIO_MPI_Datatype ours)
 {
     struct span_late *l;
 
-    if (atomic_load(&span_live) == 0)
+    if (atomic_load(&span_folding) == 0)
         return false;
     l = wio_os_alloc(sizeof *l);
     if (l == NULL)

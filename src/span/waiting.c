@@ -14,6 +14,7 @@ static int settle(struct span_request *q, int rc, const WAITIO_MPI_Status *st, M
                   MPI_Status *status)
 {
     span_status(st, status);
+    q->active = false;
     if (!q->persistent) {
         *request = MPI_REQUEST_NULL;
         rc = rc != 0 ? span_request_fail(q, rc) : 0;
@@ -70,14 +71,21 @@ int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     struct span_request *q;
     WAITIO_MPI_Status st = {0};
 
+    int rc;
+
     if (none_live())
         return span_vendor.Test(request, flag, status);
     q = span_request_of(*request);
-    if (q == NULL)
-        return span_vendor.Test(request, flag, status);
-    int rc = test_one(q, flag, &st);
+    if (q == NULL) {
+        rc = span_vendor.Test(request, flag, status);
+        SPAN_TESTED(rc != MPI_SUCCESS || *flag);
+        return rc;
+    }
+    rc = test_one(q, flag, &st);
     if (rc != 0)
         *flag = 1;
+    if (!*flag)
+        span_vendor_goes_on();
     return *flag ? settle(q, rc, &st, request, status) : MPI_SUCCESS;
 }
 SPAN_NAME(Test)
@@ -107,16 +115,6 @@ static void set_empty(MPI_Status *status)
     status->MPI_ERROR = MPI_SUCCESS;
 }
 
-/* A persistent request: was it started, and not completed since? */
-static bool is_active(struct span_request *q)
-{
-    waitio_req_t copy = q->ours;
-    int index = 0, flag = 0;
-
-    return waitio_mpi_waitany_for(1, &copy, 0, &index, &flag, NULL) != 0 || !flag ||
-           index != WAITIO_MPI_UNDEFINED;
-}
-
 /* The requests of an array that can complete still, of both kinds. */
 struct set {
     MPI_Request *requests; /* the program's */
@@ -136,7 +134,7 @@ static int look(struct set *s, int i, MPI_Status *status, int *error)
     if (*request == MPI_REQUEST_NULL)
         return -1;
     if (q != NULL) {
-        if (q->persistent && !is_active(q))
+        if (q->persistent && !q->active)
             return -1;
         *error = PMPI_Test(request, &flag, status);
     } else { /* an inactive one of the vendor's gives the index UNDEFINED */
@@ -192,9 +190,13 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *fla
 {
     struct set s = {array_of_requests, MPI_STATUSES_IGNORE, count, false};
 
-    if (none_live() || !has_ours(count, array_of_requests))
+    if (none_live())
         return span_vendor.Testany(count, array_of_requests, indx, flag, status);
-    return test_any(&s, indx, flag, status);
+    if (has_ours(count, array_of_requests))
+        return test_any(&s, indx, flag, status);
+    int rc = span_vendor.Testany(count, array_of_requests, indx, flag, status);
+    SPAN_TESTED(rc != MPI_SUCCESS || *flag);
+    return rc;
 }
 SPAN_NAME(Testany)
 
@@ -241,10 +243,12 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
 {
     struct set s = {array_of_requests, array_of_statuses, incount, false};
 
-    if (none_live() || !has_ours(incount, array_of_requests))
-        return span_vendor.Testsome(incount, array_of_requests, outcount, array_of_indices,
-                                    array_of_statuses);
-    return test_some(&s, outcount, array_of_indices);
+    if (!none_live() && has_ours(incount, array_of_requests))
+        return test_some(&s, outcount, array_of_indices);
+    int rc = span_vendor.Testsome(incount, array_of_requests, outcount, array_of_indices,
+                                  array_of_statuses);
+    SPAN_TESTED(rc != MPI_SUCCESS || *outcount != 0);
+    return rc;
 }
 SPAN_NAME(Testsome)
 
@@ -266,16 +270,20 @@ SPAN_NAME(Waitsome)
 
 /* ---- all ---- */
 
-/* Nothing is changed if one goes on still, so look before. */
+/* Nothing is changed if one goes on still, so look before; at all of them, so that all go on. */
 static bool all_done(int n, MPI_Request requests[])
 {
-    int flag = 1;
+    bool all = true;
+    int flag;
 
-    for (int i = 0; i < n && flag; i++)
+    for (int i = 0; i < n; i++) {
+        flag = 1;
         if (requests[i] != MPI_REQUEST_NULL &&
             PMPI_Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             flag = 1; /* who completes it says so */
-    return flag != 0;
+        all = all && flag;
+    }
+    return all;
 }
 
 static void note_error(struct set *s, int i, int error)
@@ -357,8 +365,11 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
 {
     struct set s = {array_of_requests, array_of_statuses, count, false};
 
-    if (none_live() || !has_ours(count, array_of_requests))
-        return span_vendor.Testall(count, array_of_requests, flag, array_of_statuses);
+    if (none_live() || !has_ours(count, array_of_requests)) {
+        int rc = span_vendor.Testall(count, array_of_requests, flag, array_of_statuses);
+        SPAN_TESTED(rc != MPI_SUCCESS || *flag);
+        return rc;
+    }
     *flag = all_done(count, array_of_requests);
     return *flag ? wait_all(&s) : MPI_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include "span/call.h"
 #include "span/version.h"
 #include "waitio_hybrid.h"
+#include "waitio_inside.h"
 
 struct span_table span_comms = SPAN_TABLE_INIT;
 bool span_is_on;
@@ -47,6 +48,15 @@ int span_from_universe(int universe_rank)
 int span_world_create(WAITIO_MPI_Comm *out)
 {
     return waitio_hybrid_create(MPI_COMM_WORLD, 0, out);
+}
+
+/* While a thread of the program blocks in the vendor's MPI, collectives that were started go on in
+ * a thread of ours. It may call the vendor's only if any thread may, so else they go by messages.
+ */
+static int agree_on_threads(WAITIO_MPI_Comm all, bool *any_thread)
+{
+    *any_thread = span_any_thread();
+    return *any_thread ? 0 : waitio_inside_blocking_only(all);
 }
 
 _Noreturn void span_end_all(int status)
@@ -141,6 +151,7 @@ static void begin(void)
     WAITIO_MPI_Comm all = NULL;
     struct span_comm *c;
     int npb = 0;
+    bool any_thread = false;
 
     (void)waitio_set_errors(WAITIO_ERRORS_RETURN);
     need(waitio_init(0));
@@ -151,12 +162,13 @@ static void begin(void)
     if (npb == 1)
         return; /* nothing spans */
     need(span_world_create(&all));
+    need(agree_on_threads(all, &any_thread));
     need(WAITIO_MPI_Comm_group(all, &world.universe));
     (void)span_vendor.Comm_group(MPI_COMM_WORLD, &world.job);
     need(span_types_begin());
     need(span_ops_begin());
     need(span_attributes_begin(all));
-    need(span_progress_begin());
+    need(span_progress_begin(any_thread));
     span_is_on = true;
     need(span_comm_register(MPI_COMM_WORLD, all, &c));
 }

@@ -11,6 +11,8 @@ const struct wio_transport *wio_transport_get(enum wio_transport_id id)
         return &wio_transport_tcp;
     case WIO_TR_SHM:
         return &wio_transport_shm;
+    case WIO_TR_FILE:
+        return &wio_transport_file;
     default:
         return wio_outside_transport(id);
     }

@@ -46,11 +46,29 @@ bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *pay
     return false;
 }
 
+void wio_tr_no_let_go(struct wio_ep *ep, const struct wio_tx *tx)
+{
+    (void)ep;
+    (void)tx;
+}
+
 bool wio_tr_no_keep(struct wio_ep *ep, struct wio_tx *tx)
 {
     (void)ep;
     (void)tx;
     return false;
+}
+
+uint64_t wio_lent_word(uint64_t lender_token, uint32_t reader, uint64_t id)
+{
+    return wio_hash64(wio_hash64(lender_token, reader), id) | 1;
+}
+
+uint32_t wio_tr_no_recalls(struct wio_ep *ep, uint32_t more)
+{
+    (void)ep;
+    (void)more;
+    return 0;
 }
 
 int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes)
@@ -59,6 +77,18 @@ int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, s
     (void)buf;
     return wio_fail(WAITIO_ERR_UNSUPPORTED, "transport %s cannot fetch %zu bytes from its peer",
                     ep->iface->tr->name, bytes);
+}
+
+void wio_tr_no_step_aside(struct wio_iface *iface, bool on)
+{
+    (void)iface;
+    (void)on;
+}
+
+bool wio_tr_no_is_aside(const struct wio_ep *ep)
+{
+    (void)ep;
+    return false;
 }
 
 void wio_tr_no_flush(struct wio_iface *iface)
@@ -92,9 +122,10 @@ bool wio_tr_no_needs_service(struct wio_iface *iface)
     return false;
 }
 
-int64_t wio_tr_no_timer(struct wio_iface *iface)
+int64_t wio_tr_no_timer(struct wio_iface *iface, enum wio_progress_how how)
 {
     (void)iface;
+    (void)how;
     return INT64_MAX;
 }
 
@@ -112,4 +143,12 @@ int64_t wio_tr_no_heard(const struct wio_ep *ep)
 void wio_tr_no_after_fork(struct wio_iface *iface)
 {
     (void)iface;
+}
+
+int wio_tr_no_lane(struct wio_ep *ep, unsigned lane, struct wio_ep **beside)
+{
+    (void)ep;
+    (void)lane;
+    (void)beside;
+    return WAITIO_ERR_UNSUPPORTED;
 }

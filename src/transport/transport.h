@@ -65,6 +65,8 @@ struct wio_tr_attr {
 #define WIO_CAP_PINS 16u /* the payload of a queued tx may not be moved */
 /* only calls of the program move its messages: the service thread must not */
 #define WIO_CAP_CALLS_ONLY 32u
+#define WIO_CAP_PARTIAL 64u /* it may serve a part of the members */
+#define WIO_CAP_MUTE 128u   /* its links do not tell of deaths */
 
 /** Distance of a peer, after the hop classes of the K computer's MPI: limits and costs differ. */
 enum wio_distance { WIO_AT_SELF, WIO_AT_HOST, WIO_AT_SUBNET, WIO_AT_FAR, WIO_DISTANCES };
@@ -90,6 +92,10 @@ struct wio_tx {
     2u /* more will follow at once: may be kept back until flush(), progress*() or WIO_BATCH_BYTES \
         */
 #define WIO_BATCH_BYTES (32u << 10)
+
+#define WIO_TX_KEPT                                                                                \
+    4u /* the payload stays where it is until its receiver has confirmed the message; else         \
+          let_go() says so */
 
 enum wio_tx_result {
     WIO_TX_DONE = 0,   /* header and payload are copied or written; done() is not called */
@@ -125,9 +131,10 @@ enum wio_ep_state {
 /** Where a message lies in its sender's memory. */
 struct wio_lent {
     uint64_t at;
-    uint64_t word;  /* address of a word that says whether it may be read; 0: as long as there is
-                       the link */
-    uint64_t value; /* ... which it may as long as the word has this value */
+    uint64_t word; /* address of the message's word, see wio_lent_word(); 0: it may be read as long
+                      as there is the link */
+    uint64_t id;   /* of the message */
+    uint32_t recalls; /* recalls() of the sender when it lent it */
 };
 
 /** A state of a transport's links, for its table of them. */
@@ -203,9 +210,11 @@ struct wio_iface {
 /** Common head of every endpoint; transports embed it first. */
 struct wio_ep {
     struct wio_iface *iface;
-    uint32_t peer; /* universe rank */
-    uint8_t state; /* enum wio_ep_state, read-only for p2p */
-    void *context; /* p2p's */
+    uint32_t peer;  /* universe rank */
+    uint8_t state;  /* enum wio_ep_state, read-only for p2p */
+    uint8_t lane;   /* 0: the link; else one beside it, see lane() */
+    uint32_t taken; /* of a lane, CLOSED: how many of its messages the peer has taken for sure */
+    void *context;  /* p2p's */
 };
 
 enum wio_progress_how {
@@ -255,6 +264,14 @@ struct wio_transport {
      */
     int (*connect)(struct wio_iface *iface, uint32_t peer, struct wio_ep **ep);
     /**
+     * A lane: a further connection beside a READY link, by another device where there is one, for
+     * messages whose order does not matter. It is an endpoint of its own, which the peer may have
+     * made, too. It is never made anew: when it breaks, CLOSED comes with an error that says
+     * nothing about the link, and ep->taken. @param lane from 1, below WIO_LANES
+     * @return 0; UNSUPPORTED: no so many are wanted; BUSY, LIMIT, NOMEM: not now. No error text
+     */
+    int (*lane)(struct wio_ep *ep, unsigned lane, struct wio_ep **beside);
+    /**
      * Send one message after all earlier ones (see WIO_TX_SMALL). Tries to write at once (header
      * and payload in one system call). Never blocks, never a partial result to the caller, no
      * allocation for READY links on the fast path.
@@ -270,9 +287,23 @@ struct wio_transport {
      * asks for pieces. No bytes: can it be done? @return 0; UNSUPPORTED: not on this link (any
      * more); SYSTEM: not there, or taken back; buf may hold a part then */
     int (*fetch)(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes);
+    /** How often a loan to this peer was taken back: the peer sees the number without asking, and a
+     * message lent at the same number may still be read. @param more  1: now, once more; what the
+     * program writes after that is not seen before it. The end of a link counts, too. */
+    uint32_t (*recalls)(struct wio_ep *ep, uint32_t more);
+    /** This process gives its processor to others (@p on), or has it again. Peers that share memory
+     * see it without a message. */
+    void (*step_aside)(struct wio_iface *iface, bool on);
+    /** Has the peer given its processor away? Then nothing comes from it before it runs again.
+     * @return false also where nobody can tell */
+    bool (*is_aside)(const struct wio_ep *ep);
     /** With WIO_CAP_PINS: the sender of a queued tx wants to go on; the transport copies its
      * payload and calls done() in the next progress. @return false: not possible (any more) */
     bool (*keep)(struct wio_ep *ep, struct wio_tx *tx);
+    /** The payloads of what was sent with this tx and WIO_TX_KEPT may change from now on: what the
+     * transport may have to send again of them it copies. Cheap when that is nothing. @p ep: any of
+     * this peer's, also where the message left on an earlier one. */
+    void (*let_go)(struct wio_ep *ep, const struct wio_tx *tx);
     /** Bytes queued and not yet written on this link (so that p2p keeps at most a few chunks
      * queued). Only such whose done() is still to come: p2p waits for it when these are many. */
     size_t (*queued)(const struct wio_ep *ep);
@@ -306,11 +337,12 @@ struct wio_transport {
     /** Is there unfinished work that must go on while no application thread is inside (queued or
      * batched output, handshakes, watched or closing links, unanswered peers)? O(1). */
     bool (*needs_service)(struct wio_iface *iface);
-    /** When progress(SERVICE) must run next for timers (handshake deadlines, liveness by TCP_INFO
+    /** When progress(how) must run next for timers (handshake deadlines, liveness by TCP_INFO
      * of links with unacknowledged data, retries of dials), monotonic ns; INT64_MAX = never.
-     * A thread that sleeps on event_fd() sleeps no longer than this; the next progress() of either
-     * kind then runs what is due. */
-    int64_t (*next_timer_ns)(struct wio_iface *iface);
+     * A thread that sleeps on event_fd(how) sleeps no longer than this; the next progress() of
+     * either kind then runs what is due, but for looks of the other kind: those of a thread that
+     * has been woken and waits for a processor must not keep the other one awake. */
+    int64_t (*next_timer_ns)(struct wio_iface *iface, enum wio_progress_how how);
     /**
      * Start an orderly close: everything queued is sent first, then GOODBYE(reason), half-close,
      * read (and deliver) until the peer's GOODBYE and end of stream; then on_state(CLOSED).
@@ -334,6 +366,13 @@ struct wio_transport {
     void (*dump)(struct wio_iface *iface, struct wio_ep *ep, struct wio_strbuf *out);
 };
 
+/**
+ * What the word of a lent message says as long as the message may be read. One word proves all: the
+ * process is the lender (nobody else has its token), the message is for this reader, and the lender
+ * has not taken it back. @param id of the message, unique in the lender
+ */
+uint64_t wio_lent_word(uint64_t lender_token, uint32_t reader, uint64_t id);
+
 /** "same host" */
 const char *wio_distance_name(enum wio_distance d);
 
@@ -343,16 +382,21 @@ enum wio_distance wio_tr_same_host(struct wio_iface *iface, uint32_t peer); /* W
 int wio_tr_no_gather(struct wio_iface *iface, struct waitio_gathering *g);  /* UNSUPPORTED */
 void wio_tr_no_settle(struct wio_iface *iface, struct wio_tr_attr *attr);
 bool wio_tr_no_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload,
-                   uint32_t bytes);                        /* false */
-bool wio_tr_no_keep(struct wio_ep *ep, struct wio_tx *tx); /* false */
+                   uint32_t bytes);                                           /* false */
+bool wio_tr_no_keep(struct wio_ep *ep, struct wio_tx *tx);                    /* false */
+int wio_tr_no_lane(struct wio_ep *ep, unsigned lane, struct wio_ep **beside); /* UNSUPPORTED */
+void wio_tr_no_let_go(struct wio_ep *ep, const struct wio_tx *tx);
 int wio_tr_no_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf,
-                    size_t bytes); /* UNSUPPORTED */
+                    size_t bytes);                            /* UNSUPPORTED */
+uint32_t wio_tr_no_recalls(struct wio_ep *ep, uint32_t more); /* 0 */
+void wio_tr_no_step_aside(struct wio_iface *iface, bool on);
+bool wio_tr_no_is_aside(const struct wio_ep *ep); /* false */
 void wio_tr_no_flush(struct wio_iface *iface);
 void wio_tr_no_watch(struct wio_ep *ep, bool on);
-int wio_tr_no_event_fd(struct wio_iface *iface, enum wio_progress_how how); /* -1 */
-int wio_tr_no_arm(struct wio_iface *iface, enum wio_progress_how how);      /* 0 */
-bool wio_tr_no_needs_service(struct wio_iface *iface);                      /* false */
-int64_t wio_tr_no_timer(struct wio_iface *iface);                           /* INT64_MAX */
+int wio_tr_no_event_fd(struct wio_iface *iface, enum wio_progress_how how);  /* -1 */
+int wio_tr_no_arm(struct wio_iface *iface, enum wio_progress_how how);       /* 0 */
+bool wio_tr_no_needs_service(struct wio_iface *iface);                       /* false */
+int64_t wio_tr_no_timer(struct wio_iface *iface, enum wio_progress_how how); /* INT64_MAX */
 void wio_tr_no_ping(struct wio_ep *ep);
 int64_t wio_tr_no_heard(const struct wio_ep *ep); /* now: always responsive (self) */
 void wio_tr_no_after_fork(struct wio_iface *iface);
@@ -366,5 +410,6 @@ const struct wio_transport *wio_transport_wrapped(enum wio_transport_id id,
 extern const struct wio_transport wio_transport_self;
 extern const struct wio_transport wio_transport_tcp;
 extern const struct wio_transport wio_transport_shm;
+extern const struct wio_transport wio_transport_file;
 
 #endif

@@ -96,6 +96,11 @@ static const char *check_frame(const struct wio_frame *f)
     return f->kind == WIO_FRAME_MESSAGE ? check_message_frame(f) : check_control_frame(f);
 }
 
+int wio_frame_version(const uint8_t in[WIO_LINK_BYTES])
+{
+    return in[L_VERSION];
+}
+
 int wio_frame_decode(const uint8_t in[WIO_LINK_BYTES], struct wio_frame *f, const char **why)
 {
     if (wio_get16(in + L_MAGIC) != WIO_WIRE_MAGIC) {
@@ -168,7 +173,8 @@ static const char *check_piece(const struct wio_msg *m, uint32_t payload)
     return NULL;
 }
 
-/* RTS, CTS, DONE, CREDIT, LENT, REVOKE: nothing follows, and byte counts are possible ones. */
+/* RTS, CTS, DONE, CREDIT, LENT, REVOKE, LANE: nothing follows, and byte counts are possible ones.
+ */
 static const char *check_control(const struct wio_msg *m, uint32_t payload)
 {
     if (payload != 0)
@@ -177,6 +183,8 @@ static const char *check_control(const struct wio_msg *m, uint32_t payload)
         return check_envelope(m);
     if (m->op == WIO_OP_LENT)
         return m->a == 0 ? "message lent without an address" : NULL;
+    if (m->op == WIO_OP_LANE)
+        return m->a == 0 || m->a >= WIO_LANES ? "unknown lane" : NULL;
     if (m->op != WIO_OP_CREDIT && m->a > LENGTH_MAX)
         return "more bytes than any object can have";
     return NULL;
@@ -196,6 +204,7 @@ static const char *check_msg(const struct wio_msg *m, uint32_t payload)
     case WIO_OP_CREDIT:
     case WIO_OP_LENT:
     case WIO_OP_REVOKE:
+    case WIO_OP_LANE:
         return check_control(m, payload);
     default:
         return "unknown message operation";
@@ -216,6 +225,7 @@ int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio
     m->b = wio_get64(in + M_B);
     unsigned allowed = m->op == WIO_OP_RTS     ? WIO_MSG_LENDS | WIO_MSG_TIMED
                        : m->op == WIO_OP_EAGER ? WIO_MSG_TIMED
+                       : m->op == WIO_OP_CTS   ? WIO_MSG_STRIPES
                                                : 0;
     const char *fault = (m->flags & ~allowed) != 0 || (first >> 16 & 0xffff) != 0
                             ? "reserved bits of a message are set"
@@ -232,7 +242,8 @@ const char *wio_msg_op_name(uint8_t op)
     static const char *const names[] = {
         [WIO_OP_EAGER] = "EAGER",   [WIO_OP_MORE] = "MORE", [WIO_OP_RTS] = "RTS",
         [WIO_OP_CTS] = "CTS",       [WIO_OP_DATA] = "DATA", [WIO_OP_DONE] = "DONE",
-        [WIO_OP_CREDIT] = "CREDIT", [WIO_OP_LENT] = "LENT", [WIO_OP_REVOKE] = "REVOKE"};
+        [WIO_OP_CREDIT] = "CREDIT", [WIO_OP_LENT] = "LENT", [WIO_OP_REVOKE] = "REVOKE",
+        [WIO_OP_LANE] = "LANE"};
     return op < WIO_ARRAY_LEN(names) && names[op] != NULL ? names[op] : "unknown";
 }
 

@@ -10,34 +10,40 @@
  *        0    2 magic        0x4957 ("WI")
  *        2    1 version      WIO_WIRE_VERSION
  *        3    1 kind         enum wio_frame_kind
- *        4    1 lane         0; which of several connections of a link (striping, later)
+ *        4    1 lane         0 (which of several connections it is, the handshake says)
  *        5    1 flags        WIO_FRAME_CRC
  *        6    2 reason       GOODBYE: enum wio_bye_reason; else 0
  *        8    4 payload      bytes after the header
  *       12    4 seq          number of this frame on this link, from 1 (MESSAGE frames only; else 0)
- *       16    4 ack          highest seq received in the other direction
+ *       16    4 ack          highest seq received whole in the other direction
  *       20    4 crc          CRC32C of p2p part and payload when WIO_FRAME_CRC, else 0
  *   ------ ---- -----        ------- p2p part (kind MESSAGE): owned by p2p, opaque to transports
  *       24    1 op           enum wio_msg_op
- *       25    1 flags        RTS: WIO_MSG_LENDS; EAGER, RTS: WIO_MSG_TIMED; else 0
+ *       25    1 flags        RTS: WIO_MSG_LENDS; EAGER, RTS: WIO_MSG_TIMED;
+ *                            CTS: WIO_MSG_STRIPES; else 0
  *       26    2 reserved     0
  *       28    4 credit       receiver's cumulative grant to its peer, in units of WIO_CREDIT_UNIT,
  *                            modulo 2^32
  *       32    4 tag          DONE: ns since the match, if asked for
- *       36    4 envelope     number of this envelope between the ordered pair, from 1 (EAGER, RTS)
+ *       36    4 envelope     number of this envelope between the ordered pair, from 1 (EAGER, RTS);
+ *                            LENT: how often the sender had taken back a loan
  *       40    8 space        message space (EAGER, RTS, REVOKE); receiver's request id (CTS: chosen, DATA:
- *                            echoed); LENT: address of a word that has b's value as long as
- *                            the message may be read
+ *                            echoed); LENT: address of a word that says that the message
+ *                            may be read
  *       48    8 a            EAGER, RTS: total bytes; CTS: bytes wanted (less than asked =
  *                            truncation); DATA, MORE: offset of the payload in the message; DONE:
  *                            bytes taken; LENT: address of the message; REVOKE: universe rank
- *                            of who failed
+ *                            of who failed; LANE: its number
  *       56    8 b            EAGER, RTS: sender's request id (0: no DONE wanted); LENT: the same; CTS,
- *                            DONE: echoed; MORE: envelope number in the low 32 bits
+ *                            DONE: echoed; MORE: envelope number in the low 32 bits; DATA: 0, or the
+ *                            length of the units that pieces, which may come in any order, consist
+ *                            of; the last of the message may be shorter
  *
  * Version 1: first.
  * Version 2: GOODBYE with reason WIO_BYE_NOMEM; REVOKE.
  * Version 3: flag 2 of EAGER and RTS, answered in DONE's tag; LENT's space.
+ * Version 4: ACK behind a GOODBYE, which has a number; only whole messages are acknowledged.
+ * Version 5: flag 4 of CTS; DATA's b; lanes, LANE.
  */
 /* clang-format on */
 #ifndef WIO_WIRE_H
@@ -51,19 +57,21 @@
 #include "waitio_errors.h"
 
 #define WIO_WIRE_MAGIC 0x4957u
-#define WIO_WIRE_VERSION 3
+#define WIO_WIRE_VERSION 5
 #define WIO_HDR_BYTES 64  /* whole header */
 #define WIO_LINK_BYTES 24 /* link part */
 #define WIO_MSG_BYTES 40  /* p2p part */
 #define WIO_PAYLOAD_MAX (16u << 20)
 #define WIO_CREDIT_UNIT 64u
+#define WIO_LANES 8         /* a link and the connections beside it, at most */
 #define WIO_DONE_REFUSED 1u /* space of a DONE: the receiver leaves without taking the message */
 #define WIO_FRAME_CRC 1u
 
 enum wio_frame_kind {
     WIO_FRAME_MESSAGE = 1, /* carries a p2p part */
     WIO_FRAME_ACK = 2,     /* only the ack field matters */
-    WIO_FRAME_GOODBYE = 3, /* the last frame in this direction */
+    WIO_FRAME_GOODBYE = 3, /* only acknowledgements follow in this direction; it has the number
+                              after that of the last message, unsaid */
     WIO_FRAME_PING = 4,    /* answer with PONG */
     WIO_FRAME_PONG = 5,
 };
@@ -84,10 +92,12 @@ enum wio_msg_op {
     WIO_OP_DONE = 6,   /* all bytes arrived (completes sends above the local limit) */
     WIO_OP_CREDIT = 7, /* the credit field, and perhaps a word about it */
     WIO_OP_LENT = 8,   /* right behind an RTS: there it lies in my memory, should you fetch it */
-    WIO_OP_REVOKE = 9  /* this message space has ended: who waits in it waits in vain */
+    WIO_OP_REVOKE = 9, /* this message space has ended: who waits in it waits in vain */
+    WIO_OP_LANE = 10   /* this connection beside the link has broken at my end */
 };
-#define WIO_MSG_LENDS 1u /* flag of an RTS: a LENT follows */
-#define WIO_MSG_TIMED 2u /* flag of EAGER and RTS: say in DONE's tag how long it took (ns) */
+#define WIO_MSG_LENDS 1u   /* flag of an RTS: a LENT follows */
+#define WIO_MSG_TIMED 2u   /* flag of EAGER and RTS: say in DONE's tag how long it took (ns) */
+#define WIO_MSG_STRIPES 4u /* flag of a CTS: the pieces may come in any order, see DATA's b */
 
 /** Link part, decoded. */
 struct wio_frame {
@@ -109,6 +119,8 @@ void wio_frame_encode(const struct wio_frame *f, uint8_t out[WIO_LINK_BYTES]);
  * NULL then). Checks magic, version, kind, lane, flags, reason, payload <= WIO_PAYLOAD_MAX, payload
  * == 0 unless MESSAGE, seq and crc likewise. */
 int wio_frame_decode(const uint8_t in[WIO_LINK_BYTES], struct wio_frame *f, const char **why);
+/** Version in a header of another release, for the message about WAITIO_ERR_VERSION. */
+int wio_frame_version(const uint8_t in[WIO_LINK_BYTES]);
 
 void wio_msg_encode(const struct wio_msg *m, uint8_t out[WIO_MSG_BYTES]);
 /** @param payload bytes that follow. Checks op, tag >= 0 (EAGER, RTS), total and offsets against

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "auth/tls.h"
 #include "os/os.h"
 #include "patience.h"
 #include "transport/outside/outside.h"
@@ -53,6 +54,7 @@ struct view {
     uint32_t last_done;  /* id of the last bulk one that was complete */
     uint32_t nin, abandoned;
     uint64_t bytes_in;
+    uint32_t taken; /* CLOSED: of a lane */
 };
 
 struct node {
@@ -65,10 +67,12 @@ struct node {
     struct wio_counters ctr;
     struct wio_table table;
     struct view peer[NODES_MAX];
+    struct view lane[NODES_MAX][WIO_LANES]; /* beside that; the first is not used */
     struct wio_ep *dead[256];
     int ndead;
     int ndone, nqueued;
     struct wio_list parcels, gots; /* under way, freed with a killed node */
+    struct wio_list loans;         /* sent with WIO_TX_KEPT, and never asked back */
     /* knobs */
     uint32_t sink_max;   /* truncate to this many bytes; 0 = no */
     uint32_t stop_every; /* on_payload says stop for every n-th; 0 = never */
@@ -150,6 +154,20 @@ static inline void parcel_free(struct parcel *p)
     free(p);
 }
 
+/* The payload is the sender's again: it changes. What was lent is asked back, or stays for ever. */
+static inline void parcel_end(struct parcel *p, struct wio_ep *ep, uint8_t with)
+{
+    struct node *nd = p->from;
+    if ((p->tx.flags & WIO_TX_KEPT) != 0 && p->id % 3 != 0) {
+        wio_list_push(&nd->loans, &p->owned);
+        return;
+    }
+    if ((p->tx.flags & WIO_TX_KEPT) != 0 && ep != NULL)
+        nd->w->tr->let_go(ep, &p->tx);
+    memset(p->data, with, p->tx.bytes);
+    parcel_free(p);
+}
+
 static inline struct parcel *parcel_new(uint32_t bytes, bool aligned)
 {
     struct parcel *p = malloc(sizeof *p);
@@ -160,6 +178,19 @@ static inline struct parcel *parcel_new(uint32_t bytes, bool aligned)
 }
 
 /* ---- upper layer ---- */
+
+static inline struct view *view_of(struct node *nd, const struct wio_ep *ep)
+{
+    return ep->lane == 0 ? &nd->peer[ep->peer] : &nd->lane[ep->peer][ep->lane];
+}
+
+/* What a transport need not have. */
+enum {
+    LACKS_HANDSHAKE = 1, /* links are ready at once */
+    LACKS_DEATH = 2,     /* somebody else notices that a peer is dead: a launcher */
+    LACKS_SERVICE = 4    /* the service thread does nothing, or everything */
+};
+static inline bool lacks(unsigned what); /* does the present one? */
 
 struct got {
     struct wio_list owned; /* node->gots */
@@ -174,11 +205,13 @@ static inline int up_message(void *user, struct wio_ep *ep, uint32_t peer,
                              struct wio_sink *sink)
 {
     struct node *nd = user;
-    struct view *v = &nd->peer[peer];
+    struct view *v = view_of(nd, ep);
     assert_ptr_equal(ep->iface, nd->iface);
     assert_int_equal(ep->peer, peer);
     assert_int_not_equal(ep->state, WIO_EP_CLOSED);
     assert_true(v->ep == ep || v->closed > 0 || ep->state == WIO_EP_CLOSING);
+    if (!lacks(LACKS_HANDSHAKE) && nd->w->tr->id != WIO_TR_SELF && ep->state == WIO_EP_READY)
+        assert_true(v->ready > 0); /* told before the first message */
     if (nd->refuse_messages)
         return WAITIO_ERR_NOMEM;
     uint32_t id = wio_get32(msg + 4), from = wio_get32(msg + 8), to = wio_get32(msg + 12);
@@ -209,9 +242,8 @@ static inline int up_message(void *user, struct wio_ep *ep, uint32_t peer,
 static inline int up_payload(void *user, struct wio_ep *ep, uint32_t peer, struct wio_sink *sink)
 {
     struct node *nd = user;
-    struct view *v = &nd->peer[peer];
+    struct view *v = view_of(nd, ep);
     struct got *g = sink->cookie;
-    (void)ep;
     assert_int_equal(g->from, peer);
     if (!nd->trusting) {
         size_t i = pattern_check(g->data, g->cap, peer, nd->rank, g->id);
@@ -246,7 +278,8 @@ static inline void up_state(void *user, struct wio_ep *ep, uint32_t peer, enum w
                             int err, enum wio_bye_reason reason, const char *text)
 {
     struct node *nd = user;
-    struct view *v = &nd->peer[peer];
+    struct view *v = view_of(nd, ep);
+    assert_int_equal(ep->peer, peer);
     assert_non_null(text);
     if (state == WIO_EP_READY) {
         v->ready++;
@@ -257,6 +290,7 @@ static inline void up_state(void *user, struct wio_ep *ep, uint32_t peer, enum w
     if (state != WIO_EP_CLOSED)
         return;
     v->closed++;
+    v->taken = ep->taken;
     v->err = err;
     v->reason = reason;
     wio_text(v->text, sizeof v->text, "%s", text);
@@ -324,12 +358,6 @@ struct variant {
     void (*set)(struct wio_config *cfg);
     unsigned lacks;
 };
-/* What a transport need not have. */
-enum {
-    LACKS_HANDSHAKE = 1, /* links are ready at once */
-    LACKS_DEATH = 2,     /* somebody else notices that a peer is dead: a launcher */
-    LACKS_SERVICE = 4    /* the service thread does nothing, or everything */
-};
 static inline void threads_call(struct wio_config *cfg)
 {
     cfg->mpi_threads = WIO_CFG_MPI_THREADS_MULTIPLE;
@@ -354,12 +382,45 @@ static inline void tiny(struct wio_config *cfg)
     cfg->shm_promote = 3;
     cfg->shm_demote = 0.0005;
 }
+/* The folders of the run lie where the test says, or on the first file system that there is. Of two
+ * folders with a colon between them - two clients of one file system - nodes take one by turns. */
+static inline void in_files(struct wio_config *cfg)
+{
+    static unsigned turn;
+    const char *dir = wio_os_getenv("CONFORM_SCRATCH");
+    struct wio_os_stat st;
+    if (dir == NULL)
+        dir = wio_os_stat("/dev/shm", &st) == 0 ? "/dev/shm" : ".";
+    const char *second = strchr(dir, ':');
+    size_t n = second != NULL ? (size_t)(second - dir) : strlen(dir);
+    if (second != NULL) { /* what is late is waited for: how long, is known here */
+        cfg->connect_timeout = 3;
+        cfg->file_silence = 3;
+    }
+    if (second != NULL && turn++ % 2 != 0) {
+        dir = second + 1;
+        n = strlen(dir);
+    }
+    wio_text(cfg->scratch_dir, sizeof cfg->scratch_dir, "%.*s", (int)n, dir);
+    wio_text(cfg->job_id, sizeof cfg->job_id, "conform-%lld", (long long)wio_os_pid());
+    cfg->file_heartbeat = 0.1;
+}
+/* Everything is full all the time. */
+static inline void in_tiny_files(struct wio_config *cfg)
+{
+    in_files(cfg);
+    const char *dir = wio_os_getenv("CONFORM_SCRATCH");
+    bool clients = dir != NULL && strchr(dir, ':') != NULL; /* where each part takes long */
+    cfg->maxfile_size = clients ? 1 << 19 : 5 * (16384 + 4096);
+}
 static const struct variant conform_variants[] = {
     {WIO_TR_TCP, "tcp", as_is, 0},
     {WIO_TR_SHM, "shm", as_is, 0},
     {WIO_TR_SHM, "shm, inbox only", inbox_only, 0},
     {WIO_TR_SHM, "shm, ring at once", ring_at_once, 0},
     {WIO_TR_SHM, "shm, tiny", tiny, 0},
+    {WIO_TR_FILE, "file", in_files, 0},
+    {WIO_TR_FILE, "file, tiny", in_tiny_files, 0},
 };
 /* With CONFORM_PLUGIN=file: the transport that this library brings, alone. */
 static const struct variant outside_variants[] = {
@@ -372,6 +433,17 @@ static const struct variant *conform_now = &conform_variants[0];
 static inline bool lacks(unsigned what)
 {
     return (conform_now->lacks & what) != 0;
+}
+
+/* With CONFORM_TLS=1 all links over TCP are encrypted. */
+static inline struct wio_tls_lib *world_tls(void)
+{
+    static struct wio_tls_lib *lib;
+    if (lib == NULL && wio_os_getenv("CONFORM_TLS") != NULL && wio_tls_load(&lib, NULL, 100) != 0) {
+        print_message("skipped: %s\n", wio_last_error());
+        exit(77);
+    }
+    return lib;
 }
 
 /* Settings before opening: change nodes between world_new and world_open. */
@@ -394,9 +466,11 @@ static inline struct world *world_new(const struct wio_transport *tr, int n)
         nd->w = w;
         wio_list_init(&nd->parcels);
         wio_list_init(&nd->gots);
+        wio_list_init(&nd->loans);
         nd->rank = (uint32_t)i;
         wio_config_defaults(&nd->cfg);
         conform_now->set(&nd->cfg);
+        nd->secret.tls = world_tls();
         nd->secret.len = 32;
         memset(nd->secret.key, 5, 32);
         wio_text(nd->secret.origin, sizeof nd->secret.origin, "test");
@@ -436,6 +510,8 @@ static inline void node_kill(struct node *nd)
     struct wio_list *it;
     while ((it = wio_list_pop(&nd->parcels)) != NULL)
         parcel_free(WIO_CONTAINER(it, struct parcel, owned));
+    while ((it = wio_list_pop(&nd->loans)) != NULL)
+        parcel_free(WIO_CONTAINER(it, struct parcel, owned));
     while ((it = wio_list_pop(&nd->gots)) != NULL)
         free(WIO_CONTAINER(it, struct got, owned));
 }
@@ -472,7 +548,8 @@ static inline int world_drive(struct world *w)
     for (int i = 0; i < w->n; i++) {
         struct node *nd = &w->node[(first + (uint32_t)i) % (uint32_t)w->n];
         if (nd->iface != NULL && !nd->mute)
-            (void)w->tr->next_timer_ns(nd->iface); /* as somebody who is about to sleep */
+            (void)w->tr->next_timer_ns(nd->iface,
+                                       WIO_PROGRESS_FULL); /* as somebody who is about to sleep */
         n += node_drive(nd, WIO_PROGRESS_FULL);
     }
     return n;
@@ -538,8 +615,7 @@ static inline void parcel_done(struct wio_tx *tx, int err)
         assert_true(p->from->w->quiet_errors);
     p->from->ndone++;
     wio_list_remove(&p->owned);
-    memset(p->data, 0xee, p->tx.bytes); /* ours again: the transport may not look any more */
-    parcel_free(p);
+    parcel_end(p, p->from->peer[p->to].ep, 0xee);
 }
 
 /* @return result of send(); negative only when @p may_fail */
@@ -576,8 +652,7 @@ static inline int node_send(struct node *nd, uint32_t to, uint32_t bytes, uint8_
     } else {
         if (rc < 0)
             assert_true(may_fail);
-        memset(p->data, 0xdd, bytes); /* DONE: the buffer is ours again */
-        parcel_free(p);
+        parcel_end(p, rc < 0 ? NULL : ep, 0xdd);
     }
     if (rc >= 0)
         v->next_out++;
@@ -645,7 +720,10 @@ static inline const struct wio_transport *next_variant(const struct variant **v,
         return outside_variant(v, only_tcp);
 
     const struct variant *end = conform_variants + WIO_ARRAY_LEN(conform_variants);
-    *v = *v == NULL ? conform_variants : *v + 1;
+    const char *only = wio_os_getenv("CONFORM_ONLY"); /* of this transport */
+    do
+        *v = *v == NULL ? conform_variants : *v + 1;
+    while (*v != end && only != NULL && strncmp((*v)->name, only, strlen(only)) != 0);
     if (*v == end || (only_tcp && (*v)->id != WIO_TR_TCP))
         return NULL;
     conform_now = *v;
@@ -660,5 +738,18 @@ static inline const struct wio_transport *next_variant(const struct variant **v,
 #define EACH_TRANSPORT(tr) EACH_OF(tr, false)
 /** For what only sockets have. */
 #define EACH_TCP(tr) EACH_OF(tr, true)
+
+/** Link the first two nodes. @return the second one's end of the link */
+static inline struct wio_ep *world_linked(struct world *w)
+{
+    int64_t end = wt_until_ns(10 * SECOND);
+    world_open(w);
+    struct wio_ep *ep = node_connect(&w->node[1], 0);
+    while (w->node[0].peer[1].ready == 0 || w->node[1].peer[0].ready == 0) {
+        world_drive(w);
+        assert_true(wio_os_now_ns() < end);
+    }
+    return ep;
+}
 
 #endif

@@ -176,6 +176,28 @@ static void test_abort(void **state)
     }
 }
 
+/* The orderly end waits for a peer that does not answer; then it shall wait no longer. */
+static void test_close_without_waiting_any_longer(void **state)
+{
+    (void)state;
+    EACH_TRANSPORT(tr)
+    {
+        struct world *w = pair_ready(tr);
+        struct view *p = &w->node[0].peer[1];
+        w->quiet_errors = true;
+        w->node[1].mute = true;
+        tr->close(p->ep, WIO_BYE_CAP);
+        for (int i = 0; i < 50; i++)
+            world_drive(w);
+        assert_int_equal(p->closed, 0);
+        tr->close(p->ep, WIO_BYE_ERROR);
+        UNTIL(w, p->closed == 1);
+        w->node[1].mute = false;
+        UNTIL(w, w->node[1].peer[0].closed == 1);
+        world_free(w);
+    }
+}
+
 /* ---- dying ---- */
 
 static void test_dead_peer_is_refused(void **state)
@@ -302,11 +324,17 @@ static void test_stopped_peer_lives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CONFORM(test_connect_is_idempotent),     CONFORM(test_simultaneous_connect),
-        CONFORM(test_close_with_data_in_flight), CONFORM(test_close_while_connecting),
-        CONFORM(test_reconnect_while_closing),   CONFORM(test_abort),
-        CONFORM(test_dead_peer_is_refused),      CONFORM(test_peer_vanishes_any_time),
-        CONFORM(test_stopped_peer_lives),        CONFORM(test_dialer_gives_up),
+        CONFORM(test_connect_is_idempotent),
+        CONFORM(test_simultaneous_connect),
+        CONFORM(test_close_with_data_in_flight),
+        CONFORM(test_close_while_connecting),
+        CONFORM(test_reconnect_while_closing),
+        CONFORM(test_abort),
+        CONFORM(test_close_without_waiting_any_longer),
+        CONFORM(test_dead_peer_is_refused),
+        CONFORM(test_peer_vanishes_any_time),
+        CONFORM(test_stopped_peer_lives),
+        CONFORM(test_dialer_gives_up),
     };
     return cmocka_run_group_tests_name("links", tests, NULL, NULL);
 }

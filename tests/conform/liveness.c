@@ -72,6 +72,61 @@ static void test_short_outage(void **state)
     }
 }
 
+static int sends_left; /* before the network goes */
+
+static int network_goes(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)fd;
+    (void)bytes;
+    if (call == WIO_OS_SEND && sends_left-- == 0) {
+        wio_os_fault = NULL;
+        loopback(false);
+    }
+    return 0;
+}
+
+enum { HELLO, CHALLENGE, PROOF, READY };
+
+/* The network goes just before this part of the handshake is written. Who has written last waits
+ * for an acknowledgement, and notices that the host of the other has gone. Guards: without the
+ * looks after dials, and after accepted links, they wait as long as the kernel does, a quarter of
+ * an hour. */
+static void handshake_without_network(const struct wio_transport *tr, int step, bool both)
+{
+    struct world *w = world_new(tr, 2);
+    struct node *dials = &w->node[0], *accepts = &w->node[1];
+    dials->cfg.connect_timeout = accepts->cfg.connect_timeout = 1;
+    w->quiet_errors = true;
+    world_open(w);
+    sends_left = step;
+    node_send(dials, 1, 100, 0, true);
+    wio_os_fault = network_goes;
+    int64_t t = wio_os_now_ns();
+    UNTIL(w, wio_os_fault == NULL);
+    if (both)
+        node_send(accepts, 0, 100, 0, true);
+    UNTIL(w, dials->peer[1].closed == 1 && (!both || accepts->peer[0].closed == 1));
+    assert_int_equal(dials->peer[1].err, WAITIO_ERR_PEER);
+    double took = (double)(wio_os_now_ns() - t) * 1e-9;
+    print_message("step %d: noticed after %.2f s: %s\n", step, took, dials->peer[1].text);
+    if (step == READY) /* else a stranger waits there, for ten seconds */
+        UNTIL(w, !tr->needs_service(accepts->iface));
+    loopback(true);
+    world_free(w);
+}
+
+static void test_network_goes_in_a_handshake(void **state)
+{
+    (void)state;
+    EACH_TCP(tr)
+    {
+        handshake_without_network(tr, HELLO, false);
+        handshake_without_network(tr, PROOF, false);
+        handshake_without_network(tr, READY, false);
+        handshake_without_network(tr, READY, true);
+    }
+}
+
 int main(void)
 {
     if (unshare(CLONE_NEWNET) != 0) {
@@ -82,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CONFORM(test_unreachable_host),
         CONFORM(test_short_outage),
+        CONFORM(test_network_goes_in_a_handshake),
     };
     return cmocka_run_group_tests_name("liveness", tests, NULL, NULL);
 }

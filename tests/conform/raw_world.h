@@ -85,7 +85,7 @@ static inline void expect_broken(struct world *w, struct raw *r, const char *wha
 }
 
 /* What the harness's upper layer takes for a message from rank 0 to rank 1. */
-static const uint8_t *message(uint32_t id, uint32_t bytes, bool small)
+static inline const uint8_t *message(uint32_t id, uint32_t bytes, bool small)
 {
     static uint8_t msg[WIO_MSG_BYTES];
     struct wio_msg m = {.credit = id, .tag = 0, .envelope = 1, .space = bytes, .a = small};

@@ -31,7 +31,7 @@ static void sleep_on(struct driver *d)
     if (tr->arm(f, d->how) != 0)
         return;
     int fds[2] = {d->kick, tr->event_fd(f, d->how)};
-    int64_t timer = tr->next_timer_ns(f), now = wio_os_now_ns(), wait = 5 * SECOND;
+    int64_t timer = tr->next_timer_ns(f, d->how), now = wio_os_now_ns(), wait = 5 * SECOND;
     if (timer - now < wait)
         wait = timer > now ? timer - now : 0;
     d->sleeps++;

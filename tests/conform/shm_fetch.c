@@ -17,19 +17,6 @@ static int refuse_peeks(enum wio_os_call call, int fd, size_t bytes)
     return call == WIO_OS_PEEK ? refusal : 0;
 }
 
-/* Two linked nodes; the second one's end of the link. */
-static struct wio_ep *linked(struct world *w)
-{
-    int64_t end = wt_until_ns(10 * SECOND);
-    world_open(w);
-    struct wio_ep *ep = node_connect(&w->node[1], 0);
-    while (w->node[0].peer[1].ready == 0 || w->node[1].peer[0].ready == 0) {
-        world_drive(w);
-        assert_true(wio_os_now_ns() < end);
-    }
-    return ep;
-}
-
 static uint8_t *striped(void)
 {
     uint8_t *data = malloc(SIZE);
@@ -54,12 +41,22 @@ static void assert_fetches(struct wio_ep *ep, bool works)
     free(copy);
 }
 
+/* What the test says of a loan: as p2p does. */
+static struct wio_lent loan(struct world *w, const void *data, const uint64_t *word, uint64_t id)
+{
+    struct wio_ep *lender = &wio_shm_link_find(shm_iface_of(w->node[0].iface), 1)->ep;
+    return (struct wio_lent){.at = (uint64_t)(uintptr_t)data,
+                             .word = (uint64_t)(uintptr_t)word,
+                             .id = id,
+                             .recalls = lender->iface->tr->recalls(lender, 0)};
+}
+
 static void what_lies_there_is_copied(void **state)
 {
     (void)state;
     uint8_t byte;
     struct world *w = world_new(&wio_transport_shm, 2);
-    struct wio_ep *ep = linked(w);
+    struct wio_ep *ep = world_linked(w);
     assert_fetches(ep, true);
     assert_int_equal(ep->iface->p.counters->fetched_bytes, SIZE + 1);
     assert_int_equal(ep->iface->tr->fetch(ep, &(struct wio_lent){.at = 16}, &byte, 1),
@@ -73,7 +70,7 @@ static void who_does_not_want_it_has_it_not(void **state)
     (void)state;
     struct world *w = world_new(&wio_transport_shm, 2);
     w->node[1].cfg.shm_fetch = WIO_CFG_SHM_FETCH_OFF;
-    assert_fetches(linked(w), false);
+    assert_fetches(world_linked(w), false);
     world_free(w);
 }
 
@@ -85,13 +82,13 @@ static void the_system_may_forbid_it(void **state)
         struct world *w = world_new(&wio_transport_shm, 2);
         refusal = errors[i];
         wio_os_fault = refuse_peeks;
-        struct wio_ep *ep = linked(w);
+        struct wio_ep *ep = world_linked(w);
         wio_os_fault = NULL;
         assert_fetches(ep, false); /* it was tried when the link was made */
         world_free(w);
     }
     struct world *w = world_new(&wio_transport_shm, 2); /* later */
-    struct wio_ep *ep = linked(w);
+    struct wio_ep *ep = world_linked(w);
     assert_fetches(ep, true);
     refusal = -EPERM;
     wio_os_fault = refuse_peeks;
@@ -111,7 +108,7 @@ static void anothers_memory_is_not_taken_for_the_peers(void **state)
 {
     (void)state;
     struct world *w = world_new(&wio_transport_shm, 2);
-    struct wio_ep *ep = linked(w);
+    struct wio_ep *ep = world_linked(w);
     assert_fetches(ep, true);
     wio_shm_link_find(shm_iface_of(w->node[0].iface), 1)->lends++;
     uint8_t byte;
@@ -127,7 +124,7 @@ static void what_is_not_lent_any_more_is_not_taken(void **state)
 {
     (void)state;
     struct world *w = world_new(&wio_transport_shm, 2);
-    struct wio_ep *ep = linked(w);
+    struct wio_ep *ep = world_linked(w);
     assert_fetches(ep, true);
     struct wio_ep *lender = &wio_shm_link_find(shm_iface_of(w->node[0].iface), 1)->ep;
     lender->iface->tr->close(lender, WIO_BYE_ERROR);
@@ -139,23 +136,60 @@ static void what_is_not_lent_any_more_is_not_taken(void **state)
     world_free(w);
 }
 
-/* The message's own word: its send has completed, and its buffer has changed. */
+/* The message's own word: its send has completed, and its buffer has changed; or it is not the
+ * peer's memory at all. */
 static void what_is_taken_back_is_not_taken(void **state)
 {
     (void)state;
     struct world *w = world_new(&wio_transport_shm, 2);
-    struct wio_ep *ep = linked(w);
+    struct wio_ep *ep = world_linked(w);
     static uint8_t data[SIZE], copy[SIZE];
-    uint64_t word = 7;
-    struct wio_lent lent = {
-        .at = (uint64_t)(uintptr_t)data, .word = (uint64_t)(uintptr_t)&word, .value = 7};
+    uint64_t token = shm_iface_of(w->node[0].iface)->token;
+    const uint64_t wrong[] = {0, wio_lent_word(token + 1, 1, 7), wio_lent_word(token, 2, 7),
+                              wio_lent_word(token, 1, 8)}; /* process, reader, message */
+    uint64_t word = wio_lent_word(token, 1, 7);
+    struct wio_lent lent = loan(w, data, &word, 7);
     assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), 0);
-    word = 0;
-    assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), WAITIO_ERR_SYSTEM);
+    lent.recalls--; /* something was taken back since: the word decides */
+    assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), 0);
+    for (size_t i = 0; i < WIO_ARRAY_LEN(wrong); i++) {
+        word = wrong[i];
+        lent.recalls--; /* so it is read */
+        assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), WAITIO_ERR_SYSTEM);
+    }
     lent.word = 16; /* nothing there */
+    lent.recalls--;
     assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), WAITIO_ERR_SYSTEM);
     assert_fetches(ep, true); /* others can be fetched */
     world_free(w);
+}
+
+/* The word is not read each time. What shows that it must be: something was taken back, the link
+ * has ended at the other side, or the last look is long ago. */
+static void the_word_is_read_when_it_may_have_changed(void **state)
+{
+    (void)state;
+    for (int why = 0; why < 4; why++) {
+        struct world *w = world_new(&wio_transport_shm, 2);
+        struct wio_ep *ep = world_linked(w);
+        static uint8_t data[SIZE], copy[SIZE];
+        uint64_t word = wio_lent_word(shm_iface_of(w->node[0].iface)->token, 1, 7);
+        struct wio_lent lent = loan(w, data, &word, 7);
+        assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE), 0);
+        struct shm_link *here = wio_shm_link_find(shm_iface_of(w->node[1].iface), 0);
+        here->proved_ns = wio_os_now_ns() + SECOND; /* as if just now, however slow this test is */
+        struct wio_ep *lender = &wio_shm_link_find(shm_iface_of(w->node[0].iface), 1)->ep;
+        word = 0;
+        if (why == 1)
+            assert_int_equal(lender->iface->tr->recalls(lender, 1), lent.recalls + 1);
+        else if (why == 2)
+            lender->iface->tr->close(lender, WIO_BYE_ERROR);
+        else if (why == 3)
+            here->proved_ns -= 2 * SECOND;
+        assert_int_equal(ep->iface->tr->fetch(ep, &lent, copy, SIZE),
+                         why == 0 ? 0 : WAITIO_ERR_SYSTEM);
+        world_free(w);
+    }
 }
 
 /* Nor where the next link lies in the place of that one. */
@@ -163,7 +197,7 @@ static void anothers_loan_proves_nothing(void **state)
 {
     (void)state;
     struct world *w = world_new(&wio_transport_shm, 3);
-    struct wio_ep *ep = linked(w);
+    struct wio_ep *ep = world_linked(w);
     struct shm_iface *lender = shm_iface_of(w->node[0].iface);
     int64_t end = wt_until_ns(10 * SECOND);
     node_connect(&w->node[2], 0);
@@ -190,6 +224,7 @@ int main(void)
         cmocka_unit_test(what_is_not_lent_any_more_is_not_taken),
         cmocka_unit_test(what_is_taken_back_is_not_taken),
         cmocka_unit_test(anothers_loan_proves_nothing),
+        cmocka_unit_test(the_word_is_read_when_it_may_have_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,7 +170,7 @@ static void envelope(struct world *w, uint32_t peer, struct wio_msg *m, uint32_t
 
 static void message(struct world *w, uint32_t peer)
 {
-    struct wio_msg m = {.op = (uint8_t)(1 + pick(w, 8))};
+    struct wio_msg m = {.op = (uint8_t)(1 + pick(w, WIO_OP_LANE))};
     uint32_t bytes = 0;
     fake.credit[peer] += pick(w, 64);
     switch (m.op) {
@@ -187,6 +187,10 @@ static void message(struct world *w, uint32_t peer)
     case WIO_OP_DATA:
         m.space = some_id(w);
         m.a = pick(w, 4) == 3 ? pick(w, 30000) : 0;
+        if (pick(w, 4) == 3) { /* in any order */
+            m.b = 4096;
+            m.a &= ~(uint64_t)4095;
+        }
         bytes = 1 + (uint32_t)length(w) / 2;
         break;
     case WIO_OP_REVOKE:

@@ -141,7 +141,7 @@ static struct wio_iface *make_iface(struct wio_iface_params *p, struct wio_table
 static struct tcp_link *make_link(struct wio_iface *iface, int fd)
 {
     struct tcp_iface *f = tcp_iface_of(iface);
-    struct tcp_link *l = wio_tcp_link_new(f, 1);
+    struct tcp_link *l = wio_tcp_link_new(f, 1, 0);
     union tcp_addr a = {.sa.sa_family = AF_INET};
     struct tcp_conn *c = wio_tcp_conn_new(f, fd, &a);
     if (l == NULL || c == NULL || wio_tcp_conn_watch(c) < 0 || wio_tcp_link_adopt(l, c) < 0)

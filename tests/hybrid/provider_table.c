@@ -12,16 +12,7 @@
 
 #include "hybrid/hybrid.h"
 #include "waitio_hybrid.h"
-
-#define CHECK(COND, ...)                                                                           \
-    do {                                                                                           \
-        if (!(COND)) {                                                                             \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #COND);                             \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fprintf(stderr, "\n");                                                                 \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
-        }                                                                                          \
-    } while (0)
+#include "provider_check.h"
 
 enum { GUARD = 0xEE, GAP = 5 };
 

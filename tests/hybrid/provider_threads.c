@@ -10,16 +10,7 @@
 #include <string.h>
 
 #include "hybrid/hybrid.h"
-
-#define CHECK(COND, ...)                                                                           \
-    do {                                                                                           \
-        if (!(COND)) {                                                                             \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #COND);                             \
-            fprintf(stderr, __VA_ARGS__);                                                          \
-            fprintf(stderr, "\n");                                                                 \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
-        }                                                                                          \
-    } while (0)
+#include "provider_check.h"
 
 enum { ROUNDS = 200 };
 static const struct waitio_inside_ops *ops;

@@ -34,7 +34,7 @@ def blocks(source_dir, build_dir, tmp_path):
         "mpich": ["-disable-auto-cleanup"],
     }
 
-    def run(limit, errors, *words):
+    def run(limit, errors, *words, **more):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI", "OMPI_"))}
         env.update(
             HOME=str(tmp_path),
@@ -48,6 +48,7 @@ def blocks(source_dir, build_dir, tmp_path):
             WAITIO_HYBRID_INSIDE="mpi",
             WAITIO_ERRORS=errors,
             WAITIO_HYBRID_BLOCKING=str(int(errors == "abort")),
+            **more,
         )
         children = []
         for pb, mpi in enumerate(("openmpi", "mpich")):
@@ -109,6 +110,15 @@ def test_all_members_get_an_error(blocks, patient, victim, kind):
 def test_long_messages_end_too(blocks, patient, victim):
     """Pieces are on their way in both lanes."""
     told(blocks(patient(60), "return", victim, KINDS.index("allreduce"), 300000, 5), victim)
+
+
+# With two kings of each block they are ranks 0 and 1, 3 and 4.
+@pytest.mark.parametrize("victim", [1, 4])
+@pytest.mark.parametrize("kind", ["bcast", "reduce", "allreduce", "iallreduce"])
+def test_the_second_king_dies(blocks, patient, victim, kind):
+    words = (victim, KINDS.index(kind), 600000, 5)
+    died, said = told(blocks(patient(60), "return", *words, WAITIO_HYBRID_KINGS="2"), victim)
+    assert max(t for t, _ in said.values()) - died < patient(TOLD_S), said
 
 
 @pytest.mark.parametrize("victim", [0, 4])

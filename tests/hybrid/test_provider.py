@@ -101,6 +101,19 @@ def test_data_beyond_a_count(provider, mpi, n):
     assert sum(line.startswith("ok ") for line in out) == n, out
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_operators_that_the_library_brings(provider, mpi, n):
+    """In the order of the ranks, whatever MPI's algorithms are: short ones and long ones."""
+    program = provider.compile(mpi, "provider_folds")
+    out = provider.run(mpi, n, program, *((0, 1, 61, 10007) if n < 4 else (61,)))
+    assert "".join(out).count("ok") == n, out
+
+
+def test_their_data_beyond_a_count(provider, mpi):
+    program = provider.compile(mpi, "provider_folds", "-DWIO_HYBRID_MOST=60")
+    assert "".join(provider.run(mpi, 2, program, 61)).count("ok") == 2
+
+
 @pytest.mark.parametrize("level", ["single", "funneled", "serialized", "multiple"])
 def test_threads(provider, mpi, level):
     program = provider.compile(mpi, "provider_threads")

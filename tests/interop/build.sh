@@ -14,7 +14,7 @@ export LC_ALL=C
 mkdir -p "$1"
 build=$(cd "$1" && pwd)
 shift
-all="sys_ring sys_sizes sys_traffic sys_actor lang_coll_all lang_plain_mpi lang_more_calls lang_unlike lang_mpi_external"
+all="sys_ring sys_sizes sys_traffic sys_actor sys_stage lang_coll_all lang_plain_mpi lang_more_calls lang_unlike lang_mpi_external waitio-relay"
 
 fetch() ( # fetch FOLDER DEBIAN_ARCHITECTURE: unpack OpenSSL into FOLDER/tree
     if [ -e "$1/tree/usr/include/openssl/evp.h" ]; then return 0; fi
@@ -46,6 +46,8 @@ for arch; do
     fi
     folder=$build/interop/$arch
     mkdir -p "$folder"
+    exec 9>"$folder/lock" # tests beside each other want the same
+    flock 9
     fetch "$folder" "$debian" >"$folder/fetch.log" 2>&1 ||
         { cat "$folder/fetch.log" >&2; exit 1; }
     cmake -S "$root" -B "$folder/b" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \

@@ -45,8 +45,8 @@ class Machine:
             self.runner = [f"qemu-{name}", "-L", f"/usr/{name}-linux-gnu"]
 
     def words(self, program):
-        for folder in ("system", "lang"):
-            path = self.build / "tests" / folder / program
+        for folder in ("tests/system", "tests/lang", "bin"):
+            path = self.build / folder / program
             if path.exists():
                 return [*self.runner, path]
         raise AssertionError(f"{program} is not built for {self.name} in {self.build}")

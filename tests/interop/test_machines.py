@@ -146,6 +146,21 @@ def test_collectives(mixed, names, program):
         assert p.lines == ["ok"], p.story()
 
 
+@pytest.mark.parametrize("names", [("native", "s390x"), ("s390x", "native")], ids="-".join)
+def test_staging(mixed, names):
+    """Three write, two read across their blocks: the first steps in answer to requests, the later
+    ones straight from the writers. Every element is checked. Guard: layouts or elements in the
+    machine's own order."""
+    u = mixed(names, **TCP)
+    words = ("write", "flow", "split=2", "steps=10")
+    cast = [u.process(0, r, 3, 2, "stage", *words) for r in range(3)]
+    cast += [u.process(1, r, 2, 2, "stage", "read", "flow", "split=1") for r in range(2)]
+    u.all_end(cast, 150)
+    for p in cast[3:]:
+        steps = [int(line.split()[1]) for line in p.lines if line.startswith("step ")]
+        assert steps == list(range(10)), p.story()
+
+
 def test_external32_has_one_form(mixed):
     """Bytes that do not depend on the machine, from three that differ."""
     u = mixed(("native", "s390x", "aarch64"), WAITIO_ERRORS=None, **TCP)

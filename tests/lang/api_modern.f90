@@ -177,5 +177,10 @@ contains
         call waitio_isend(world, n, a, 7, req, ierr)
         call expect(ierr == WAITIO_ERR_RANK, 'a rank out of range')
         call expect(len(waitio_strerror(ierr)) > 5, 'text of an error')
+        call waitio_trace_begin('mistakes')
+        call waitio_trace_end('mistakes', ierr)
+        call expect(ierr == 0, 'a phase')
+        call waitio_trace_begin('   ', ierr)
+        call expect(ierr == WAITIO_ERR_ARG, 'a phase without a name')
     end subroutine mistakes
 end program api_modern

@@ -16,6 +16,11 @@ EXAMPLES = {
     "c/pingpong.c": (["cc", "-O2", "-Wall", "-Wextra", "-Werror"], "waitio", (1, 1)),
     "c/groups.c": (["cc", "-O2", "-Wall", "-Wextra", "-Werror"], "waitio", (3, 2)),
     "fortran/exchange.f90": (["gfortran", "-O2", "-Wall", "-std=f2018"], "waitio_fortran", (1, 1)),
+    "fortran/staging.f90": (
+        ["gfortran", "-O2", "-Wall", "-std=f2018"],
+        "waitio_stage_fortran",
+        (2, 1),
+    ),
     "fortran/old_style.f": (["gfortran", "-O2", "-std=legacy"], "waitio", (2, 1)),
 }
 

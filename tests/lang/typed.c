@@ -12,7 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 80, MEMORY = 6 << 20, MOST = 1536 << 10 };
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { ROUNDS = 20, LONG_MIB = 64, WATCHED = 0 };
+#else
+enum { ROUNDS = 80, LONG_MIB = 512, WATCHED = 1 };
+#endif
+enum { MEMORY = 6 << 20, MOST = 1536 << 10 };
 
 static int me, left, right, failures;
 static WAITIO_MPI_Comm world;
@@ -264,12 +269,6 @@ static void cut_round(int round)
 }
 
 /* ---- the memory of a long message ---- */
-
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { LONG_MIB = 64, WATCHED = 0 };
-#else
-enum { LONG_MIB = 512, WATCHED = 1 };
-#endif
 
 /* The most memory that the process has used so far, in KiB; 0: this system does not say. */
 static long peak(void)

@@ -300,15 +300,22 @@ void wio_os_close(int fd)
 {
     (void)fd;
 }
+void wio_os_epoll_close(int fd, int epfd, int other)
+{
+    (void)fd;
+    (void)epfd;
+    (void)other;
+}
 void wio_os_unmap(void *p, size_t bytes)
 {
     (void)p;
     (void)bytes;
 }
-void wio_shm_ring_warm(const struct shm_ring *r, bool *warm, uint32_t bytes)
+void wio_shm_ring_warm(const struct shm_ring *r, uint32_t *warm, uint64_t at, uint32_t bytes)
 {
     (void)r;
     (void)warm;
+    (void)at;
     (void)bytes;
 }
 void wio_shm_bury(struct shm_iface *f)

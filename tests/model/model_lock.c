@@ -9,6 +9,8 @@
 #define pthread_self() ((pthread_t)(mm_self() + 1))
 #define __builtin_thread_pointer() ((void *)pthread_self()) /* wio_lock_self */
 #define STREAK 1
+static volatile bool taken[MM_THREADS];
+#define TAKING taken[mm_self()]
 #include "p2p/lock.h"
 
 #define MUTEX 0
@@ -115,6 +117,7 @@ static void setup(void)
 {
     wio_lock_init(&l);
     inside = 0;
+    memset((void *)(uintptr_t)taken, 0, sizeof taken);
     mm_name(&l.bias, "bias");
     mm_name(&l.holder, "holder");
     for (int i = 0; i <= 3; i++) {

@@ -53,6 +53,127 @@ static void ours_goes_on(void)
     expect(sum == size * (size - 1) / 2, "a sum that was started");
 }
 
+static void tested(MPI_Request *request)
+{
+    for (int flag = 0; !flag;)
+        MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+}
+
+/* The two above, where process 0 only tests. */
+static void vendors_goes_on_in_tests(int *data)
+{
+    MPI_Request request, last;
+    int x = 0;
+
+    if (rank != 0) {
+        vendors_goes_on(data);
+        return;
+    }
+    MPI_Isend(data, LONG, MPI_INT, 1, 0, local, &request);
+    MPI_Irecv(&x, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, &last);
+    tested(&last);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void ours_goes_on_in_tests(int probes)
+{
+    MPI_Request request, near;
+    int x = rank, y = 0, sum = -1, flag = 0;
+
+    MPI_Iallreduce(&x, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    if (rank == 0 && probes)
+        while (!flag)
+            MPI_Iprobe(1, 6, local, &flag, MPI_STATUS_IGNORE);
+    if (rank == 0) {
+        MPI_Irecv(&y, 1, MPI_INT, 1, 6, local, &near);
+        tested(&near);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 1)
+        MPI_Send(&y, 1, MPI_INT, 0, 6, local);
+    expect(sum == size * (size - 1) / 2, "a sum, with tests");
+}
+
+/* Process 0 is in a call that makes a communicator while 1 waits for a sum that 0 has started. */
+static void ours_goes_on_in_dup(void)
+{
+    MPI_Request request;
+    MPI_Comm made;
+    int x = rank, sum = -1;
+
+    MPI_Iallreduce(&x, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    if (rank != 0)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    if (rank == 0)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&made);
+    expect(sum == size * (size - 1) / 2, "a sum, with a duplicate");
+}
+
+/* Process 1 comes to the duplicate only when 0 has left the call. */
+static void idup_returns(void)
+{
+    MPI_Request request;
+    MPI_Comm made;
+    int x = 0, sum = -1;
+
+    if (rank == 1)
+        MPI_Recv(&x, 1, MPI_INT, 0, 7, local, MPI_STATUS_IGNORE);
+    MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+    if (rank == 0)
+        MPI_Send(&x, 1, MPI_INT, 1, 7, local);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, made);
+    MPI_Comm_free(&made);
+    expect(sum == size * (size - 1) / 2, "a sum of a started duplicate");
+}
+
+static void came(const MPI_Status *status, int before)
+{
+    int count = -1;
+
+    MPI_Get_count(status, MPI_INT, &count);
+    expect(status->MPI_SOURCE == before && status->MPI_TAG == 2 && count == 1,
+           "the status of a persistent receive");
+}
+
+/* Requests that are used again, completed in every way; each time with their status. */
+static void persistent(int how)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int far = -1, index = -1, flag = 0, indices[2], some = 0;
+    int before = (rank + size - 1) % size, next = (rank + 1) % size;
+
+    MPI_Recv_init(&far, 1, MPI_INT, before, 2, MPI_COMM_WORLD, &requests[0]);
+    MPI_Send_init(&rank, 1, MPI_INT, next, 2, MPI_COMM_WORLD, &requests[1]);
+    for (int i = 0; i < 3; i++) {
+        MPI_Testany(1, requests, &index, &flag, statuses);
+        expect(flag && index == MPI_UNDEFINED, "a persistent request before it is started");
+        far = -1;
+        MPI_Startall(2, requests);
+        if (how == 0)
+            MPI_Waitall(2, requests, statuses);
+        else if (how == 1)
+            MPI_Waitany(1, requests, &index, statuses);
+        else if (how == 2)
+            for (flag = 0; !flag;)
+                MPI_Testall(2, requests, &flag, statuses);
+        else if (how == 3)
+            MPI_Waitsome(1, requests, &some, indices, statuses);
+        else
+            for (flag = 0; !flag;)
+                MPI_Testany(1, requests, &index, &flag, statuses);
+        came(&statuses[0], before);
+        if (how != 0 && how != 2)
+            MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        expect(far == before, "what came to a persistent receive");
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+}
+
 /* One request of each kind in one array, completed in every way. */
 static void mixed(int how)
 {
@@ -92,9 +213,12 @@ static void mixed(int how)
 
 int main(int argc, char **argv)
 {
-    int *data = calloc(LONG, sizeof *data);
+    int *data = calloc(LONG, sizeof *data), provided = 0;
 
-    MPI_Init(&argc, &argv);
+    if (getenv("MULTIPLE") != NULL)
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    else
+        MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
@@ -103,8 +227,14 @@ int main(int argc, char **argv)
     for (int i = 0; i < ROUNDS; i++) {
         vendors_goes_on(data);
         ours_goes_on();
-        for (int how = 0; how < 5; how++)
+        vendors_goes_on_in_tests(data);
+        ours_goes_on_in_tests(i % 2);
+        ours_goes_on_in_dup();
+        idup_returns();
+        for (int how = 0; how < 5; how++) {
             mixed(how);
+            persistent(how);
+        }
     }
     MPI_Comm_free(&local);
     MPI_Finalize();

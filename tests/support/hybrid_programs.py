@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Test programs with hybrid communicators: built for each MPI, run as blocks of one universe."""
 
-import os
 import shutil
 import subprocess
 
 import pytest
+from mpi_environment import mpi_environment
 
 
 class Programs:
@@ -26,7 +26,7 @@ class Programs:
         subprocess.run([*words, "-lwaitio", f"-Wl,-rpath,{lib}"], check=True, timeout=120)
         return program
 
-    def run(self, shape, source, patient, env=None, words=(), limit=100):
+    def run(self, shape, source, patient, env=None, words=(), limit=100, flags=()):
         line = []
         for mpi, count in shape:
             if mpi and shutil.which(f"mpiexec.{mpi}") is None:
@@ -34,21 +34,10 @@ class Programs:
             line += [":"] if line else []
             line += ["-n", str(count), *(["--mpi", mpi] if mpi else [])]
             line += ["--mpi-args", "--oversubscribe"] if mpi == "openmpi" else []
-            line += [str(self.build(mpi, source)), *map(str, words)]
-        clean = {
-            k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI", "OMPI_"))
-        }
-        clean.update(
-            HOME=str(self.folder),
-            PATH=f"{self.build_dir / 'bin'}:{os.environ['PATH']}",
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_mpi_yield_when_idle="1",
-            **(env or {}),
-        )
+            line += [str(self.build(mpi, source, *flags)), *map(str, words)]
         return subprocess.run(
             ["waitio", "run", "--timeout", "60s", *line],
-            env=clean,
+            env=mpi_environment(self.folder, self.build_dir, **(env or {})),
             cwd=self.folder,
             capture_output=True,
             text=True,

@@ -83,6 +83,16 @@ class PatientPopen(subprocess.Popen):
                 input = None  # is kept since the first time
 
 
+def pids():
+    """Of all processes of this machine; each may end while the caller looks at it."""
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def words_of(pid, file):
+    """Words of a process's "cmdline" or "environ"; of one that has ended: none."""
+    return _read(f"/proc/{pid}/{file}").split(b"\0")
+
+
 def _read(path):
     try:
         with open(path, "rb") as handle:
@@ -103,7 +113,7 @@ def _stat(pid):
 def of_test(mark=None, root=None):
     """Living processes below `root` (default: this one), or with the mark in the environment."""
     root = root or os.getpid()
-    stats = {int(p): _stat(p) for p in os.listdir("/proc") if p.isdigit()}
+    stats = {pid: _stat(pid) for pid in pids()}
     stats = {pid: stat for pid, stat in stats.items() if stat and stat[1] not in "ZX"}
     found, grown = {root}, True
     while grown:
@@ -112,7 +122,7 @@ def of_test(mark=None, root=None):
         grown = bool(more)
     if mark:
         word = f"{MARK}={mark}".encode()
-        found |= {pid for pid in stats if word in _read(f"/proc/{pid}/environ").split(b"\0")}
+        found |= {pid for pid in stats if word in words_of(pid, "environ")}
     return sorted(found - {root, os.getpid()})
 
 
@@ -122,7 +132,7 @@ def _tail(text, lines):
     return more + found[-lines:]
 
 
-def _stack(pid):
+def stack(pid):
     """The stacks of all threads, as a debugger shows them."""
     if shutil.which("gdb"):
         words = ["gdb", "-nx", "-q", "-batch", "-ex", "thread apply all bt 20", "-p", str(pid)]
@@ -165,7 +175,7 @@ def process_report(pid):
             where = _read(f"/proc/{pid}/task/{thread}/wchan").decode() or "?"
             lines.append(f"  thread {thread} {seen[0]}: state {seen[1]}, in {where}")
     if stat[1] in "RSD":
-        lines += ["  " + line for line in _stack(pid)]
+        lines += ["  " + line for line in stack(pid)]
     return lines
 
 

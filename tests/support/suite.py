@@ -4,6 +4,8 @@
 --suite short leaves out the tests that tests/long.txt lists, --suite long runs those only.
 --record FILE notes each test as it begins and ends, one JSON object a line: a run that dies is
 continued by another one, which skips what FILE says is done.
+--share DIR divides the tests among several runs at the same time: each takes the next file of tests
+that no other one has taken. --backwards begins with the last file.
 
 A test that reaches its limit (180 s on an idle machine, WT_TEST_LIMIT) gets a TimeoutError where
 it waits; its processes are shown and ended. Where the interpreter itself is stuck, the run exits
@@ -11,6 +13,8 @@ with status 70, or scripts/run_tests.py ends it; that goes on with the next test
 """
 
 import faulthandler
+import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -25,6 +29,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 LONG = HERE.parent / "long.txt"
+SLOW = "1" in (os.environ.get("WAITIO_TEST_SLOW"), os.environ.get("WT_SLOW_TESTS"))
 STUCK = 70
 GRACE_S = float(os.environ.get("WT_TEST_GRACE", "20"))
 
@@ -104,6 +109,8 @@ class Suite:
     def __init__(self, config):
         self.suite = config.getoption("--suite")
         self.path = config.getoption("--record")
+        self.share = config.getoption("--share")
+        self.backwards = config.getoption("--backwards")
         self.done = {
             test for test, rows in read_record(self.path).items() if rows[-1]["when"] == "end"
         }
@@ -117,8 +124,11 @@ class Suite:
     def pytest_collection_modifyitems(self, config, items):
         listed = long_tests()
         for item in items:
-            if item.nodeid in listed or item.get_closest_marker("slow"):
+            slow = item.get_closest_marker("slow") is not None
+            if item.nodeid in listed or slow:
                 item.add_marker(pytest.mark.long)
+            if slow and not SLOW:
+                item.add_marker(pytest.mark.skip(reason="slow: make check-all runs it"))
 
         def wanted(item):
             long = item.get_closest_marker("long") is not None
@@ -131,6 +141,44 @@ class Suite:
         if left_out:
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if wanted(item)]
+
+    def claim(self, file):
+        """Is this file of tests ours? Also after the run that took it has died."""
+        name = hashlib.sha1(str(file).encode()).hexdigest()
+        path = os.path.join(self.share, name)
+        mine = f"{path}.{os.getpid()}"
+        with open(mine, "w", encoding="utf-8") as mark:
+            mark.write(self.path)
+        try:
+            os.link(mine, path)  # at once with its content: who dies here has taken nothing
+        except FileExistsError:
+            return pathlib.Path(path).read_text(encoding="utf-8") == self.path
+        finally:
+            os.unlink(mine)
+        return True
+
+    def ours(self, items):
+        files = [(file, list(group)) for file, group in itertools.groupby(items, lambda i: i.path)]
+        for file, group in reversed(files) if self.backwards else files:
+            if self.claim(file):
+                yield from group
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        """As pytest's own, but what another run has taken is left to it."""
+        if not self.share or session.config.option.collectonly:
+            return None
+        items = self.ours(session.items)
+        item = next(items, None)
+        while item is not None:
+            following = next(items, None)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+            item = following
+        return True
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item):
@@ -178,6 +226,8 @@ def pytest_addoption(parser):
     group = parser.getgroup("waitio")
     group.addoption("--suite", choices=("short", "long", "all"), default="all")
     group.addoption("--record", metavar="FILE", help="note each test as it begins and ends")
+    group.addoption("--share", metavar="DIR", help="take only files that no other run takes")
+    group.addoption("--backwards", action="store_true", help="with --share: the last file first")
 
 
 def pytest_configure(config):

@@ -21,14 +21,7 @@ PYTHON = os.environ.get("WT_PYTHON", sys.executable)
 
 def carriers(mark):
     """Processes whose environment holds the mark."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
+    return [pid for pid in patience.pids() if mark in patience.words_of(pid, "environ")]
 
 
 class Command:
@@ -58,12 +51,12 @@ class Command:
         )
         self.started = []
 
-    def start(self, *words, env=None, **options):
-        """Start the command; the caller waits for it."""
+    def start(self, *words, env=None, program=("-m", "waitio"), **options):
+        """Start the command, or it as a Python `program` runs it; the caller waits for it."""
         settings = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **options}
         settings.setdefault("stderr", subprocess.PIPE)
         child = subprocess.Popen(
-            [PYTHON, "-m", "waitio", *map(str, words)],
+            [PYTHON, *program, *map(str, words)],
             cwd=self.cwd,
             env={**self.env, **(env or {})},
             **settings,

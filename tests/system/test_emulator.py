@@ -274,12 +274,16 @@ def test_only_some_contexts_ask_for_mpi(job, mpi):
 
 
 def test_the_benchmark_runs(job, mpi):
-    bench = ["../bench/emulator.{mpi}", 1]
+    # Few turns: on busy processors MPICH needs a time slice for each.
+    bench = ["../bench/emulator.{mpi}", 1, 400]
     done = job(mpi, (1, bench), (1, bench), WAITIO_COMM_TYPE=None)
     assert done.rc == 0, done.all()
     rows = [line.split() for line in done.out.splitlines()]
     assert [r[0] for r in rows] == ["bytes", "8", "1024", "65536", "1048576", "8388608"]
-    assert all(float(r[4]) > 0 for r in rows[1:])
+    for row in rows[1:]:
+        bare, least, floor, plain, ratio = map(float, row[1:6])
+        assert min(bare, least, floor, plain) > 0, row
+        assert ratio >= 0, row  # 0.000: the floor met a crowd
 
 
 def test_info_lists_what_could_be_loaded(mpi, build_dir):

@@ -8,10 +8,13 @@ import random
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 MPIS = ("openmpi", "mpich")
+WAYS = Path(__file__).parents[2] / "bench" / "heat3d_ways.py"
 # Two launchers of unequal size, and the same number of processes as one block.
 SHAPES = {"one block": [("", 3)], "two MPIs": [("openmpi", 2), ("mpich", 1)]}
 
@@ -357,6 +360,17 @@ def four_ways(waitio, build_dir, plain):
             "heat3d_{mpi}", "--span", env={"WAITIO_SPAN_LIB": str(build_dir / "lib")}
         ),
     }
+
+
+def test_the_table_of_the_four_ways(waitio, build_dir):
+    """What `make demo` shows at its end."""
+    command = [sys.executable, WAYS, "--build", build_dir, "--cells", "8", "--rounds", "1"]
+    done = subprocess.run(command, env=waitio.env, capture_output=True, text=True, check=False)
+    if "bench: not found:" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    ways = "one MPI job|conversion library|hybrid communicators|span"
+    assert len(re.findall(rf"(?m)^\| (?:{ways}) \|(?: [\d.]+ ms \|){{4}}$", done.stdout)) == 4
 
 
 @pytest.mark.parametrize("way", ["conversion library", "hybrid", "hybrid, always by MPI", "span"])

@@ -40,6 +40,56 @@ int main(void)
 }
 """
 
+# A component alone, with a configuration in YAML.
+COUPLER = """
+#include <waitio_cpl.h>
+#include <stdio.h>
+int main(void)
+{
+    const int points[2] = {1, 2};
+    waitio_cpl_t cpl;
+    if (waitio_cpl_open("alone", "c.yaml", &cpl) != 0)
+        return 2;
+    waitio_cpl_grid(cpl, "g", points, 2);
+    waitio_cpl_grids_done(cpl);
+    waitio_cpl_start(cpl);
+    waitio_cpl_step(cpl, 3600);
+    waitio_cpl_close(&cpl);
+    puts("coupled");
+    return waitio_finalize() != 0;
+}
+"""
+CONFIGURATION = "components: {alone: {step: 1h, grids: g}}\ncouplings: []\n"
+
+# A writer alone: without readers its steps are kept for late ones.
+STAGING = """
+#include <waitio_stage.h>
+int main(void)
+{
+    const uint64_t shape[1] = {3};
+    const double values[3] = {1, 2, 3};
+    waitio_stage_t stage;
+    int v;
+    if (waitio_stage_open("alone", WAITIO_STAGE_WRITE, NULL, NULL, &stage) != 0)
+        return 2;
+    if (waitio_stage_define(stage, "v", WAITIO_STAGE_DOUBLE, 1, shape, &v) != 0 ||
+        waitio_stage_begin_step(stage, 0, 0, NULL) != 0 ||
+        waitio_stage_put(stage, v, NULL, NULL, values, WAITIO_STAGE_NOW) != 0 ||
+        waitio_stage_end_step(stage, 30) != 0 || waitio_stage_close(&stage, 30) != 0)
+        return 3;
+    puts("staged");
+    return waitio_finalize() != 0;
+}
+"""
+
+COUPLER_CMAKE = """
+cmake_minimum_required(VERSION 3.20)
+project(use C)
+find_package(waitio 0.1 REQUIRED)
+add_executable(coupled coupled.c)
+target_link_libraries(coupled PRIVATE waitio::waitio_cpl)
+"""
+
 CMAKE = """
 cmake_minimum_required(VERSION 3.20)
 project(use C)
@@ -120,7 +170,7 @@ def test_contents(install_dir, source_dir):
         assert (install_dir / "include" / header.name).read_bytes() == header.read_bytes()
     assert os.access(install_dir / "bin" / "waitio", os.X_OK)
     tools = source_dir / "tools"
-    for tool in ("waitio-serv", "waitio-info", "waitio-perf"):
+    for tool in ("waitio-serv", "waitio-info", "waitio-relay", "waitio-perf"):
         if (tools / f"{tool}.c").exists() or list((tools / tool).glob("*.c")):
             assert os.access(install_dir / "bin" / tool, os.X_OK), f"{tool} is not installed"
     for page in (source_dir / "docs" / "man").glob("*.[1-9].md"):
@@ -190,6 +240,52 @@ def test_cmake_package(moved, tmp_path):
         assert run([tmp_path / "out" / name], env=alone(tmp_path)) == "hello\n"
 
 
+def coupled(program, tmp_path, **env):
+    """Run it, and again with a step that its YAML does not allow: so the file was read."""
+    conf = tmp_path / "c.yaml"
+    conf.write_text(CONFIGURATION)
+    done = subprocess.run(
+        [program],
+        cwd=tmp_path,
+        env=alone(tmp_path, **env),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if "built without libyaml" in done.stderr:
+        pytest.skip("built without libyaml (Debian: apt-get install libyaml-dev)")
+    assert done.returncode == 0 and done.stdout == "coupled\n", done.stdout + done.stderr
+    conf.write_text(CONFIGURATION.replace("1h", "2h"))
+    done = subprocess.run(
+        [program],
+        cwd=tmp_path,
+        env=alone(tmp_path, **env),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1 and "step: 7200 s (c.yaml:1)" in done.stderr, done.stderr
+
+
+def test_pkg_config_of_the_coupler(moved, tmp_path):
+    (tmp_path / "coupled.c").write_text(COUPLER)
+    env = clean_env(tmp_path, PKG_CONFIG_PATH=str(libdir(moved) / "pkgconfig"))
+    flags = run(["pkg-config", "--cflags", "--libs", "waitio_cpl"], env=env).strip()
+    run(["sh", "-c", f"cc -std=c11 -Wall -Werror -o coupled coupled.c {flags}"], cwd=tmp_path)
+    coupled(tmp_path / "coupled", tmp_path, LD_LIBRARY_PATH=str(libdir(moved)))
+
+
+def test_cmake_package_of_the_coupler(moved, tmp_path):
+    (tmp_path / "coupled.c").write_text(COUPLER)
+    (tmp_path / "CMakeLists.txt").write_text(COUPLER_CMAKE)
+    env = clean_env(tmp_path)
+    run(["cmake", "-S", ".", "-B", "out", f"-DCMAKE_PREFIX_PATH={moved}"], cwd=tmp_path, env=env)
+    run(["cmake", "--build", "out"], cwd=tmp_path, env=env)
+    coupled(tmp_path / "out" / "coupled", tmp_path)
+
+
 def test_commands_run_from_the_moved_tree(moved, tmp_path):
     env = clean_env(tmp_path)
     for program in sorted((moved / "bin").iterdir()):
@@ -226,3 +322,69 @@ def test_make_install_builds_what_it_installs_and_no_more(build_dir, source_dir)
     assert not [path for path in inputs if re.search(r"/(tests|bench|apps)/", path)]
     rule = run(["make", "-n", "install"], cwd=source_dir)
     assert re.search(r"WAITIO_PROGRESS=1 scripts/build\.sh \S+ \d+ installed", rule), rule
+
+
+@pytest.mark.parametrize("by", ["pkg-config", "cmake"])
+def test_staging(moved, tmp_path, by):
+    (tmp_path / "coupled.c").write_text(STAGING)
+    env = clean_env(tmp_path, PKG_CONFIG_PATH=str(libdir(moved) / "pkgconfig"))
+    if by == "cmake":
+        text = COUPLER_CMAKE.replace("waitio::waitio_cpl", "waitio::waitio_stage")
+        (tmp_path / "CMakeLists.txt").write_text(text)
+        prefix = f"-DCMAKE_PREFIX_PATH={moved}"
+        run(["cmake", "-S", ".", "-B", "out", prefix], cwd=tmp_path, env=env)
+        run(["cmake", "--build", "out"], cwd=tmp_path, env=env)
+        program = tmp_path / "out" / "coupled"
+    else:
+        flags = run(["pkg-config", "--cflags", "--libs", "waitio_stage"], env=env).strip()
+        run(["sh", "-c", f"cc -std=c11 -Wall -Werror -o coupled coupled.c {flags}"], cwd=tmp_path)
+        program = tmp_path / "coupled"
+    env = alone(tmp_path, LD_LIBRARY_PATH=str(libdir(moved)))
+    assert run([program], cwd=tmp_path, env=env).strip() == "staged"
+
+
+STAGING_FORTRAN = """
+program alone
+    use waitio_stage
+    implicit none
+    type(waitio_stream) :: stream
+    type(waitio_variable) :: v
+    real(8), asynchronous :: values(2) = [1, 2]
+    call waitio_init()
+    call waitio_stage_open(stream, 'alone', WAITIO_STAGE_WRITE)
+    call waitio_stage_define(stream, 'v', WAITIO_STAGE_DOUBLE, [2], v)
+    call waitio_stage_begin_step(stream)
+    call waitio_stage_put(stream, v, values)
+    call waitio_stage_end_step(stream)
+    call waitio_stage_close(stream)
+    call waitio_finalize()
+    print '(a)', 'staged'
+end program alone
+"""
+STAGING_FORTRAN_CMAKE = """
+cmake_minimum_required(VERSION 3.20)
+project(alone LANGUAGES Fortran)
+find_package(waitio REQUIRED)
+add_executable(alone alone.f90)
+target_link_libraries(alone PRIVATE waitio::waitio_stage_fortran)
+"""
+
+
+@pytest.mark.parametrize("by", ["pkg-config", "cmake"])
+def test_staging_in_fortran(moved, tmp_path, by):
+    if not (libdir(moved) / "pkgconfig" / "waitio_stage_fortran.pc").exists():
+        pytest.skip("built without a Fortran compiler")
+    (tmp_path / "alone.f90").write_text(STAGING_FORTRAN)
+    env = clean_env(tmp_path, PKG_CONFIG_PATH=str(libdir(moved) / "pkgconfig"))
+    if by == "cmake":
+        (tmp_path / "CMakeLists.txt").write_text(STAGING_FORTRAN_CMAKE)
+        prefix = f"-DCMAKE_PREFIX_PATH={moved}"
+        run(["cmake", "-S", ".", "-B", "out", prefix], cwd=tmp_path, env=env)
+        run(["cmake", "--build", "out"], cwd=tmp_path, env=env)
+        program = tmp_path / "out" / "alone"
+    else:
+        flags = run(["pkg-config", "--cflags", "--libs", "waitio_stage_fortran"], env=env).strip()
+        run(["sh", "-c", f"gfortran -Wall -o alone alone.f90 {flags}"], cwd=tmp_path)
+        program = tmp_path / "alone"
+    env = alone(tmp_path, LD_LIBRARY_PATH=str(libdir(moved)))
+    assert run([program], cwd=tmp_path, env=env).strip() == "staged"

@@ -67,8 +67,13 @@ def test_bandwidth_and_rate(perf):
         assert near(row[key], row[key + "_worst"])  # one stream: the worst is all
         assert 1 < row[key + "_median"] < 1e12
     # 64 small messages at a time are faster than one after the other.
-    (run,), _ = results(perf, "--mode", "latency,rate", "--sizes", "8", "--rounds", "300")
-    assert run["results"][1]["rate_median"] > 1 / (2 * run["results"][0]["half_rtt_median"])
+    for _ in range(5):  # other programs may disturb one half of a run
+        (run,), _ = results(perf, "--mode", "latency,rate", "--sizes", "8", "--rounds", "300")
+        trip, rate = (row for row in run["results"])
+        if rate["rate_median"] > 1 / (2 * trip["half_rtt_median"]):
+            break
+    else:
+        raise AssertionError((trip, rate))
 
 
 def test_overlap_of_both_sides(perf):

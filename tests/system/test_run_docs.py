@@ -23,6 +23,18 @@ def test_manual_page_names_every_option(package, source_dir):
             assert re.search(rf"[`, ]{re.escape(name)}[` ]", text) or name == "-h", name
 
 
+def test_manual_pages_of_staging_name_every_option(package, source_dir):
+    from waitio import iotest, stagedump, stagels, stagewatch
+
+    tools = stagels.OPTIONS + stagedump.OPTIONS + stagewatch.OPTIONS
+    for page, options in (("iotest", iotest.OPTIONS), ("stage", tools)):
+        text = (source_dir / f"docs/man/waitio-{page}.1.md").read_text()
+        for name in (name for option in options for name in option.names):
+            assert re.search(rf"`{re.escape(name)}[` ]", text), (page, name)
+    guide = (source_dir / "docs/man/waitio-iotest.1.md").read_text()
+    assert all(f"`{way}`" in guide for way in iotest.WAYS)
+
+
 def test_guide_names_every_key_of_a_job_file(package, source_dir):
     from waitio import jobfile
 

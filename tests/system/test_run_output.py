@@ -10,6 +10,9 @@ import time
 
 import pytest
 
+from waitio import output
+from waitio.errors import WaitioError
+
 WRITER = """import os, sys
 names = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "WAITIO_RANK")
 me = [os.environ[name] for name in names if name in os.environ][0]
@@ -124,6 +127,74 @@ def test_reader_that_goes_away_ends_the_run(waitio):
     assert child.stdout.readline() == b"[sh 0] y\n"
     child.stdout.close()
     assert child.wait(timeout=20) == 141
+
+
+def test_reader_that_goes_away_before_a_launcher_has_ended(waitio):
+    """Both its streams have something left when it is collected: it has stopped the run before."""
+    last = "kill -STOP $PPID; echo y; echo y >&2"
+    goes_on = "(sleep 0.2; kill -CONT $PPID) >/dev/null 2>&1 &"
+    code = f"trap '{last}; {goes_on} exit 0' TERM; while echo y; do sleep 0.05; done"
+    words = ["run", "--tagging", "launcher", "--launcher", waitio.script("launcher", code), "true"]
+    child = waitio.start(*words, stderr=subprocess.STDOUT)
+    assert child.stdout.readline() == b"[true] y\n"
+    child.stdout.close()
+    child.stdout = None
+    assert child.wait(timeout=20) == 141
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_full_disk_ends_the_run_as_any_failure_does(waitio, stream):
+    """The other block gets SIGTERM, and its time; the command says which stream had no room."""
+    begins = f"until [ -e ready ]; do sleep 0.05; done; echo y >/dev/{stream}; sleep 300"
+    saves = "trap 'sleep 0.3; echo >saved; exit 0' TERM; echo >ready; while :; do sleep 0.05; done"
+    with open("/dev/full", "wb") as full:
+        words = ["sh", "-c", begins, ":", "sh", "-c", saves]
+        child = waitio.start("run", *words, **{stream: full})
+        out, err = child.communicate(timeout=20)
+    assert child.returncode == 1 and (waitio.cwd / "saved").exists()
+    if stream == "stdout":
+        says = "waitio: standard output: No space left on device: what comes from here on is lost;"
+        assert err.decode().splitlines()[-1].startswith(says) and b"Trace" not in err, err.decode()
+    assert not out
+
+
+@pytest.mark.parametrize("room", ["full", "closed"])
+def test_last_output_of_a_run_may_be_what_nobody_takes(waitio, room):
+    """What is read when the block has ended counts as what came before."""
+    late = "trap 'echo y; exit 0' TERM; echo >ready; while :; do sleep 0.05; done"
+    code = f"({late}) & until [ -e ready ]; do sleep 0.05; done"
+    with open("/dev/full", "wb") as full:
+        into = {"stdout": full} if room == "full" else {}
+        child = waitio.start("run", "sh", "-c", code, **into)
+        if room == "closed":
+            child.stdout.close()
+        assert child.wait(timeout=20) == (1 if room == "full" else 141)
+    err = child.stderr.read().decode()
+    assert ("standard output: No space left on device" in err) == (room == "full"), err
+    assert "Traceback" not in err
+
+
+def test_measurements_say_it_too(waitio):
+    with open("/dev/full", "wb") as full:
+        child = waitio.start("iotest", "--ways", "two-sided", stdout=full)
+        err = child.communicate(timeout=20)[1].decode()
+    assert child.returncode == 1 and err.startswith("waitio: standard output: No space left"), err
+    child = waitio.start("iotest", "--ways", "two-sided")
+    child.stdout.close()
+    assert child.wait(timeout=20) == 141 and b"Traceback" not in child.stderr.read()
+
+
+def test_files_that_fail_when_they_are_closed(tmp_path):
+    """As on NFS; the others are closed nevertheless."""
+    files = output.Files(str(tmp_path))
+    for label in ("a.0", "b.0"):
+        files.write(1, label, b"x")
+    bad, good = files._open.values()
+    os.close(bad)
+    with pytest.raises(WaitioError, match="--output '.*': a.0: Bad file descriptor"):
+        files.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(good)
 
 
 def test_slow_reader_loses_nothing(waitio):

@@ -2,6 +2,7 @@
 """waitio run: failures spread, signals arrive, nobody survives, the status tells why."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -115,6 +116,122 @@ def test_interrupt_ends_with_130(waitio, kind):
     assert b"interrupted by SIGINT" in child.stderr.read()
 
 
+# The command; a signal comes while it starts the process with this number.
+IN_POPEN = """import os, subprocess, sys
+from waitio import cli
+number, at = int(sys.argv.pop(1)), int(sys.argv.pop(1))
+started, popen = [], subprocess.Popen
+def slow(*words, **options):
+    child = popen(*words, **options)
+    started.extend([child] * options.get("start_new_session", False))  # a process of a block
+    if len(started) == at:
+        os.kill(os.getpid(), number)
+    return child
+subprocess.Popen = slow
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("at", [1, 2])
+def test_signal_while_a_process_is_being_started(waitio, number, at):
+    """It reaches that process too, and those behind it are not started."""
+    words = ["run", "-n", 3, "--name", "a", "sh", "-c", f"touch a$WAITIO_RANK; {LOOP}"]
+    words += [":", "--name", "b", "sh", "-c", f"touch b; {LOOP}"]
+    child = waitio.start(int(number), at, *words, program=("-c", IN_POPEN))
+    _, err = child.communicate(timeout=20)
+    assert child.returncode == 128 + number, err.decode()
+    lines = err.decode().splitlines()
+    assert [line.split() for line in lines if "never started" in line] == [
+        ["b", "1", "never", "started", "-"]
+    ]
+    started = {path.name for path in waitio.cwd.iterdir()}
+    assert started <= {"a0", "a1"}, started
+    assert "killed" not in err.decode()
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_signal_while_a_launcher_is_being_started(waitio, need, mpi):
+    need("mpiexec." + mpi)
+    words = ["run", "-n", 2, "--mpi", mpi, "sh", "-c", LOOP]
+    child = waitio.start(int(signal.SIGTERM), 1, *words, program=("-c", IN_POPEN))
+    _, err = child.communicate(timeout=20)
+    assert child.returncode == 128 + signal.SIGTERM, err.decode()
+
+
+IDLE_MPIEXEC = """#!/bin/sh
+case "$*" in *version*) exec {} "$@";; esac
+trap 'exit 0' TERM
+echo up
+while :; do sleep 0.05; done
+"""
+
+
+def test_launcher_that_ends_well_before_it_has_started_a_process(waitio, need):
+    """As hydra does where SIGTERM comes that early."""
+    need("mpiexec.mpich")
+    idle = waitio.cwd / "mpiexec.mpich"
+    idle.write_text(IDLE_MPIEXEC.format(shutil.which("mpiexec.mpich")))
+    idle.chmod(0o755)
+    words = ["run", "-n", 2, "--mpi", "mpich", "--mpiexec", idle, "sh", "-c", LOOP]
+    child = waitio.start(*words)
+    read_until(child, "[sh] up")
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(timeout=20) == 128 + signal.SIGTERM
+
+
+def test_status_when_the_processes_that_were_started_end_well(waitio):
+    words = ["run", "-n", 2, "sh", "-c", "exit 0"]
+    child = waitio.start(int(signal.SIGHUP), 1, *words, program=("-c", IN_POPEN))
+    child.communicate(timeout=20)
+    assert child.returncode == 128 + signal.SIGHUP
+
+
+def test_nohup(waitio):
+    """The shell that started the run may go; Ctrl-C and SIGTERM end it as always."""
+    code = "echo up; until [ -e go ]; do sleep 0.05; done; echo done"
+    ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731
+    child = waitio.start("run", "-n", 2, "sh", "-c", code, preexec_fn=ignore)
+    read_until(child, "[sh 0] up", "[sh 1] up")
+    child.send_signal(signal.SIGHUP)
+    (waitio.cwd / "go").touch()
+    read_until(child, "[sh 0] done", "[sh 1] done")
+    assert child.wait(timeout=20) == 0
+    child = waitio.start("run", "sh", "-c", f"echo up; {LOOP}", preexec_fn=ignore)
+    read_until(child, "[sh 0] up")
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(timeout=20) == 128 + signal.SIGTERM
+
+
+def test_signal_of_long_ago_does_not_stand_for_the_end(waitio):
+    """Programs that have caught it and go on get SIGTERM as always when the run has to end."""
+    fails = "trap 'touch caught' HUP; echo up; until [ -e go ]; do sleep 0.05; done; exit 9"
+    other = f"trap 'touch too' HUP; trap 'echo asked; exit 0' TERM; echo up; {LOOP}"
+    words = ["run", "--grace", "2", "--name", "a", "sh", "-c", fails]
+    child = waitio.start(*words, ":", "--name", "b", "sh", "-c", other)
+    read_until(child, "[a 0] up", "[b 0] up")
+    child.send_signal(signal.SIGHUP)
+    waitio.wait_for(lambda: {"caught", "too"} <= {path.name for path in waitio.cwd.iterdir()})
+    time.sleep(2.1)  # the grace of that signal
+    (waitio.cwd / "go").touch()
+    read_until(child, "[b 0] asked")
+    assert child.wait(timeout=20) == 9
+
+
+def test_interrupt_leaves_time_to_finish(waitio):
+    """A block that dies of the same Ctrl-C brings no SIGTERM upon one that still saves."""
+    saves = f"trap 'until [ -e go ]; do sleep 0.05; done; echo saved; exit 0' INT; echo up; {LOOP}"
+    words = ["run", "--grace", "60", "--name", "a", "sh", "-c", f"echo $$ >pid; echo up; {LOOP}"]
+    child = waitio.start(*words, ":", "--name", "b", "sh", "-c", saves)
+    read_until(child, "[a 0] up", "[b 0] up")
+    child.send_signal(signal.SIGINT)
+    pid = (waitio.cwd / "pid").read_text().strip()
+    waitio.wait_for(lambda: not os.path.exists(f"/proc/{pid}"))  # the run has noticed its end
+    (waitio.cwd / "go").touch()
+    read_until(child, "[b 0] saved")
+    assert child.wait(timeout=20) == 130
+
+
 def test_second_interrupt_kills_what_ignores_the_first(waitio, kind):
     child = waitio.start("run", *kind, "sh", "-c", f"trap '' INT TERM; echo up; {LOOP}")
     read_until(child, "[sh 0] up")
@@ -160,6 +277,25 @@ def test_orphans_without_any_environment_end_too(waitio):
     assert lines == []
 
 
+def test_a_later_rank_may_outlive_the_first_one(waitio):
+    """A launcher with a count of its own, so that -n is not given, starts them in turn."""
+    launcher = waitio.script("launcher", 'WAITIO_RANK=0 "$@"; WAITIO_RANK=1 "$@"')
+    # Longer than the time after which what the first one has left would be killed.
+    code = "[ $WAITIO_RANK = 0 ] || sleep 3; echo done"
+    lines = waitio.lines("run", "--launcher", launcher, "sh", "-c", code)
+    assert lines == ["[sh 0] done", "[sh] done"]
+
+
+def test_what_ranks_leave_to_a_waiting_launcher_ends(waitio):
+    """Also if the last rank has gone before the run looks who it is."""
+    last = 'kill -STOP $PPID; WAITIO_RANK=1 "$@"; kill -CONT $PPID'
+    waits = "while kill -0 $(cat pid) 2>/dev/null; do sleep 0.05; done"
+    launcher = waitio.script("launcher", f'WAITIO_RANK=0 "$@"; {last}; {waits}')
+    code = "[ $WAITIO_RANK = 0 ] || { sleep 300 >/dev/null 2>&1 & echo $! >pid; }; echo done"
+    status, out, err = waitio("run", "--launcher", launcher, "sh", "-c", code)
+    assert status == 0 and out.count(b"done") == 2, err.decode()
+
+
 def test_nothing_survives_a_killed_runner(waitio, kind):
     code = f"trap '' TERM HUP; sleep 300 & echo up $WAITIO_SECRET_FILE; {LOOP}"
     child = waitio.start("run", "-n", 1, *kind, "sh", "-c", code)
@@ -172,9 +308,25 @@ def test_nothing_survives_a_killed_runner(waitio, kind):
     waitio.wait_for(lambda: not os.path.exists(secret))
 
 
+def test_secret_for_other_machines_goes_with_a_killed_runner(waitio):
+    """It lies under the user's home, where those machines see it."""
+    waitio.script("ssh", 'for line; do :; done; exec sh -c "$line"')
+    env = {"PATH": f"{waitio.cwd}:{waitio.env['PATH']}"}
+    code = "echo $WAITIO_SECRET_FILE; sleep 300"
+    words = ["run", "--hosts", "elsewhere", "--master-host", "localhost", "sh", "-c", code]
+    child = waitio.start(*words, env=env)
+    secret = child.stdout.readline().decode().split()[-1]
+    assert secret.startswith(str(waitio.home)) and os.path.exists(secret)
+    child.kill()
+    child.wait()
+    waitio.wait_for(lambda: not waitio.left())
+    waitio.wait_for(lambda: not waitio.folders())
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_secret_goes_away_after_a_signal(waitio, number):
-    child = waitio.start("run", "sh", "-c", "echo $WAITIO_SECRET_FILE; sleep 60")
+    # A loop: dash loses an interrupt that meets it just before it becomes its last command.
+    child = waitio.start("run", "sh", "-c", f"echo $WAITIO_SECRET_FILE; {LOOP}")
     secret = child.stdout.readline().decode().split()[-1]
     assert os.path.exists(secret)
     child.send_signal(number)

@@ -116,10 +116,16 @@ def test_collectives(span, name):
     assert all(line.endswith("ok") for line in lines)
 
 
-@pytest.mark.parametrize("btl", ["", "self,tcp"])
-def test_each_library_goes_on_while_the_other_one_waits(span, btl):
+INSIDE = {"WAITIO_HYBRID_INSIDE": "mpi"}  # collectives use the vendor's MPI, also on one host
+
+
+@pytest.mark.parametrize(
+    "env",
+    [{}, {"OMPI_MCA_btl": "self,tcp"}, INSIDE, {"MULTIPLE": "1", **INSIDE}],
+    ids=["plain", "tcp", "inside", "threads"],
+)
+def test_each_library_goes_on_while_the_other_one_waits(span, env):
     # Over TCP a long message inside the job needs its sender's help.
-    env = {"OMPI_MCA_btl": btl} if btl else {}
     lines = all_well(span("progress.c", SHAPES["2+2"], env=env), SHAPES["2+2"])
     assert set(lines) == {"ok"}
 

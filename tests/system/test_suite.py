@@ -172,6 +172,57 @@ def test_run_goes_on_and_reports_whatever_a_test_does(checkout):
     assert "test_skips: no such machine" in out
 
 
+def test_files_are_shared_among_two_runs(checkout):
+    """Each test runs once, wherever; a run that dies goes on with the file it had."""
+    (checkout / "tests" / "test_days.py").unlink()
+    for i in range(6):
+        (checkout / "tests" / f"test_part{i}.py").write_text(
+            "import os, signal, time, pathlib\n"
+            "def test_one(): time.sleep(0.2)\n"
+            f"def test_two():\n    {i} != 4 or os.kill(os.getpid(), signal.SIGKILL)\n"
+            "def test_three():\n"
+            f"    with open({str(checkout / 'who')!r}, 'a') as out:\n"
+            f"        print({i}, os.getpid(), file=out)\n"
+        )
+    child = start(checkout, "--suite", "python", "-j", "2", limit="60")
+    out, _ = child.communicate()
+    assert out.splitlines()[-1] == "17 passed, 1 failed, 0 skipped", out
+    rows = [line.split() for line in (checkout / "who").read_text().splitlines()]
+    assert sorted(row[0] for row in rows) == ["0", "1", "2", "3", "4", "5"]
+    assert len({row[1] for row in rows}) >= 2, "one run did it all"
+    assert "test_part4.py::test_two" in out
+
+
+def test_a_run_that_dies_while_it_takes_a_file_has_not_taken_it(tmp_path, monkeypatch):
+    """Guard: a file without content would be nobody's, and its tests would not run."""
+    module = load(SUPPORT / "suite.py")
+
+    def of(record):
+        found = object.__new__(module.Suite)
+        found.share, found.path = str(tmp_path), record
+        return found
+
+    class Dying:
+        def __init__(self, *how, **more):
+            self.file = open(*how, **more)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *what):
+            self.file.close()
+
+        def write(self, text):
+            raise SystemExit(text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "open", Dying, raising=False)
+        with pytest.raises(SystemExit):
+            of("one").claim("test_x.py")
+    assert of("two").claim("test_x.py") and of("two").claim("test_x.py")
+    assert not of("one").claim("test_x.py")
+
+
 def test_short_suite_leaves_out_what_is_listed(checkout):
     child = start(checkout, "--suite", "long", "-k", "test_")
     out, _ = child.communicate()
@@ -201,9 +252,9 @@ def test_c_test_that_hangs_is_shown_and_ended(tmp_path, patience):
     assert done.returncode == 124
     assert "unit/x reached its time limit (1 s x" in done.stdout
     assert ": sleep 4713" in done.stdout and ": sleep 4714" in done.stdout
-    for pid in (p for p in os.listdir("/proc") if p.isdigit()):
-        words = patience._read(f"/proc/{pid}/cmdline")
-        assert words not in (b"sleep\x004713\0", b"sleep\x004714\0")
+    for pid in patience.pids():
+        words = patience.words_of(pid, "cmdline")[:2]
+        assert words not in ([b"sleep", b"4713"], [b"sleep", b"4714"])
 
 
 @pytest.mark.parametrize(

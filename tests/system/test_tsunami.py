@@ -12,9 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import types
 
+import patience
 import pytest
 
 from waitio.ports import free_port
@@ -280,7 +282,7 @@ def demo(waitio, build_dir, site, tmp_path_factory):
             env={**env, **extra},
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=patience.scaled(timeout),
             check=False,
             stdin=subprocess.DEVNULL,
         )
@@ -312,6 +314,155 @@ def test_demo_is_good_and_writes_a_report(demo):
     for block in ("ocean", "gauges", "assim"):
         assert f"waits for {block}" in text
     assert f"report: {demo.home / 'report.html'}" in out
+
+
+RESULTS = ("event.series", "event.maps", "free.series")
+
+
+def results(home):
+    """What a run has computed, to the last bit."""
+    numpy = importlib.import_module("numpy")
+    with numpy.load(home / "run" / "assim.npz") as saved:
+        learned = {name: saved[name].tobytes() for name in saved.files}
+    return learned, [(home / "run" / name).read_bytes() for name in RESULTS]
+
+
+@pytest.fixture
+def ordinary(demo, tmp_path_factory):
+    """Results of the ordinary route, made once."""
+    need_mpis("openmpi", "mpich")
+    need_modules("mpi4py", "numpy")
+    kept = tmp_path_factory.getbasetemp() / "tsunami-ordinary"
+    if not kept.exists():
+        status, out, err = demo("--no-report", "--speed", 6000)
+        assert status == 0 and "Route: auto. WaitIO took the quickest way" in out, out + err
+        shutil.copytree(demo.home / "run", kept / "run")
+    return results(kept)
+
+
+class Onlooker(threading.Thread):
+    """Looks from outside at the network of each program of a run while it runs."""
+
+    BLOCKS = {"tsunami_ocean": "ocean", "tsunami.gauges": "gauges", "tsunami.assim": "assim"}
+
+    def __init__(self, mark):
+        super().__init__(daemon=True)
+        self.mark, self.over = mark, threading.Event()
+        self.seen = {}  # block: {(namespace, devices)}
+
+    def run(self):
+        while not self.over.wait(0.2):
+            for pid in patience.pids():
+                try:
+                    self._look(pid)
+                except OSError:
+                    continue
+
+    def _look(self, pid):
+        words = [w.decode(errors="replace") for w in patience.words_of(pid, "cmdline")]
+        block = self.BLOCKS.get(pathlib.Path(words[0]).name)
+        if words[1:2] == ["-m"]:  # Python itself, not the shell that starts it
+            block = self.BLOCKS.get(words[2])
+        marks = patience.words_of(pid, "environ")
+        if block is None or self.mark not in marks or b"WAITIO_NPB=3" not in marks:
+            return
+        space = os.readlink(f"/proc/{pid}/ns/net")
+        rows = pathlib.Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]
+        counts = {row.partition(":")[0].strip(): row.partition(":")[2].split() for row in rows}
+        # A kernel may give each namespace others, which are down: no byte goes by them.
+        devices = {name for name, row in counts.items() if name == "lo" or row[0] + row[8] != "00"}
+        self.seen.setdefault(block, set()).add((space, tuple(sorted(devices))))
+
+
+def test_demo_by_files_alone_computes_the_same_bits(demo, ordinary, waitio):
+    """As root each program is without a network; an onlooker sees that, too."""
+    onlooker = Onlooker(waitio.mark)
+    onlooker.start()
+    try:
+        status, out, err = demo("--speed", 6000, "--route", "file")
+    finally:
+        onlooker.over.set()
+        onlooker.join()
+    assert status == 0, out + err
+    assert out.count("ok  ") == 4 and "FAIL" not in out, out
+    assert results(demo.home) == ordinary
+    text = (demo.home / "report.html").read_text()
+    assert "Route: file. All messages between the programs went by files in " in text
+    assert list((demo.home / "scratch").iterdir()) == []
+    if os.geteuid() != 0 or "not isolated" in out:
+        assert "They ran in one network namespace, not isolated: " in text
+        pytest.skip("no network namespaces here: it ran over files in the network as it is")
+    assert "in a network namespace of its own without any link to another" in text
+    assert sorted(onlooker.seen) == ["assim", "gauges", "ocean"], onlooker.seen
+    spaces = [space for found in onlooker.seen.values() for space, _ in found]
+    assert len(set(spaces)) == len(spaces) == 3, "each program has its own, all its processes one"
+    assert os.readlink("/proc/self/ns/net") not in spaces
+    assert {devices for found in onlooker.seen.values() for _, devices in found} == {("lo",)}
+
+
+def test_demo_by_the_hybrid_route_computes_the_same_bits(demo, ordinary):
+    status, out, err = demo("--speed", 6000, "--route", "hybrid")
+    assert status == 0, out + err
+    assert results(demo.home) == ordinary
+    count = re.search(r"Route: hybrid\. ([\d,]+) messages of more than 65536 bytes", out)
+    assert count and int(count[1].replace(",", "")) > 100, out
+    assert count[0] in (demo.home / "report.html").read_text()
+
+
+def test_without_root_the_demo_says_that_it_is_not_isolated(demo, ordinary, tmp_path):
+    """Here a program that may not make namespaces."""
+    hidden = tmp_path / "sitecustomize.py"
+    hidden.write_text("import os\nos.geteuid = lambda: 1000\n")
+    path = f"{tmp_path}:{demo.env['PYTHONPATH']}"
+    extra = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    status, out, err = demo("--speed", 6000, "--route", "file", PYTHONPATH=path, **extra)
+    assert status == 0, out + err
+    said = "They ran in one network namespace, not isolated: only root can give each program"
+    assert said in out and said in (demo.home / "report.html").read_text()
+    assert results(demo.home) == ordinary
+
+
+def test_an_unknown_route_is_named(demo):
+    status, _, err = demo("--route", "pigeon")
+    assert status == 2 and "'pigeon'" in err and "'file'" in err, err
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run(  # not as a part of `make test`, which would say so
+        ["make", "demo", "ROUTE=pigeon"], cwd=ROOT, env=env, capture_output=True, text=True,
+        timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and done.stdout == ""
+    assert (
+        "there is no route 'pigeon'; known are auto (the ordinary way), file, hybrid" in done.stderr
+    )
+
+
+def test_islands_that_are_none_are_noticed(demo, tmp_path):
+    """The demonstration believes nobody who says that he is alone."""
+    way = app_module("way")
+    one = {"namespace": "net:[1]", "devices": ["lo"]}
+    found = way.Way("auto", tmp_path, {})
+    found.islands = {"ocean": one, "gauges": dict(one, namespace="net:[2]"), "assim": one}
+    with pytest.raises(way.DemoError, match="not every program had a network namespace"):
+        found._check_islands()
+    found.islands["assim"] = {"namespace": "net:[3]", "devices": ["lo", "eth0"]}
+    with pytest.raises(way.DemoError, match="assim had network devices"):
+        found._check_islands()
+
+
+def test_devices_that_are_down_do_not_count():
+    """In a new namespace even the loopback is down; some kernels give it more of that kind."""
+    reason = app_module("way").no_islands(os.environ | {"PYTHONPATH": str(APP)})
+    if reason:
+        pytest.skip(reason)
+    program = (
+        "from tsunami import island; island.leave_network(); print(island.devices());"
+        "island.raise_loopback(); print(island.devices())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=APP, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("[]\n['lo']\n", "")
 
 
 def test_demo_without_assimilation_fails_its_checks(demo):
@@ -396,13 +547,10 @@ def test_lines_of_blocks_remote_work(demo, tmp_path):
 
 def gauges_of(mark):
     """Process id of the gauges of this test."""
-    for path in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            if b"tsunami.gauges" in words and mark in (path / "environ").read_bytes().split(b"\0"):
-                return int(path.name)
-        except OSError:
-            continue
+    for pid in patience.pids():
+        words = patience.words_of(pid, "cmdline")
+        if b"tsunami.gauges" in words and mark in patience.words_of(pid, "environ"):
+            return pid
     return None
 
 
@@ -437,15 +585,17 @@ def test_killed_gauges_end_the_run_with_a_reason(demo, waitio):
     slow = [sys.executable, "-m", "tsunami.demo", "--small", "--speed", 80]
     status, said = kill_gauges_during_the_event([*slow, "--folder", demo.home], waitio, demo.env)
     assert status == 2, said
-    assert "waitio run tsunami.toml ended with status 137" in said, said
-    assert re.search(r"gauges +1 +exit status 137 \(SIGKILL\) .*<- first failure", said), said
+    # On a busy machine assim, which loses the gauges, may be seen to end some milliseconds earlier.
+    assert re.search(r"waitio run tsunami.toml ended with status (137|1)\b", said), said
+    assert re.search(r"(gauges|assim) .*<- first failure", said), said
+    assert re.search(r"gauges +1 +exit status 137 \(SIGKILL\)", said), said
 
     folder = demo.home / "run"
     env = {**app_module("launch").environment(demo.home), **demo.env}
     env["PATH"] = f"{demo.home / 'bin'}:{demo.env['PATH']}"
     words = ["waitio", "run", "--keep-going", "tsunami.toml"]
     status, said = kill_gauges_during_the_event(words, waitio, env, folder)
-    assert status == 137, said
+    assert status in (137, 1), said
     # assim lost the gauges, then the ocean lost assim.
     assert re.search(r"\[assim 0\] assim: PB 1 rank 0: connection .* lost", said), said
     assert re.search(r"\[ocean \d\].*PB 2 rank 0", said), said

@@ -154,7 +154,8 @@ static int connect_to(struct waitio_iface *f, uint32_t peer, struct waitio_link 
 static void close_link(struct waitio_link *link, int reason)
 {
     struct toy_link *l = (struct toy_link *)(void *)link;
-    if (link->state >= WAITIO_LINK_CLOSING)
+    bool more = reason >= WAITIO_BYE_ABORT && l->reason < WAITIO_BYE_ABORT;
+    if (link->state == WAITIO_LINK_CLOSED || (link->state == WAITIO_LINK_CLOSING && !more))
         return;
     link->state = WAITIO_LINK_CLOSING;
     l->reason = reason;

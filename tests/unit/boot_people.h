@@ -69,7 +69,32 @@ struct crowd {
     double delivery_s;
     double say_first_s, say_every_s; /* see wio_join_params */
     struct service_report *serv;     /* shared memory */
+    char scratch[64];                /* they meet in this directory; "" = at a port */
 };
+
+/* Whether the crowds of this test meet in a directory; whether somebody was killed, so that files
+ * may be left there. */
+static bool wt_in_folder, wt_killed;
+
+static inline int wt_meet_in_folder(void **state)
+{
+    (void)state;
+    wt_in_folder = true;
+    return 0;
+}
+
+static inline int wt_meet_at_port(void **state)
+{
+    (void)state;
+    wt_in_folder = false;
+    return 0;
+}
+
+/* The same test, where all meet in a directory and nobody has an address. */
+#define WT_IN_FOLDER(f)                                                                            \
+    {                                                                                              \
+#f " (in a directory)", f, wt_meet_in_folder, wt_meet_at_port, NULL                        \
+    }
 
 /* As python/waitio/ports.py: below the range of outgoing connections, and marked as given out as
  * long as this process lives. */
@@ -101,6 +126,27 @@ static inline uint16_t wt_free_port(void)
     return 0;
 }
 
+static inline void wt_take_folder(struct crowd *c)
+{
+    c->cfg.master_host[0] = '\0';
+    c->cfg.comm_type = WIO_CFG_COMM_TYPE_FILE;
+    snprintf(c->scratch, sizeof c->scratch, "/tmp/waitio-crowd-XXXXXX");
+    assert_non_null(mkdtemp(c->scratch));
+    snprintf(c->cfg.scratch_dir, sizeof c->cfg.scratch_dir, "%s", c->scratch);
+}
+
+/* Nothing is left in the directory but what belongs to somebody who was killed. */
+static inline void wt_leave_folder(struct crowd *c)
+{
+    char cmd[160];
+    if (c->scratch[0] == '\0' || rmdir(c->scratch) == 0)
+        return;
+    snprintf(cmd, sizeof cmd, "test %d = 1 || find %.64s >&2; rm -rf %.64s", wt_killed, c->scratch,
+             c->scratch);
+    assert_int_equal(system(cmd), 0);
+    assert_true(wt_killed);
+}
+
 static inline void wt_crowd(struct crowd *c)
 {
     memset(c, 0, sizeof *c);
@@ -121,6 +167,9 @@ static inline void wt_crowd(struct crowd *c)
     c->said_fd = memfd_create("what people say", 0);
     assert_true(c->said_fd >= 0);
     snprintf(c->said_path, sizeof c->said_path, "/proc/self/fd/%d", c->said_fd);
+    wt_killed = false;
+    if (wt_in_folder)
+        wt_take_folder(c);
 }
 
 /* ---- what has happened, by the log: a time would only be a guess ---- */
@@ -301,6 +350,7 @@ static inline void wt_wait_all(struct crowd *c, double seconds)
 /* Process i is gone for good. */
 static inline void wt_kill(struct crowd *c, int i)
 {
+    wt_killed = true;
     kill(c->p[i].pid, SIGKILL);
     waitpid(c->p[i].pid, NULL, 0);
     c->p[i].pid = 0;
@@ -323,6 +373,7 @@ static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
                                        .log = &lg,
                                        .bind_host = "127.0.0.1",
                                        .port = (uint16_t)c->cfg.master_port,
+                                       .in_folder = c->scratch[0] != '\0',
                                        .npb = npb,
                                        .stay = c->serve_on,
                                        .relay_fan = c->fan,
@@ -355,6 +406,7 @@ static inline pid_t wt_service(struct crowd *c, double seconds, int npb)
 
 static inline void wt_end_service(pid_t pid)
 {
+    wt_killed = true;
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
 }
@@ -367,6 +419,7 @@ static inline void wt_settle(double seconds)
 
 static inline void wt_end(struct crowd *c)
 {
+    wt_leave_folder(c);
     munmap(c->p, WT_PEOPLE * sizeof *c->p);
     munmap(c->serv, sizeof *c->serv);
     close(c->said_fd);

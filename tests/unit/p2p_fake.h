@@ -30,6 +30,7 @@ struct fake_sent {
     struct wio_msg msg;
     uint32_t bytes;
     uint64_t sum;      /* of the payload, as it was when handed over */
+    unsigned lane;     /* by which link */
     struct wio_tx *tx; /* not NULL: queued, done() is owed */
 };
 
@@ -53,6 +54,8 @@ struct fake {
     bool echo_bye;                  /* peers answer our goodbye at once (in progress) */
     int events;                     /* what progress() says to have done beside */
     int freed;                      /* free_ep calls */
+    bool aside;                     /* peers have given their processors away */
+    int steps_aside;                /* how often the engine did */
     void (*script)(struct fake *f); /* runs in progress() */
 };
 
@@ -118,6 +121,7 @@ static int fake_send(struct wio_ep *ep, struct wio_tx *tx)
         return WAITIO_ERR_BUSY;
     fake_record(ep->peer, tx->msg, tx->payload, tx->bytes,
                 fake.answer == WIO_TX_QUEUED ? tx : NULL);
+    fake.sent[fake.nsent - 1].lane = ep->lane;
     return fake.answer;
 }
 
@@ -138,7 +142,7 @@ static size_t fake_queued(const struct wio_ep *ep)
 {
     size_t n = 0;
     for (int i = 0; i < fake.nsent; i++)
-        if (fake.sent[i].tx != NULL && fake.sent[i].to == ep->peer)
+        if (fake.sent[i].tx != NULL && fake.sent[i].to == ep->peer && fake.sent[i].lane == ep->lane)
             n += fake.sent[i].bytes + WIO_HDR_BYTES;
     return n;
 }
@@ -210,6 +214,24 @@ static void fake_close_iface(struct wio_iface *iface)
         free(fake.ep[i]);
 }
 
+static void fake_step_aside(struct wio_iface *iface, bool on)
+{
+    (void)iface;
+    fake.steps_aside += on;
+}
+
+static bool fake_is_aside(const struct wio_ep *ep)
+{
+    (void)ep;
+    return fake.aside;
+}
+
+static void fake_let_go(struct wio_ep *ep, const struct wio_tx *tx)
+{
+    (void)ep;
+    (void)tx;
+}
+
 static void fake_dump(struct wio_iface *iface, struct wio_ep *ep, struct wio_strbuf *out)
 {
     (void)iface;
@@ -224,7 +246,12 @@ static const struct wio_transport fake_transport = {
     .connect = fake_connect,
     .send = fake_send,
     .put = fake_put,
+    .lane = wio_tr_no_lane,
     .fetch = wio_tr_no_fetch,
+    .let_go = fake_let_go,
+    .recalls = wio_tr_no_recalls,
+    .step_aside = fake_step_aside,
+    .is_aside = fake_is_aside,
     .queued = fake_queued,
     .flush = fake_flush,
     .watch = fake_watch,

@@ -436,7 +436,7 @@ static void unknown_flags_are_refused_unknown_offers_are_not(void **state)
     assert_failed(&p.a, WAITIO_ERR_PROTOCOL);
     begin(&p);
     n = auth_take(&p.d, buf);
-    buf[HG_FEATURES] = 1; /* TLS-PSK, one day */
+    buf[HG_FEATURES] = 2; /* of a release to come */
     buf[HG_RESERVED] = 1;
     auth_feed(&p.a, buf, n, 1000);
     assert_int_equal(p.a.state, WIO_AUTH_RUNNING);

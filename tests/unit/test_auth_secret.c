@@ -114,7 +114,7 @@ static void the_cookie_is_made_once_and_for_us_alone(void **state)
     assert_int_equal(st.st_nlink, 1); /* the temporary name is gone */
     assert_int_equal(load(&again, NULL), 0);
     assert_int_equal(again.len, first.len);
-    assert_memory_equal(again.key, first.key, first.len);
+    assert_memory_equal(wio_secret_key(&again), wio_secret_key(&first), first.len);
     assert_string_equal(wio_last_error(), "");
 }
 
@@ -125,7 +125,7 @@ static void two_users_have_different_cookies(void **state)
     assert_int_equal(load(&a, NULL), 0);
     assert_int_equal(unlink(in_home(".waitio/cookie")), 0);
     assert_int_equal(load(&b, NULL), 0);
-    assert_memory_not_equal(a.key, b.key, a.len);
+    assert_memory_not_equal(wio_secret_key(&a), wio_secret_key(&b), a.len);
 }
 
 static void race(int start, int report)
@@ -134,7 +134,7 @@ static void race(int start, int report)
     char go;
     if (read(start, &go, 1) != 0 || load(&s, NULL) != 0 || s.len != 64)
         _exit(1);
-    _exit(write(report, s.key, 64) == 64 ? 0 : 1);
+    _exit(write(report, wio_secret_key(&s), 64) == 64 ? 0 : 1);
 }
 
 static void racing_processes_agree(void **state)
@@ -292,7 +292,7 @@ static void a_named_file_is_read_and_trimmed(void **state)
         write_file(in_home("s"), good[i].text, strlen(good[i].text), 0600);
         assert_int_equal(load(&s, in_home("s")), 0);
         assert_int_equal(s.len, good[i].len);
-        assert_memory_equal(s.key, good[i].text, s.len);
+        assert_memory_equal(wio_secret_key(&s), good[i].text, s.len);
         assert_non_null(strstr(s.origin, in_home("s")));
     }
 }
@@ -412,7 +412,7 @@ static void every_file_call_may_fail(void **state)
             assert_int_equal(load(&after, NULL), 0);
             assert_int_equal(after.len, 64);
             if (rc == 0)
-                assert_memory_equal(s.key, after.key, 64);
+                assert_memory_equal(wio_secret_key(&s), wio_secret_key(&after), 64);
             if (trouble.left >= 0)
                 break; /* there are no more calls */
         }

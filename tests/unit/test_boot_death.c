@@ -365,15 +365,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_leader_of_a_host_dies),
+        WT_IN_FOLDER(the_leader_of_a_host_dies),
         cmocka_unit_test(a_process_dies_and_nobody_replaces_it),
+        WT_IN_FOLDER(a_process_dies_and_nobody_replaces_it),
         cmocka_unit_test(the_service_dies),
+        WT_IN_FOLDER(the_service_dies),
         cmocka_unit_test(stopped_processes_are_waited_for),
+        WT_IN_FOLDER(stopped_processes_are_waited_for),
         cmocka_unit_test(killed_at_any_moment),
+        WT_IN_FOLDER(killed_at_any_moment),
         cmocka_unit_test(connections_break_at_random),
+        WT_IN_FOLDER(connections_break_at_random),
         cmocka_unit_test(connections_break_around_an_embedded_service),
+        WT_IN_FOLDER(connections_break_around_an_embedded_service),
         cmocka_unit_test(a_follower_loses_the_table),
+        WT_IN_FOLDER(a_follower_loses_the_table),
         cmocka_unit_test(a_follower_loses_the_table_of_a_service_that_stays),
         cmocka_unit_test(a_follower_finds_the_table_and_no_leader),
+        WT_IN_FOLDER(a_follower_finds_the_table_and_no_leader),
         cmocka_unit_test(a_leader_that_stays_is_not_stormed),
     };
     if (getenv("WT_ONLY"))

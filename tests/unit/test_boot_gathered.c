@@ -112,12 +112,74 @@ static void test_a_member_cannot(void **state)
     refuse(4, WAITIO_ERR_VERSION, "process 1");
 }
 
+/* A universe of four that has formed; @p me is this process. */
+static struct wio_table *formed(uint32_t me)
+{
+    struct wio_table *t = NULL;
+    deal(4, "0011", "----", -1);
+    for (uint32_t i = 0; i < 4; i++)
+        cards[i].ep.token = 1000 - i;
+    assert_int_equal(wio_gathered_table(cards, 4, me, &t), 0);
+    return t;
+}
+
+/* The cards of a job: members by digits, '-' for a process of another universe. */
+static uint32_t job(const char *members)
+{
+    struct wio_card all[MANY];
+    uint32_t n = (uint32_t)strlen(members);
+    memcpy(all, cards, sizeof all);
+    for (uint32_t i = 0; i < n; i++) {
+        cards[i] = all[members[i] == '-' ? 0 : members[i] - '0'];
+        if (members[i] == '-')
+            cards[i].ep.token = 5000 + i;
+    }
+    return n;
+}
+
+static void test_members_of_a_job(void **state)
+{
+    static const uint32_t number[] = {3, WIO_NO_NUMBER, 0, WIO_NO_NUMBER};
+    enum { BIT = 16 };
+    (void)state;
+    struct wio_table *t = formed(2);
+    uint32_t *got = NULL, n = job("2--0");
+    assert_int_equal(wio_gathered_numbers(cards, n, t, BIT, &got), 0);
+    assert_memory_equal(got, number, sizeof number);
+    wio_os_free(got);
+    /* Whose bit is not set has not got all cards: it listens to nobody. */
+    assert_int_equal(wio_gathered_numbers(cards, n, t, BIT | 32, &got), WAITIO_ERR_JOIN);
+    wio_table_free(t);
+    t = formed(1);
+    n = job("2--0");
+    assert_int_equal(wio_gathered_numbers(cards, n, t, BIT, &got), WAITIO_ERR_JOIN);
+    assert_non_null(strstr(wio_last_error(), "this process is missing"));
+    cards[3].ep.token = cards[1].ep.token;
+    assert_int_equal(wio_gathered_numbers(cards, n, t, BIT, &got), WAITIO_ERR_JOIN);
+    assert_non_null(strstr(wio_last_error(), "the same random number"));
+    wio_table_free(t);
+}
+
+static void test_members_that_differ(void **state)
+{
+    (void)state;
+    struct wio_table *t = formed(0);
+    uint32_t *got = NULL, n = job("0123");
+    cards[2].inside = WIO_CFG_INSIDE_AUTO;
+    assert_int_equal(wio_gathered_numbers(cards, n, t, 16, &got), WAITIO_ERR_JOIN);
+    assert_non_null(strstr(wio_last_error(), "different values of WAITIO_INSIDE"));
+    refuse(4, WAITIO_ERR_JOIN, "different values of WAITIO_INSIDE");
+    wio_table_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_disagreement),
         cmocka_unit_test(test_a_member_cannot),
+        cmocka_unit_test(test_members_of_a_job),
+        cmocka_unit_test(test_members_that_differ),
     };
     return cmocka_run_group_tests_name("gathered", tests, NULL, NULL);
 }

@@ -84,8 +84,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_needs_no_network),
         cmocka_unit_test(three_blocks_on_one_host),
+        WT_IN_FOLDER(three_blocks_on_one_host),
         cmocka_unit_test(each_has_its_own_table_where_none_can_be_shared),
+        WT_IN_FOLDER(each_has_its_own_table_where_none_can_be_shared),
         cmocka_unit_test(who_waits_says_so_in_time),
+        WT_IN_FOLDER(who_waits_says_so_in_time),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));

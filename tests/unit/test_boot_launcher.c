@@ -157,12 +157,33 @@ static void own_variables_win(void **state)
     assert_int_equal(wio_whoami(&me, &cfg, fake_getenv), WAITIO_ERR_CONFIG);
 }
 
+static void jobs_alone_are_apart(void **state)
+{
+    (void)state;
+    struct wio_whoami a, b, c;
+#define OF(space) ENV("PMIX_RANK", "1", "OMPI_COMM_WORLD_SIZE", "2", "PMIX_NAMESPACE", space)
+    assert_int_equal(ask(OF("1270480897"), &a), 0);
+    assert_int_equal(ask(OF("1270480897"), &b), 0);
+    assert_int_equal(ask(OF("1270480961"), &c), 0);
+    assert_true(a.solo && a.port >= 10000 && a.port < 32000);
+    assert_true(a.port == b.port && strcmp(a.job_id, b.job_id) == 0);
+    assert_true(strcmp(a.job_id, c.job_id) != 0 && a.port != c.port);
+    /* Whoever says how to join, or cannot tell his job, joins as ever. */
+    assert_int_equal(ask(ENV("PMIX_RANK", "1", "OMPI_COMM_WORLD_SIZE", "2", "PMIX_NAMESPACE", "1",
+                             "WAITIO_MASTER_PORT", "7100"),
+                         &a),
+                     0);
+    assert_int_equal(ask(ENV("PMI_RANK", "1", "PMI_SIZE", "3"), &b), 0);
+    assert_true(!a.solo && !b.solo);
+    assert_string_equal(b.job_id, "0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launchers),           cmocka_unit_test(slurm_only_in_a_real_step),
         cmocka_unit_test(halves_and_nonsense), cmocka_unit_test(nested_launchers),
-        cmocka_unit_test(own_variables_win),
+        cmocka_unit_test(own_variables_win),   cmocka_unit_test(jobs_alone_are_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

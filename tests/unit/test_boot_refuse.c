@@ -283,17 +283,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_processes_with_one_rank),
+        WT_IN_FOLDER(two_processes_with_one_rank),
         cmocka_unit_test(blocks_that_disagree),
+        WT_IN_FOLDER(blocks_that_disagree),
         cmocka_unit_test(embedded_timeout_lists_who_is_missing),
+        WT_IN_FOLDER(embedded_timeout_lists_who_is_missing),
         cmocka_unit_test(nobody_serves),
         cmocka_unit_test(another_job_id),
         cmocka_unit_test(a_complete_universe_takes_nobody),
+        WT_IN_FOLDER(a_complete_universe_takes_nobody),
         cmocka_unit_test(a_second_run_waits_for_the_port),
+        WT_IN_FOLDER(a_second_run_waits_for_the_port),
         cmocka_unit_test(wrong_secret_is_told_at_once),
+        WT_IN_FOLDER(wrong_secret_is_told_at_once),
         cmocka_unit_test(port_taken_by_a_stranger),
         cmocka_unit_test(port_taken_from_the_outgoing_ones),
         cmocka_unit_test(bad_master_host),
         cmocka_unit_test(too_few_descriptors),
+        WT_IN_FOLDER(too_few_descriptors),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));

@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "boot/boot_conn.h"
 #include "boot/boot_table.h"
 #include "boot/boot_wire.h"
 #include "os/os.h"
@@ -35,6 +37,29 @@ static void headers(void **state)
     wio_boot_put_hdr(buf, WIO_BOOT_ACK, 0);
     buf[0] = 'w';
     assert_int_equal(wio_boot_get_hdr(buf, &h), WAITIO_ERR_PROTOCOL);
+}
+
+/* A child that is being started holds the socket until it has begun its program. */
+static void no_events_of_a_closed_connection(void **state)
+{
+    (void)state;
+    static const struct wio_secret secret = {
+        .key = "secret of this very test", .len = 24, .origin = "test"};
+    static const struct wio_bc_upcalls none;
+    struct wio_bc c;
+    struct epoll_event ev;
+    int pair[2], epfd = wio_os_epoll_create();
+    assert_int_equal(wio_os_socketpair(pair), 0);
+    assert_int_equal(wio_bc_start(&c, pair[0], WIO_AUTH_ACCEPT, false, false, &secret, &none, NULL),
+                     0);
+    assert_int_equal(wio_bc_arm(&c, epfd), 0);
+    int childs = dup(pair[0]);
+    wio_bc_close(&c);
+    assert_int_equal(wio_os_send(pair[1], "x", 1), 1);
+    assert_int_equal(wio_os_epoll_wait(epfd, &ev, 1, 0), 0);
+    wio_os_close(childs);
+    wio_os_close(pair[1]);
+    wio_os_close(epfd);
 }
 
 static void texts_are_made_printable(void **state)
@@ -430,11 +455,17 @@ static void hostile_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers),        cmocka_unit_test(texts_are_made_printable),
-        cmocka_unit_test(small_messages), cmocka_unit_test(the_relay_tree),
-        cmocka_unit_test(parents),        cmocka_unit_test(hosts),
-        cmocka_unit_test(registrations),  cmocka_unit_test(images),
-        cmocka_unit_test(random_tables),  cmocka_unit_test(hostile_packed_tables),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(no_events_of_a_closed_connection),
+        cmocka_unit_test(texts_are_made_printable),
+        cmocka_unit_test(small_messages),
+        cmocka_unit_test(the_relay_tree),
+        cmocka_unit_test(parents),
+        cmocka_unit_test(hosts),
+        cmocka_unit_test(registrations),
+        cmocka_unit_test(images),
+        cmocka_unit_test(random_tables),
+        cmocka_unit_test(hostile_packed_tables),
         cmocka_unit_test(hostile_images),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,11 +7,8 @@
 #include "unit/mpi_rows.h"
 #include "unit/mpi_world.h"
 
-#if defined(__SANITIZE_THREAD__)
-enum { LARGEST = 7 }; /* there is one thread to watch, and the sizes beyond take minutes */
-#else
-enum { LARGEST = MOST };
-#endif
+#include "mpi/kings.h"
+#include "os/os.h"
 
 /* ---- elements: one number, or a map x -> a x + b, which does not commute ---- */
 
@@ -108,6 +105,8 @@ struct test {
     int pb[MOST], first[MOST];
     struct wio_topology topo;
     bool hybrid; /* some PBs have a provider */
+    int kings;   /* asked for; 0: none */
+    int crowned; /* of each PB */
     struct wio_comm comm[MOST];
     struct wio_inside inside[MOST]; /* by PB */
     int places[MOST][MOST];         /* by PB and rank */
@@ -262,15 +261,43 @@ static void providers(struct test *t)
         for (int q = 0; q < t->topo.npb; q++)
             t->places[q][r] = -1;
         t->places[p][r] = seen[p]++;
-        t->inside[p] = (struct wio_inside){
-            .ops = &fake_ops, .size = n[p], .place = t->places[p], .uses = WIO_INSIDE_ALL};
+        t->inside[p] = (struct wio_inside){.ops = p % 2 == 0 ? &fake_ops : &old_ops,
+                                           .size = n[p],
+                                           .place = t->places[p],
+                                           .uses = WIO_INSIDE_ALL};
         t->comm[r] = (struct wio_comm){.inside = with ? &t->inside[p] : NULL};
     }
+}
+
+static uint64_t seed = 88172645463325252u;
+
+static int draw(int below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (int)(seed % (uint64_t)below);
+}
+
+/* Members sit on three hosts; sometimes some of them are named. */
+static struct wio_kings *crown(struct test *t)
+{
+    uint64_t host[MOST];
+    bool named[MOST];
+    for (int r = 0; r < t->size; r++) {
+        host[r] = (uint64_t)(r / 2 % 3);
+        named[r] = (r + t->kings) % 4 == 1;
+    }
+    return t->kings == 0 ? NULL
+                         : wio_kings_new(&t->topo, t->size, host, draw(2) ? named : NULL, t->kings);
 }
 
 static void call_all(struct test *t)
 {
     static int patient;
+    struct wio_kings *kings = crown(t);
+    t->topo.kings = kings;
+    t->crowned = wio_kings_of(&t->topo);
     t->w = (struct world){.size = t->size, .pb = t->pb, .patient = patient};
     patient = !patient;
     providers(t);
@@ -286,6 +313,8 @@ static void call_all(struct test *t)
         assert_int_equal(wio_coll_write(&t->w.s[r], &c, &who), 0);
     }
     run(&t->w);
+    wio_os_free(kings);
+    t->topo.kings = NULL;
 }
 
 /* ---- what must come out ---- */
@@ -372,16 +401,6 @@ static void check(struct test *t)
 
 /* ---- shapes ---- */
 
-static uint64_t seed = 88172645463325252u;
-
-static int draw(int below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (int)(seed % (uint64_t)below);
-}
-
 /* 0: one PB; 1: two halves; 2: one each; 3: scattered. */
 static void shape(struct test *t, int how)
 {
@@ -424,7 +443,7 @@ static bool has_root(enum wio_collective_kind kind)
 static void every_shape(struct test *t)
 {
     static const int counts[] = {3, 0, 1, 17};
-    for (t->size = 1; t->size <= LARGEST; t->size++)
+    for (t->size = 1; t->size <= MOST; t->size++)
         for (int how = 0; how < 4; how++) {
             shape(t, how);
             for (t->root = 0; t->root < (has_root(t->kind) ? t->size : 1); t->root++) {
@@ -513,6 +532,61 @@ static void long_hybrid_messages(void **state)
     assert_in_range(inside, 400, 100000);
 }
 
+/* An operator of the program inside a PB: two of its three members are combined by the provider.
+ * The other PB has one that was built for an older library. */
+static void providers_take_operators(void **state)
+{
+    static struct test t;
+    int before;
+    (void)state;
+    t.form = EVEN;
+    t.hybrid = true;
+    t.kind = WIO_ALLREDUCE;
+    t.size = 6;
+    t.count = 3;
+    for (int flavour = 0; flavour < FLAVOURS; flavour++) {
+        t.f = &flavours[flavour];
+        shape(&t, 1);
+        before = fake_folded;
+        one(&t);
+        assert_int_equal(fake_folded - before, flavour == INTS ? 0 : 2);
+    }
+}
+
+/* Several kings carry the pieces. Each border is crossed by each piece once in each direction, and
+ * by the words that say that a receiver is ready: one for each lane that has a piece. */
+static void long_messages_of_several_kings(void **state)
+{
+    static const enum wio_collective_kind kinds[] = {WIO_BCAST, WIO_REDUCE, WIO_ALLREDUCE};
+    static const int counts[] = {65536, 700001, 1048577};
+    static struct test t;
+    int apart = 0;
+    (void)state;
+    t.f = &flavours[INTS];
+    t.form = EVEN;
+    t.hybrid = true;
+    for (int i = 0; i < 3 * 8 * 3; i++) {
+        int pieces, lanes, ways;
+        t.kind = kinds[i % 3];
+        t.kings = 1 + i / 3 % 8;
+        t.count = counts[i / 24];
+        t.size = 4 + draw(MOST - 3);
+        t.root = draw(t.size);
+        t.in_place = t.kind != WIO_BCAST && draw(2);
+        shape(&t, (int[]){1, 2, 3, 3}[draw(4)]);
+        one(&t);
+        ways = t.topo.npb - 1;
+        pieces = (t.count + 131071) / 131072;
+        lanes = pieces < 2 * t.crowned ? pieces : 2 * t.crowned;
+        assert_int_equal(t.w.words, lanes * ways);
+        apart += lanes > 2;
+        ways *= t.kind == WIO_ALLREDUCE ? 2 : 1;
+        assert_int_equal(t.w.crossings[0] - t.w.words, pieces * ways);
+        assert_int_equal(t.w.crossings[1] - t.w.words * WIO_SIZE_BYTES, 4 * t.count * ways);
+    }
+    assert_in_range(apart, 10, 3 * 8 * 3);
+}
+
 /* Many pieces over several trees, of data with holes and without, that go their own ways. */
 static void trees_of_many_pieces(void **state)
 {
@@ -522,7 +596,7 @@ static void trees_of_many_pieces(void **state)
     (void)state;
     t.form = EVEN;
     for (size_t k = 0; k < 3; k++)
-        for (size_t i = 0; i < 5 && sizes[i] <= LARGEST; i++)
+        for (size_t i = 0; i < 5 && sizes[i] <= MOST; i++)
             for (int flavour = INTS; flavour <= SUMS; flavour++)
                 for (int in_place = 0; in_place <= (k > 0); in_place++) {
                     t.kind = kinds[k];
@@ -625,7 +699,7 @@ static void barriers_hold(void **state)
     t.kind = WIO_BARRIER;
     t.f = &flavours[INTS];
     for (t.asked = 0; t.asked <= rows_of(WIO_BARRIER); t.asked++)
-        for (t.size = 2; t.size <= LARGEST; t.size++)
+        for (t.size = 2; t.size <= MOST; t.size++)
             for (int late = 0; late < t.size; late++) {
                 shape(&t, late % 4);
                 t.w = (struct world){.size = t.size};
@@ -653,7 +727,7 @@ static void floats_are_the_same_everywhere(void **state)
     static struct test t;
     (void)state;
     for (t.asked = 0; t.asked <= rows_of(WIO_ALLREDUCE); t.asked++)
-        for (t.size = 2; t.size <= LARGEST; t.size++)
+        for (t.size = 2; t.size <= MOST; t.size++)
             for (int how = 0; how < 4; how++) {
                 shape(&t, how);
                 t.w = (struct world){.size = t.size};
@@ -682,7 +756,7 @@ static void the_border_is_crossed_once_each_way(void **state)
     (void)state;
     t.f = &flavours[INTS];
     t.count = 17;
-    for (t.size = 2; t.size <= LARGEST; t.size++)
+    for (t.size = 2; t.size <= MOST; t.size++)
         for (int how = 0; how < 2; how++)
             for (t.root = 0; t.root < t.size; t.root++) {
                 static const int kinds[] = {WIO_BCAST, WIO_REDUCE, WIO_ALLREDUCE, WIO_BARRIER};
@@ -712,7 +786,7 @@ static void short_reductions_come_from_the_root_before(void **state)
     (void)state;
     t.f = &flavours[INTS];
     t.form = EVEN;
-    for (t.size = 3; t.size <= LARGEST; t.size++)
+    for (t.size = 3; t.size <= MOST; t.size++)
         for (int how = 0; how < 6; how++)
             for (t.root = 0; t.root < t.size; t.root++) {
                 int before = t.root, other;
@@ -885,6 +959,8 @@ int main(void)
         cmocka_unit_test(alltoall),
         cmocka_unit_test(long_messages),
         cmocka_unit_test(long_hybrid_messages),
+        cmocka_unit_test(providers_take_operators),
+        cmocka_unit_test(long_messages_of_several_kings),
         cmocka_unit_test(trees_of_many_pieces),
         cmocka_unit_test(trees_pack_by_the_piece),
         cmocka_unit_test(the_other_byte_order),

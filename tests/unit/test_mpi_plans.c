@@ -195,13 +195,14 @@ static void nobody_gets_the_plan_of_another(void **state)
     assert_int_equal(wio_comm_get(comm, &c), 0);
     for (int i = 0; i < 40000; i++) {
         unsigned r = seed = seed * 1664525u + 1013904223u;
-        struct wio_call call = {.kind = kinds[(r >> 12) % 4],
-                                .send = {&in[(r >> 13) % 2], (int)(r >> 14) % 2,
-                                         WAITIO_MPI_INT + (int)(r >> 15) % 2, NULL, NULL, NULL},
-                                .recv = {&out[(r >> 16) % 2], (int)(r >> 17) % 2,
-                                         WAITIO_MPI_INT + (int)(r >> 18) % 2, NULL, NULL, NULL},
-                                .op = WAITIO_MPI_SUM + (int)(r >> 21) % 8,
-                                .root = 16 * ((int)(r >> 20) % 2)};
+        struct wio_call call = {
+            .kind = kinds[(r >> 12) % 4],
+            .send = {&in[(r >> 13) % 2], (int)(r >> 14) % 2, WAITIO_MPI_INT + (int)(r >> 15) % 2,
+                     NULL, NULL, NULL, NULL},
+            .recv = {&out[(r >> 16) % 2], (int)(r >> 17) % 2, WAITIO_MPI_INT + (int)(r >> 18) % 2,
+                     NULL, NULL, NULL, NULL},
+            .op = WAITIO_MPI_SUM + (int)(r >> 21) % 8,
+            .root = 16 * ((int)(r >> 20) % 2)};
         struct wio_plan *plan = i % 2 ? wio_plan_take(c, &call) : NULL;
         if (i % 2 == 0) { /* twice, so that it would be kept */
             plan = wio_plan_take(c, &call);

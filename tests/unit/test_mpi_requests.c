@@ -47,7 +47,7 @@ static void freed_receives_of_matched_messages_are_delivered(void **state)
     assert_int_equal(WAITIO_MPI_Imrecv(in, 1, holes, &message, &req), 0);
     WAITIO_MPI_Type_free(&holes);
     assert_int_equal(WAITIO_MPI_Request_free(&req), 0);
-    wio_request_end();
+    wio_request_end(true);
     assert_int_equal(wio_request_alive(), 0);
     assert_int_equal(wio_freed_receives, 0);
     assert_true(in[0] == 7 && in[1] == 2 && in[2] == 8);

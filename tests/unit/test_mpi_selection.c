@@ -58,43 +58,95 @@ static void few_on_one_host_need_no_layers(void **state)
     assert_string_equal(chosen_on(false, WIO_BCAST, 8, 2, 8), "pb");
 }
 
-/* How many messages the root sends itself: with loans all of them. */
-static int sends_of_root(struct wio_caller *who, struct wio_trial **trial)
+/* Long reductions on one host have rules of their own. */
+static void long_reductions_on_one_host(void **state)
+{
+    (void)state;
+    assert_string_equal(chosen_on(true, WIO_REDUCE, 4, 2, 16 << 10), "pb");
+    assert_string_equal(chosen_on(true, WIO_REDUCE, 4, 2, 17 << 10), "linear");
+    assert_string_equal(chosen_on(true, WIO_REDUCE, 9, 2, 17 << 10), "pb");
+    assert_string_equal(chosen_on(true, WIO_REDUCE, 2, 2, 8 << 20), "trees");
+    assert_string_equal(chosen_on(true, WIO_REDUCE, 8, 2, 8 << 20), "chain");
+    assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 2, 2, 512 << 10), "doubling");
+    assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 2, 2, 513 << 10), "rabenseifner");
+    assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 8, 2, 8 << 20), "rabenseifner");
+    assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 6, 2, 64 << 10), "pb");
+    assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 6, 1, 64 << 10), "trees"); /* no layers */
+    assert_string_equal(chosen_on(true, WIO_ALLREDUCE, 6, 2, 8 << 20), "trees");
+    assert_string_equal(chosen_on(false, WIO_ALLREDUCE, 8, 2, 8 << 20), "trees");
+    assert_string_equal(chosen_on(false, WIO_REDUCE, 8, 2, 8 << 20), "trees");
+}
+
+/* The broadcast of this many bytes that member 0 of @p who writes. @return messages of the whole
+ * that it sends: it tells the algorithms apart */
+static int sends_of_root(struct wio_caller *who, size_t bytes, struct wio_trial **trial)
 {
     static char data[1 << 20];
     struct wio_call call = {.kind = WIO_BCAST,
-                            .recv = {.buf = data, .count = sizeof data, .type = WAITIO_MPI_BYTE}};
+                            .recv = {.buf = data, .count = (int)bytes, .type = WAITIO_MPI_BYTE}};
     struct wio_schedule s;
     int n = 0;
     assert_int_equal(wio_coll_write(&s, &call, who), 0);
     for (size_t i = 0; i < s.nsteps; i++)
-        n += s.step[i].kind == WIO_STEP_SEND && s.step[i].n == sizeof data;
+        n += s.step[i].kind == WIO_STEP_SEND && s.step[i].n == bytes;
     *trial = s.trial;
     wio_schedule_free(&s);
     return n;
 }
 
-/* Reading the root's memory and handing on are taken in turn, then whichever was quicker. */
-static void loans_are_tried_out(void **state)
+/* Long broadcasts on one host take the rivals in turn, then whichever was quickest. */
+static void rivals_are_tried_out(void **state)
 {
     static const int pb[8] = {0}, first[1] = {0};
     static struct wio_tune tune;
+    /* From 1 MiB on: direct, trees, chain, binomial, linear, bt; trees and chain cut the message.
+     */
+    static const int sends[] = {7, 0, 0, 3, 7, 2};
     struct wio_topology topo = {1, pb, first, .runs = true, .host = true, .loans = true};
     struct wio_caller who = {.size = 8, .topo = &topo, .tune = &tune};
+    const int calls = 6 * WIO_TUNE_FEW;
     struct wio_trial *trial;
     (void)state;
-    for (int i = 0; i < 2 * WIO_TUNE_TRIES; i++) {
-        assert_int_equal(sends_of_root(&who, &trial), i < WIO_TUNE_TRIES ? 7 : 0);
-        assert_ptr_equal(trial, &tune.trial[0]);
-        assert_int_equal(wio_tune_took(trial, i < WIO_TUNE_TRIES ? 500 : 300),
-                         i == 2 * WIO_TUNE_TRIES - 1);
+    for (int i = 0; i < calls; i++) {
+        int rival = i / WIO_TUNE_FEW;
+        assert_int_equal(sends_of_root(&who, 1 << 20, &trial), sends[rival]);
+        assert_ptr_equal(trial, &tune.trial[5]);
+        assert_int_equal(wio_tune_took(trial, rival == 3 ? 300 : 500), i == calls - 1);
     }
-    assert_int_equal(sends_of_root(&who, &trial), 7); /* until the members have agreed */
     wio_tune_decide(trial, trial->sum_ns);
-    assert_int_equal(sends_of_root(&who, &trial), 0);
+    assert_int_equal(sends_of_root(&who, 1 << 20, &trial), 3);
+    assert_int_equal(sends_of_root(&who, 1 << 15, &trial), 3); /* binomial is the first there */
+    assert_ptr_equal(trial, &tune.trial[0]);
     who.asked = row_named(WIO_BCAST, "direct"); /* who asks for it is given it */
-    assert_int_equal(sends_of_root(&who, &trial), 7);
+    assert_int_equal(sends_of_root(&who, 1 << 20, &trial), 7);
     assert_null(trial);
+}
+
+/* No trial where it would not help, or cost too much. */
+static void who_has_no_trials(void **state)
+{
+    static const int pb[40] = {0}, first[1] = {0};
+    struct wio_topology topo = {1, pb, first, .runs = true, .host = true};
+    const struct wio_algorithm *rivals[WIO_TUNE_RIVALS];
+    const struct wio_choice good = {
+        .kind = WIO_BCAST, .size = 8, .bytes = WIO_TUNE_FROM, .equal = true, .topo = &topo};
+    (void)state;
+    assert_int_equal(wio_algorithm_rivals(&good, rivals), 3);
+    for (int why = 0; why < 6; why++) {
+        struct wio_choice c = good;
+        topo.host = why != 0; /* far apart: the slowest may be slower without bounds */
+        if (why == 1)
+            c.size = 2;
+        else if (why == 2)
+            c.size = 17;
+        else if (why == 3)
+            c.bytes--;
+        else if (why == 4)
+            c.asked = 1;
+        else if (why == 5)
+            c.kind = WIO_ALLREDUCE; /* its sums must not change from call to call */
+        assert_int_equal(wio_algorithm_rivals(&c, rivals), 0);
+    }
 }
 
 /* WAITIO_COLL_<KIND> lists the rows of its kind in the table's order. */
@@ -136,8 +188,11 @@ static void providers_are_chosen_by_size(void **state)
     assert_string_equal(wio_algorithm_select(&c)->name, "alone");
     c = (struct wio_choice){WIO_GATHER, 4, 8, true, false, .topo = &topo, .hybrid = true};
     assert_string_equal(wio_algorithm_select(&c)->name, "linear"); /* uneven blocks */
+    /* What does not commute keeps its order where the members of a PB follow each other. */
     c = (struct wio_choice){WIO_ALLREDUCE, 4, 8, false, true, .topo = &topo, .hybrid = true};
-    assert_string_not_equal(wio_algorithm_select(&c)->name, "hybrid"); /* does not commute */
+    assert_string_equal(wio_algorithm_select(&c)->name, "hybrid");
+    topo.runs = false;
+    assert_string_not_equal(wio_algorithm_select(&c)->name, "hybrid");
 }
 
 int main(void)
@@ -145,7 +200,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selection_follows_the_table),
         cmocka_unit_test(few_on_one_host_need_no_layers),
-        cmocka_unit_test(loans_are_tried_out),
+        cmocka_unit_test(long_reductions_on_one_host),
+        cmocka_unit_test(rivals_are_tried_out),
+        cmocka_unit_test(who_has_no_trials),
         cmocka_unit_test(variables_name_the_rows),
         cmocka_unit_test(providers_are_chosen_by_size),
     };

@@ -67,9 +67,9 @@ static void both_directions_of_the_loop(void **state)
 static void distances_have_classes(void **state)
 {
     (void)state;
-    assert_int_equal(distance((uint8_t *)4096 + 16, (uint8_t *)8192), 16);
-    assert_int_equal(distance((uint8_t *)8192, (uint8_t *)4096 + 16), -16);
-    assert_int_equal(distance((uint8_t *)4096, (uint8_t *)8191), 1);
+    assert_int_equal(distance((uint8_t *)4096 + 16, 8192), 16);
+    assert_int_equal(distance((uint8_t *)8192, 4096 + 16), -16);
+    assert_int_equal(distance((uint8_t *)4096, 8191), 1);
     for (int d = -PAGE / 2; d < PAGE / 2; d++) {
         assert_in_range(class_of(d), 0, CLASSES - 1);
         if (d != 0)
@@ -77,6 +77,24 @@ static void distances_have_classes(void **state)
     }
     assert_int_equal(class_of(48), class_of(63));
     assert_int_not_equal(class_of(64), class_of(63));
+}
+
+/* What the system copies goes to a place that is not slow. */
+static void slow_distances_are_shifted(void **state)
+{
+    (void)state;
+    wio_os_copy(to, from, MOST); /* measures */
+    for (int c = 0; c < CLASSES; c++)
+        slow[c] = c < 4; /* 1 to 15 bytes ahead */
+    for (int d = -80; d <= 80; d++) {
+        size_t shift = wio_os_copy_shift((uint8_t *)8192 + d, 4096);
+        if (d >= 1 && d <= 15)
+            assert_int_equal((size_t)d + shift, LINE);
+        else
+            assert_int_equal(shift, 0);
+    }
+    slow[class_of(LINE)] = true; /* no better */
+    assert_int_equal(wio_os_copy_shift((uint8_t *)8192 + 8, 4096), 0);
 }
 
 /* What was measured as slow goes by the loop, and is right there, too. */
@@ -96,6 +114,7 @@ int main(void)
 #ifndef WATCHED
         cmocka_unit_test(both_directions_of_the_loop),
         cmocka_unit_test(distances_have_classes),
+        cmocka_unit_test(slow_distances_are_shifted),
         cmocka_unit_test(slow_distances_take_the_loop),
 #endif
     };

@@ -225,6 +225,33 @@ static void test_files(void **state)
     assert_int_equal(wio_os_stat(a, &st), -ENOENT);
 }
 
+/* What is punched out reads as zeros, takes no space, and the file keeps its size. */
+static void test_space_is_given_back(void **state)
+{
+    (void)state;
+    uint8_t data[16384], back[16384];
+    struct iovec out = {data, sizeof data}, in = {back, sizeof back};
+    struct wio_os_stat st;
+    int here = wio_os_folder_open(-1, ".", true);
+    int fd = wio_os_create_at(here, "punched", 0600);
+    assert_true(fd >= 0);
+    memset(data, 1, sizeof data);
+    assert_int_equal(wio_os_pwritev(fd, &out, 1, 0), sizeof data);
+    int rc = wio_os_punch(fd, 4096, 8192);
+    assert_true(rc == 0 || rc == -EOPNOTSUPP);
+    if (rc == 0)
+        memset(data + 4096, 0, 8192);
+    assert_int_equal(wio_os_preadv(fd, &in, 1, 0), sizeof back);
+    assert_memory_equal(data, back, sizeof data);
+    assert_int_equal(wio_os_fstat(fd, &st), 0);
+    assert_true(st.size == sizeof data && st.links == 1);
+    assert_int_equal(wio_os_unlink_at(here, "punched", false), 0);
+    assert_int_equal(wio_os_fstat(fd, &st), 0);
+    assert_int_equal(st.links, 0);
+    wio_os_close(fd);
+    wio_os_close(here);
+}
+
 static void test_failing_files_and_memory(void **state)
 {
     (void)state;
@@ -244,6 +271,16 @@ static void test_failing_files_and_memory(void **state)
     assert_int_equal(wio_os_mkdir("/x", 0), -EIO);
     assert_int_equal(wio_os_stat("/", &st), -EIO);
     assert_int_equal(wio_os_fstat(0, &st), -EIO);
+    struct iovec iov = {&c, 1};
+    assert_int_equal(wio_os_open_at(-1, "/x", false), -EIO);
+    assert_int_equal(wio_os_preadv(0, &iov, 1, 0), -EIO);
+    assert_int_equal(wio_os_punch(1, 0, 1), -EIO);
+    failing = WIO_OS_SPACE;
+    assert_int_equal(wio_os_create_at(-1, "/x", 0), -EIO);
+    assert_int_equal(wio_os_mkdir_at(-1, "/x", 0), -EIO);
+    assert_int_equal(wio_os_rename_at(-1, "/x", "/y"), -EIO);
+    assert_int_equal(wio_os_pwritev(1, &iov, 1, 0), -EIO);
+    assert_int_equal(wio_os_resize(1, 1), -EIO);
     failing = WIO_OS_MEM;
     assert_null(wio_os_alloc(1));
     assert_null(wio_os_realloc(NULL, 1));
@@ -378,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_populated_memory_costs_no_faults),
         cmocka_unit_test(test_heap),
         cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
+        cmocka_unit_test(test_space_is_given_back),
         cmocka_unit_test_teardown(test_failing_files_and_memory, no_faults),
         cmocka_unit_test(test_process),
         cmocka_unit_test(test_descriptor_limit),

@@ -183,6 +183,30 @@ static void without_memory_and_without_a_link_too(void **unused)
     assert_int_equal(result_of(r), WAITIO_ERR_PEER);
 }
 
+static int no_memory_at_all(enum wio_os_call call, int fd, size_t bytes)
+{
+    (void)fd;
+    (void)bytes;
+    return call == WIO_OS_MEM ? -ENOMEM : 0;
+}
+
+/* Without the call of wio_peer_told_late() the peer gets no credit, and neither side hears why. */
+static void a_link_that_came_without_memory_for_its_peer_is_used(void **unused)
+{
+    (void)unused;
+    wio_os_fault = no_memory_at_all;
+    fake_state(1, WIO_EP_READY, 0, WIO_BYE_NONE);
+    wio_os_fault = NULL;
+    assert_null(u->peer[1]);
+    irecv(1, 10, 6); /* it makes the peer, and dials nobody */
+    fake.credit[1] = ROOM;
+    assert_int_equal(fake_message(1, (struct wio_msg){.op = WIO_OP_CREDIT}, NULL, 0), 0);
+    assert_int_equal(result_of(isend(1, 10, 5)), 0);
+    progress();
+    assert_int_equal(fake.dials[1], 0);
+    assert_true(fake.nsent >= 2); /* our grant, and the message */
+}
+
 /* ---- exit() in a signal handler ---- */
 
 static int left = 1;
@@ -191,7 +215,7 @@ static int left = 1;
 static void leave_inside(struct fake *f)
 {
     f->script = NULL;
-    left = wio_universe_leave(f->u, true);
+    left = wio_universe_leave(f->u, true, NULL);
     wio_universe_abort(f->u);
 }
 
@@ -215,6 +239,7 @@ int main(void)
         T(a_receive_from_oneself_is_told),
         T(without_memory_for_an_answer_the_peer_is_failed),
         T(without_memory_and_without_a_link_too),
+        T(a_link_that_came_without_memory_for_its_peer_is_used),
         T(leaving_in_the_middle_of_a_call_gives_up),
     };
     return cmocka_run_group_tests_name("p2p bad days", tests, NULL, NULL);

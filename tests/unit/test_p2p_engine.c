@@ -650,7 +650,7 @@ static void a_blocking_probe_ends_when_its_source_is_dead(void **unused)
 
 static int leave(void)
 {
-    int rc = wio_universe_leave(u, false);
+    int rc = wio_universe_leave(u, false, NULL);
     u = NULL;
     return rc;
 }

@@ -475,7 +475,63 @@ static void among_more_than_processors_it_does_too(void **unused)
 {
     (void)unused;
     u->spin.crowded = true;
+    fake.aside = true;
     becomes_a_request(8, 30);
+}
+
+static int answered_after;
+
+static void answers_late(struct fake *f)
+{
+    f->events = ++looks == answered_after;
+    if (f->events > 0)
+        (void)eager(LINK, 1, TAG, N, N);
+}
+
+/* @return yields before an answer that comes with the look @p after */
+static int yields_before_an_answer(int after)
+{
+    u->spin.crowded = true;
+    u->spin.contended = 8;              /* as with every crowded host */
+    u->iface[WIO_TR_SHM] = &fake.iface; /* which tells peers of yields */
+    fake.script = answers_late;
+    answered_after = after;
+    looks = fake.steps_aside = 0;
+    alone_from_link(N);
+    u->iface[WIO_TR_SHM] = NULL;
+    assert_int_equal(leg[0].got, N);
+    assert_int_equal(looks, after);
+    return fake.steps_aside;
+}
+
+/* A yield costs more than the answer of a peer that is just about to send it. */
+static void a_peer_that_has_a_processor_gets_some_time_before_a_yield(void **unused)
+{
+    (void)unused;
+    assert_int_equal(yields_before_an_answer(20), 0);
+    assert_true(no_request_was_made());
+}
+
+static void but_not_for_ever(void **unused)
+{
+    (void)unused;
+    assert_in_range(yields_before_an_answer(300), 2, 30);
+}
+
+/* Nothing can come: the processor is given away after each look, and the peer sees it. */
+static void no_answer_is_expected_from_one_that_has_none(void **unused)
+{
+    (void)unused;
+    fake.aside = true;
+    assert_int_equal(yields_before_an_answer(5), 4);
+}
+
+/* Each look would be a system call. */
+static void nor_is_a_socket_looked_at_so_often(void **unused)
+{
+    (void)unused;
+    u->peer[LINK]->memory = false;
+    assert_in_range(yields_before_an_answer(5), 3, 4);
 }
 
 static void a_program_that_must_not_spin_does_not(void **unused)
@@ -894,6 +950,10 @@ int main(void)
         TEST(one_that_came_early_is_found_when_it_is_due),
         TEST(a_wait_that_takes_longer_becomes_a_request),
         TEST(among_more_than_processors_it_does_too),
+        TEST(a_peer_that_has_a_processor_gets_some_time_before_a_yield),
+        TEST(but_not_for_ever),
+        TEST(no_answer_is_expected_from_one_that_has_none),
+        TEST(nor_is_a_socket_looked_at_so_often),
         TEST(a_program_that_must_not_spin_does_not),
         TEST(where_somebody_computes_nobody_yields_on),
         TEST(without_memory_a_request_is_posted_at_once),

@@ -61,6 +61,32 @@ static void the_sender_tells_where_it_lies(void **unused)
     assert_int_equal(count_sent(WIO_OP_DATA), 0);
 }
 
+/* Whichever way a send ends, its buffer belongs to the program again, and nobody may read it. */
+static void a_send_that_has_ended_lends_nothing(void **unused)
+{
+    (void)unused;
+    for (int end = 0; end < 3; end++) {
+        if (end == 0)
+            fake_open(1, ROOM);
+        struct wio_handle h = isend(1, BIG, 5);
+        const struct fake_sent *lends = last_sent(WIO_OP_LENT);
+        uint64_t id = lends->msg.b;
+        const uint64_t *word = (const uint64_t *)(uintptr_t)lends->msg.space;
+        assert_true(*word == wio_lent_word(u->table->ep[u->table->me].token, 1, id));
+        if (end == 0) {
+            assert_int_equal(control(1, WIO_OP_DONE, 0, BIG, id), 0);
+        } else if (end == 1) { /* asked for, instead */
+            assert_int_equal(control(1, WIO_OP_CTS, 77, BIG, id), 0);
+            rounds(BIG / (256 << 10));
+            assert_int_equal(control(1, WIO_OP_DONE, 0, BIG, id), 0);
+        } else {
+            fake_state(1, WIO_EP_CLOSED, WAITIO_ERR_PEER, WIO_BYE_NONE);
+        }
+        assert_true(*word == 0);
+        assert_done(h, end == 2 ? WAITIO_ERR_PEER : 0);
+    }
+}
+
 static void the_report_says_who_is_waited_for(void **unused)
 {
     (void)unused;
@@ -372,6 +398,7 @@ int main(void)
         T(a_short_one_waits_for_nothing),
         T(a_receiver_that_cannot_is_sent_it),
         T(the_end_may_overtake_the_word_that_the_rts_left),
+        T(a_send_that_has_ended_lends_nothing),
         T(a_posted_receive_fetches),
         T(a_single_piece_is_fetched_at_once),
         T(held_questions_are_fetched_when_asked_for),

@@ -34,7 +34,7 @@ static int rounds(bool biased)
 {
     pthread_t visitor;
     int asked = 0;
-    lock = (struct wio_lock){0};
+    lock = (struct wio_lock){.holder = 0};
     wio_lock_init(&lock);
     lock.biased = lock.biased && biased;
     atomic_store(&want, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations of other libraries: who polls them, how they end, and that no wait is lost to them. */
 #include "p2p_hands.h"
+#include "patience.h"
 
 enum { LINK = 1, TAG = 5 };
 
@@ -43,6 +44,36 @@ static void a_wait_polls_until_it_is_over(void **unused)
     assert_int_equal(res.err, 0);
     assert_int_equal(op.polls, 5000);
     assert_int_equal(u->noutside, 0);
+}
+
+/* An operation of many steps, each begun by a poll: a long nap after each would take 40 s in all.
+ * Beside computing processes every nap takes as long as they let it: there the limit is wide. */
+static void a_chain_of_short_steps_is_not_slept_through(void **unused)
+{
+    enum { STEPS = 40000 };
+    struct wio_result res;
+    (void)unused;
+    u->cfg.spin_us = -1; /* as users have it */
+    int64_t began = wio_os_now_ns();
+    begin(&op, STEPS, 0);
+    assert_int_equal(wio_wait(u, &op.handle, &res), 0);
+    assert_int_equal(op.polls, STEPS);
+    int64_t limit = wt_patience() > 1.5 ? wt_scaled_ns(60000000000LL) : 20000000000LL;
+    assert_true(u->ctr.sleeps < STEPS / 2 || wio_os_now_ns() - began < limit);
+}
+
+/* But one that takes long does not keep a processor busy. */
+static void a_long_operation_is_napped_through(void **unused)
+{
+    struct wio_handle h = irecv(WIO_ANY, 4, TAG);
+    struct wio_result res;
+    bool is;
+    (void)unused;
+    u->cfg.spin_us = -1;
+    begin(&op, INT32_MAX, 0);
+    assert_int_equal(wio_wait_for(u, &h, 300000000, &is, &res), 0);
+    assert_false(is);
+    assert_in_range(u->ctr.sleeps, 10, 20000); /* 300 ms of naps of 20 to 300 us */
 }
 
 static void a_wait_for_something_else_polls_it_too(void **unused)
@@ -185,6 +216,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_wait_polls_until_it_is_over),
+        TEST(a_chain_of_short_steps_is_not_slept_through),
+        TEST(a_long_operation_is_napped_through),
         TEST(a_wait_for_something_else_polls_it_too),
         TEST(errors_are_those_of_the_operation),
         TEST(a_time_limit_holds),

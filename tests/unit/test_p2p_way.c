@@ -14,13 +14,23 @@ static int fake_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf,
         return 0;
     fetches++;
     memcpy(buf, (const void *)(uintptr_t)from->at, bytes);
-    return *(const uint64_t *)(uintptr_t)from->word == from->value ? 0 : WAITIO_ERR_SYSTEM;
+    return *(const uint64_t *)(uintptr_t)from->word == from->id ? 0 : WAITIO_ERR_SYSTEM;
+}
+
+static uint32_t recalled;
+
+static uint32_t fake_recalls(struct wio_ep *ep, uint32_t more)
+{
+    (void)ep;
+    return recalled += more;
 }
 
 static int measuring(void **unused)
 {
     int rc = setup(unused);
     fake.tr.fetch = fake_fetch;
+    fake.tr.recalls = fake_recalls;
+    recalled = 7;
     u->cfg.shm_fetch = WIO_CFG_SHM_FETCH_AUTO;
     u->attr[WIO_TR_TCP].caps = WIO_CAP_MEMORY;
     fake.puts = true;
@@ -52,6 +62,23 @@ static void the_quicker_way_is_taken_until_the_next_trial(void **unused)
         for (int i = 0; i < kept[t]; i++) {
             assert_int_equal(wio_way_next(&w, &timed), fetch);
             assert_false(timed);
+        }
+    }
+}
+
+static void a_trial_that_agrees_with_the_last_one_counts_longer(void **unused)
+{
+    (void)unused;
+    for (int fetch = 0; fetch < 2; fetch++) {
+        struct wio_way w = {0};
+        int kept[] = {WIO_WAY_SOON, WIO_WAY_KEPT, WIO_WAY_KEPT};
+        for (size_t t = 0; t < sizeof kept / sizeof kept[0]; t++) {
+            bool timed;
+            try_both(&w, SOME, fetch ? 9000 : 8000, 8500);
+            for (int i = 0; i < kept[t]; i++) {
+                assert_int_equal(wio_way_next(&w, &timed), fetch);
+                assert_false(timed);
+            }
         }
     }
 }
@@ -268,10 +295,12 @@ static void a_send_that_completes_locally_is_not_held_up(void **unused)
         assert_int_equal(wio_isend(u, g, 1, data, SOME, 5, false, &h), 0);
         struct wio_msg lent = last_sent(WIO_OP_LENT)->msg;
         assert_true(lent.a == (uint64_t)(uintptr_t)data);
-        assert_true(*(const uint64_t *)(uintptr_t)lent.space == lent.b);
+        assert_true(*(const uint64_t *)(uintptr_t)lent.space != 0);
+        assert_int_equal(lent.envelope, 7 + i);
         assert_int_equal(wio_wait(u, &h, &res), 0); /* nobody receives it */
         assert_int_equal(res.err, 0);
-        assert_true(*(const uint64_t *)(uintptr_t)lent.space != lent.b);
+        assert_true(*(const uint64_t *)(uintptr_t)lent.space == 0);
+        assert_int_equal(recalled, 8 + i); /* before the buffer is the program's again */
         memset(data, 0, SOME);
         assert_int_equal(control(1, WIO_OP_CTS, 77, SOME, lent.b), 0);
         const struct fake_sent *s = last_sent(WIO_OP_DATA);
@@ -376,6 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quicker_way_is_taken_until_the_next_trial),
+        cmocka_unit_test(a_trial_that_agrees_with_the_last_one_counts_longer),
         cmocka_unit_test(plain_messages_count_too),
         cmocka_unit_test(sizes_of_one_class_are_compared_by_byte),
         cmocka_unit_test(no_fetch_while_senders_are_held_up),

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "transport/shm/ring.h"
+#include "transport/shm/shm.h"
 
 enum { BYTES = 1000, SLOTS = 512, MID = 64 << 10, BULK = 512 << 10, INSIDE = 8 };
 
@@ -136,6 +136,27 @@ static void what_is_not_short_is_streamed(void **unused)
     assert_int_equal(shm_ring_streamed(&r), sizeof more);
 }
 
+/* The pages of the first lap are entered ahead of the messages: a step at a time, all of them once
+ * a message is long, nothing outside, and nothing twice. */
+static void pages_are_entered_ahead(void **unused)
+{
+    (void)unused;
+    uint32_t warm = 0;
+    wio_shm_ring_warm(&w.ring, &warm, 0, 1);
+    assert_int_equal(warm, SHM_WARM);
+    wio_shm_ring_warm(&w.ring, &warm, SHM_WARM - 100, 100);
+    assert_int_equal(warm, SHM_WARM);
+    wio_shm_ring_warm(&w.ring, &warm, SHM_WARM - 100, 101);
+    assert_int_equal(warm, 2 * SHM_WARM);
+    wio_shm_ring_warm(&w.ring, &warm, 2 * SHM_WARM, SHM_WARM);
+    assert_int_equal(warm, BULK);
+    wio_shm_ring_warm(&w.ring, &warm, BULK, 5000); /* the second lap */
+    assert_int_equal(warm, BULK);
+    warm = BULK - 10;
+    wio_shm_ring_warm(&w.ring, &warm, BULK - 10, UINT32_MAX); /* a length that cannot be */
+    assert_int_equal(warm, BULK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +165,7 @@ int main(void)
         TEST(so_it_does_when_bytes_are_short_before_slots_are),
         TEST(nothing_is_told_twice),
         TEST(bulk_begins_where_both_copies_are_quick),
+        TEST(pages_are_entered_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

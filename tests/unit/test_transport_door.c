@@ -83,6 +83,46 @@ static void test_slots_that_may_be_missing(void **state)
     refused(&other, WAITIO_ERR_STATE, "which transport few has");
 }
 
+/* ---- a part of a universe ---- */
+
+static uint32_t flags;
+static int gathered;
+
+static int says_flags(const struct waitio_host *host, struct waitio_costs *costs)
+{
+    (void)host;
+    costs->flags = flags;
+    return 0;
+}
+
+static int gathers(struct waitio_iface *iface, struct waitio_gathering *g)
+{
+    (void)iface;
+    (void)g;
+    gathered++;
+    return 0;
+}
+
+static void test_a_part_is_not_for_old_libraries(void **state)
+{
+    (void)state;
+    struct waitio_transport t = whole("old", WAITIO_PLACE_OTHER);
+    struct outside_iface f = {.t = &t};
+    struct waitio_gathering g = {.size = sizeof g, .timeout_s = 10};
+    t.query = says_flags;
+    t.gather = gathers;
+    t.about = "of yesterday";
+    assert_int_equal(wio_outside_gather(&f.base, &g), 0);
+    assert_true(f.gathered);
+    g.flags = WAITIO_GATHER_PART;
+    assert_int_equal(wio_outside_gather(&f.base, &g), WAITIO_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wio_last_error(), "transport old (of yesterday) cannot serve a part"));
+    assert_int_equal(gathered, 1);
+    flags = WAITIO_TRANSPORT_PARTIAL;
+    assert_int_equal(wio_outside_gather(&f.base, &g), 0);
+    assert_int_equal(gathered, 2);
+}
+
 /* ---- notes ---- */
 
 static char *file_with(const char *text, size_t before)
@@ -165,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refuses_what_does_not_fit),
         cmocka_unit_test(test_slots_that_may_be_missing),
+        cmocka_unit_test(test_a_part_is_not_for_old_libraries),
         cmocka_unit_test(test_note_is_found_anywhere),
         cmocka_unit_test(test_libraries_that_cannot_be_loaded),
         cmocka_unit_test(test_names),

@@ -27,6 +27,8 @@ from emit import (
     rename,
     renamed,
     span,
+    trace,
+    typed,
 )
 from tables import SpecError, load_spec, load_table
 
@@ -48,7 +50,12 @@ def generate(spec):
         "docs/reference/errors.rst": docs.errors_page(spec),
         "docs/reference/variables.rst": docs.variables_page(spec),
         "docs/reference/counters.rst": docs.counters_page(spec),
+        **traces(),
         **fortran_faces(),
+        **typed.files(
+            load_table(os.path.join(ROOT, "spec"), "typed.toml"),
+            lambda name: read(f"spec/{name}"),
+        ),
         **renamed_fortran(),
         **renamed.files(read("include/waitio_mpi.h")),
         **profile.files(read("include/waitio_mpi.h")),
@@ -57,6 +64,16 @@ def generate(spec):
             load_table(os.path.join(ROOT, "spec"), "span.toml"),
             read("include/waitio_mpi.h"),
         ),
+    }
+
+
+def traces():
+    """What WAITIO_TRACE records."""
+    table = load_table(os.path.join(ROOT, "spec"), "trace.toml")
+    return {
+        "src/base/timeline_gen.h": trace.header(table),
+        "python/waitio/traceevents.py": trace.module(table),
+        "docs/reference/trace.rst": trace.reference(table),
     }
 
 

@@ -10,8 +10,14 @@ import shutil
 import sys
 import time
 
-from tsunami import checks, launch, prepare, remote
+from tsunami import checks, launch, prepare, remote, way
 from tsunami.launch import APP, DemoError, Progress
+
+PROGRAMS = {
+    "waitio": "the command waitio (make builds it)",
+    "tsunami_ocean": "the program tsunami_ocean (make builds it where gfortran and Open MPI are)",
+    "mpiexec.openmpi": "Open MPI's launcher (Debian package openmpi-bin)",
+}
 
 
 def arguments(words):
@@ -41,12 +47,24 @@ def arguments(words):
         help="remote: print how to start the blocks on two clusters",
     )
     parser.add_argument(
+        "--route",
+        choices=way.ROUTES,
+        default="auto",
+        help="file: the programs share a directory and nothing else; hybrid: large ones by file",
+    )
+    parser.add_argument(
         "--network",
         type=float,
         metavar="SECONDS",
         help="only stream 2,000 stations at 100 Hz, for so long",
     )
-    return parser.parse_args(words)
+    args = parser.parse_args(words)
+    if args.blocks == "remote" and args.route != "auto":
+        parser.error(
+            "--blocks remote prints the lines of the ordinary way; docs/guide/file.md has the"
+            f" variables for --route {args.route}"
+        )
+    return args
 
 
 def make_plan(args):
@@ -77,15 +95,15 @@ def record(plan, home, env):
     return folder
 
 
-def job_file(folder, mpi):
+def job_file(folder, mpi, route):
     """The job file beside the inputs; without MPI for Python the assimilation is one process."""
     text = (APP / "tsunami.toml").read_text()
     if not mpi:
         text = text.replace('n = 2\nmpi = "mpich"\n', "")
-    (folder / "tsunami.toml").write_text(text)
+    (folder / "tsunami.toml").write_text(route.job_file(text))
 
 
-def prepare_blocks(plan, home, env, mpi, recording):
+def prepare_blocks(plan, home, env, mpi, recording, route):
     """Inputs, and the free run; returns what the blocks have been told."""
     folder = home / "run"
     config = prepare.prepare_run(folder, plan, recording.resolve(), mpi)
@@ -97,31 +115,35 @@ def prepare_blocks(plan, home, env, mpi, recording):
         progress,
     )
     progress.done("done")
-    job_file(folder, mpi)
+    job_file(folder, mpi, route)
     return config
 
 
-def run_blocks(plan, home, env, mpi, recording):
+def run_blocks(plan, home, env, mpi, recording, route):
     """Run the three blocks; everything they leave is in the folder `run`."""
     folder = home / "run"
     shutil.rmtree(folder, ignore_errors=True)
-    config = prepare_blocks(plan, home, env, mpi, recording)
+    config = prepare_blocks(plan, home, env, mpi, recording, route)
     progress = Progress("ocean + gauges + assim")
-    said = launch.run(["waitio", "run", "tsunami.toml"], folder, env, progress, plan.scenarios)
+    words = ["waitio", "run", *route.options(), "tsunami.toml"]
+    said = launch.run(words, folder, route.env, progress, plan.scenarios)
     progress.done("done")
+    said = route.look_back(folder, said)
+    print("    " + route.text())
     for line in said:
         print("    " + line)
     return checks.Outcome(folder, recording, plan, config)
 
 
-def stream_network(seconds, plan, home, env, recording):
+def stream_network(seconds, plan, home, recording, route):
     """The papers' rate: 2,000 stations, 100 samples a second."""
     folder = home / "network"
     prepare.prepare_run(folder, plan, recording.resolve(), mpi=False)
     gauges = ["python3", "-m", "tsunami.gauges", "event.json", "--rate", 100, "--seconds", seconds]
     listen = ["python3", "-m", "tsunami.listen"]
     blocks = ["--name", "gauges", *gauges, ":", "--name", "listen", *listen]
-    said = launch.run(["waitio", "run", *blocks], folder, env, Progress("network"))
+    words = ["waitio", "run", *route.options(), *blocks]
+    said = launch.run(words, folder, route.env, Progress("network"))
     print("\n".join(said))
     return 0
 
@@ -138,25 +160,24 @@ def old_outcome(plan, home, recording):
 def outcome_of(args, home):
     """Do what the options say; None when there is nothing to judge."""
     env = launch.environment(home)
-    missing = launch.missing_parts(env)
-    if missing:
-        raise DemoError("missing here:\n    " + "\n    ".join(missing))
+    launch.need(PROGRAMS, ("numpy", "matplotlib", "waitio._core"), env)
     plan = make_plan(args)
     recording = record(plan, home, env)
+    route = way.Way(args.route, home, dict(env))
     if args.network:
-        stream_network(args.network, plan, home, env, recording)
+        stream_network(args.network, plan, home, recording, route)
         return None
     if args.report_only:
         return old_outcome(plan, home, recording)
     if args.prepare_only:
         shutil.rmtree(home / "run", ignore_errors=True)
-        prepare_blocks(plan, home, env, True, recording)
+        prepare_blocks(plan, home, env, True, recording, route)
         print(f"inputs: {home / 'run'}")
         return None
     lacks = "" if args.no_mpi4py else launch.missing_mpi(env)
     if lacks:
         print(f"tsunami: {lacks}\ntsunami: assim runs as one process, without MPI")
-    return run_blocks(plan, home, env, not (lacks or args.no_mpi4py), recording)
+    return run_blocks(plan, home, env, not (lacks or args.no_mpi4py), recording, route)
 
 
 def main(words=None):

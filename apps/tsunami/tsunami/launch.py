@@ -108,20 +108,11 @@ def missing_mpi(env):
     return f"mpi4py does not load MPICH ({said}); install it with: pip install mpi4py"
 
 
-def missing_parts(env):
-    """What the demonstration cannot do without."""
-    found = []
-    for program, why in (
-        ("waitio", "the command waitio (make builds it)"),
-        (
-            "tsunami_ocean",
-            "the program tsunami_ocean (make builds it where gfortran and Open MPI are)",
-        ),
-        ("mpiexec.openmpi", "Open MPI's launcher (Debian package openmpi-bin)"),
-    ):
-        if not shutil.which(program, path=env["PATH"]):
-            found.append(why)
-    for module in ("numpy", "matplotlib", "waitio._core"):
+def need(programs, modules, env):
+    """Raise DemoError, which names what is missing of the modules and of the programs; these come
+    with a text that says what each is."""
+    missing = [why for name, why in programs.items() if not shutil.which(name, path=env["PATH"])]
+    for module in modules:
         done = subprocess.run(
             ["python3", "-c", f"import {module}"],
             env=env,
@@ -130,13 +121,14 @@ def missing_parts(env):
             check=False,
         )
         if done.returncode:
-            found.append(f"the Python module {module} ({done.stderr.strip().splitlines()[-1]})")
-    return found
+            missing.append(f"the Python module {module} ({done.stderr.strip().splitlines()[-1]})")
+    if missing:
+        raise DemoError("missing here:\n    " + "\n    ".join(missing))
 
 
-def run(words, folder, env, progress, scenarios=0, limit=900):
+def run(words, folder, env, progress, scenarios=0, limit=900, good=(0,)):
     """Start a command that prints progress lines `@ what done of`; everything else it prints is
-    kept, and shown when it fails. Returns what it printed."""
+    kept, and shown when it fails: ends with none of the `good` statuses. Returns what it kept."""
     kept = []
     child = subprocess.Popen(
         [str(w) for w in words],
@@ -160,7 +152,7 @@ def run(words, folder, env, progress, scenarios=0, limit=900):
         if child.poll() is None:
             child.kill()
             child.wait()
-    if status:
+    if status not in good:
         shown = "\n    ".join(kept[-25:])
         raise DemoError(f"{' '.join(map(str, words[:3]))} ended with status {status}:\n    {shown}")
     return kept
@@ -170,12 +162,13 @@ def follow(line, progress, scenarios):
     """Show a progress line; false if it is none. Scenarios are a third of the way."""
     _, mark, rest = line.partition("@ ")
     words = rest.split()
-    if not mark or len(words) != 3 or words[0] not in ("scenario", "event"):
+    if not mark or len(words) != 3 or words[0] not in ("scenario", "event", "day", "step"):
         return False
     done, of = int(words[1]), max(1, int(words[2]))
     first = 1 / 3 if scenarios else 0.0
     if words[0] == "scenario":
         progress.show(first * done / of, f"learning from scenario {done} of {of}")
     else:
-        progress.show(first + (1 - first) * done / of, f"event, cycle {done} of {of}")
+        what = "event, cycle" if words[0] == "event" else words[0]
+        progress.show(first + (1 - first) * done / of, f"{what} {done} of {of}")
     return True

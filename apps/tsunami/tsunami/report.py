@@ -7,7 +7,7 @@ import collections
 import functools
 import html
 
-from tsunami import figures, trace, world
+from tsunami import figures, trace, way, world
 from waitio import plotstyle
 
 STYLE = """
@@ -51,14 +51,34 @@ def picture(folder, name, draw, caption, alt):
     )
 
 
+def box(name, colour, text):
+    """A block of the run, in the diagram."""
+    return f'<span class="block" style="border-color: {colour}"><b>{name}</b>{text}</span>'
+
+
+def page(folder, title, parts):
+    """Write report.html; returns its path."""
+    path = folder / "report.html"
+    path.write_text(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{STYLE}</style>{''.join(parts)}</html>",
+        encoding="utf-8",
+    )
+    return path
+
+
 def diagram(traces):
     """The blocks and what they exchange, in one line that wraps on a narrow screen."""
     ranks = collections.Counter(block for block, _ in traces)
     assim = "Python, MPICH" if ranks["assim"] > 1 else "Python"
     kinds = {"gauges": "Python, no MPI", "assim": assim, "ocean": "Fortran, Open MPI"}
     block = {
-        name: f'<span class="block" style="border-color: {figures.BLOCK[name]}"><b>{name}</b>'
-        f"{kind}, {ranks[name]} process{'es' if ranks[name] != 1 else ''}</span>"
+        name: box(
+            name,
+            figures.BLOCK[name],
+            f"{kind}, {ranks[name]} process{'es' if ranks[name] != 1 else ''}",
+        )
         for name, kind in kinds.items()
     }
     arrow = '<span class="arrow">{}</span>'.format
@@ -135,12 +155,13 @@ def waits(traces):
     return table(head, rows, numbers=(1, 2, 3, 4, 5))
 
 
-def verdict(found):
+def verdict(found, value=".2f", limit=".2f"):
+    """The checks; value and limit are the formats of their numbers."""
     rows = [
         (
-            html.escape(c.text),
-            f"{c.value:.2f}",
-            f"{c.limit:.2f}",
+            html.escape(c.text, quote=False),
+            format(c.value, value),
+            format(c.limit, limit),
             '<span class="good">holds</span>'
             if c.good
             else '<span class="bad">does not hold</span>',
@@ -210,17 +231,10 @@ def write(outcome, numbers, found):
         waits(traces),
         "<h2>What travelled</h2>",
         traffic(traces),
+        f"<p>{way.saved_text(outcome.folder)}</p>",
         f"<p>The event was played {outcome.plan.speed:.0f} times faster than it happened. What the "
         "ocean spends in its own MPI counts as busy.</p>",
         "<p>Sea and land: the sample data <code>topobathy.npz</code> of Matplotlib. Nothing here "
         "is a forecast of real events.</p>",
     ]  # fmt: skip
-    path = folder / "report.html"
-    path.write_text(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-        'content="width=device-width, initial-scale=1">'
-        "<title>Tsunami early forecast over WaitIO</title>"
-        f"<style>{STYLE}</style>{''.join(parts)}</html>",
-        encoding="utf-8",
-    )
-    return path
+    return page(folder, "Tsunami early forecast over WaitIO", parts)

@@ -36,6 +36,15 @@ static void mark_in_place(struct wio_schedule *s, const struct wio_collective *c
         call->out = (void *)(uintptr_t)call->in;
 }
 
+/* Equal buffers mean in place to a provider. A member of an exchange that has no data at all may
+ * give none, twice. */
+static void mark_apart(struct wio_schedule *s, const struct wio_collective *c,
+                       struct waitio_inside_call *call)
+{
+    if (c->kind == WIO_ALLTOALL && call->in == call->out)
+        call->in = wio_schedule_scratch(s, 1);
+}
+
 static void areas(struct wio_schedule *s, const struct wio_collective *c,
                   struct waitio_inside_call *call)
 {
@@ -63,11 +72,10 @@ void wio_hybrid_alone(struct wio_schedule *s, const struct wio_collective *c)
     call->out = c->out;
     call->bytes = c->bytes;
     call->count = c->count;
-    if (s->fold.type != NULL) {
-        call->type = s->fold.type->id;
-        call->op = c->op;
-    }
+    if (s->fold.type != NULL)
+        wio_hybrid_operator(s, c, call);
     areas(s, c, call);
     mark_in_place(s, c, call);
+    mark_apart(s, c, call);
     wio_schedule_round(s);
 }

@@ -116,7 +116,8 @@ enum {
     WIO_NOT_CLOSE = 128,   /**< not chosen automatically for few members on one host */
     WIO_NOT_NEAR = 256,    /**< nor for short messages within one host */
     WIO_NEED_HYBRID = 512, /**< a hybrid communicator */
-    WIO_NEED_ALONE = 1024  /**< ... of one PB, whose provider can do this call */
+    WIO_NEED_ALONE = 1024, /**< ... of one PB, whose provider can do this call */
+    WIO_RIVAL = 2048       /**< on one host, long calls try it out against the kind's others */
 };
 
 /** A row of the selection table. The first row of the kind that admits the call is taken. */
@@ -137,13 +138,16 @@ struct wio_choice {
     size_t bytes; /**< of one contribution or block; 0 for the v and w forms */
     bool commutes, equal;
     const struct wio_topology *topo;
-    int asked;     /**< 0: choose; i: the kind's i-th row, if it admits the call */
-    bool no_loans; /**< leave out rows that need them */
-    bool hybrid;   /**< some PBs use their providers for this size */
-    bool alone;    /**< one PB, whose provider can do this call */
+    int asked;   /**< 0: choose; i: the kind's i-th row, if it admits the call */
+    bool hybrid; /**< some PBs use their providers for this size */
+    bool alone;  /**< one PB, whose provider can do this call */
 };
 /** Never NULL. */
 const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice);
+/** Rows that long calls try out against each other (tune.h), with sizes of one of its classes
+ * always the same ones. @param[out] rivals room for WIO_TUNE_RIVALS @return how many; 0: take the
+ * row that is selected */
+int wio_algorithm_rivals(const struct wio_choice *choice, const struct wio_algorithm **rivals);
 /** Row @p i, NULL past the last; for tests and tools. */
 const struct wio_algorithm *wio_algorithm_row(int i);
 /** Does the row fit the call, sizes apart? */

@@ -33,7 +33,49 @@ struct waitio_inside_call *wio_hybrid_step(struct wio_schedule *s, enum waitio_i
 
 bool wio_hybrid_folds(const struct wio_schedule *s, const struct wio_collective *c)
 {
-    return s->inside != NULL && !s->swap && wio_inside_reduces(s->inside, s->fold.type, c->op);
+    return wio_inside_reduces(s->inside, &s->fold, c->op, s->swap) != WIO_INSIDE_NOT;
+}
+
+/* What a provider gets that does not know the operator. */
+struct brought {
+    struct waitio_inside_fold face;
+    struct wio_fold fold; /* held by the schedule */
+    bool swap;
+};
+
+static int apply(const struct waitio_inside_fold *face, const void *in, void *inout, size_t n)
+{
+    const struct brought *b = (const void *)face; /* its first member */
+
+    return (b->swap ? wio_fold_swapped : wio_fold_apply)(&b->fold, in, inout, inout, n);
+}
+
+void wio_hybrid_operator(struct wio_schedule *s, const struct wio_collective *c,
+                         struct waitio_inside_call *call)
+{
+    struct brought *b;
+
+    call->type = s->fold.type->id;
+    call->op = c->op;
+    if (s->fold.type->size == 0) { /* no type of the provider's is so small */
+        call->type = WAITIO_MPI_BYTE;
+        call->op = WAITIO_MPI_BOR;
+        call->count = 0;
+        return;
+    }
+    if (wio_inside_reduces(s->inside, &s->fold, c->op, s->swap) != WIO_INSIDE_FOLDS)
+        return;
+    if (s->brought == NULL) {
+        b = wio_schedule_scratch(s, sizeof *b);
+        if (s->error != 0)
+            return;
+        *b = (struct brought){
+            .face = {.bytes = s->fold.type->size, .commutes = s->fold.commutative, .apply = apply},
+            .fold = s->fold,
+            .swap = s->swap};
+        s->brought = &b->face;
+    }
+    call->fold = s->brought;
 }
 
 /* ---- the parts ---- */
@@ -95,8 +137,7 @@ static const void *reduce_inside(struct wio_schedule *s, const struct wio_collec
     call->out = out;
     call->bytes = c->bytes;
     call->count = c->count;
-    call->type = s->fold.type->id;
-    call->op = c->op;
+    wio_hybrid_operator(s, c, call);
     wio_schedule_round(s);
     return out;
 }
@@ -106,14 +147,18 @@ static const void *reduce_inside(struct wio_schedule *s, const struct wio_collec
 void wio_hybrid_barrier(struct wio_schedule *s, const struct wio_collective *c)
 {
     struct wio_layers l = wio_layers(s, 0, WIO_LEAD_FIRST);
+    bool inside = s->error == 0 && s->inside != NULL && l.inside.size > 1;
 
     (void)c;
-    if (s->error == 0 && s->inside != NULL && l.inside.size > 1)
+    if (inside)
         (void)wio_hybrid_step(s, WAITIO_INSIDE_BARRIER, s->rank);
     else
         in_team(s, l.inside, l.inside_root, wio_reduce_binomial, (struct wio_collective){0});
     in_team(s, l.leaders, 0, wio_barrier_dissemination, (struct wio_collective){0});
-    bcast_inside(s, &l, NULL, 0);
+    if (inside) /* a broadcast of nothing need not wait for its root */
+        (void)wio_hybrid_step(s, WAITIO_INSIDE_BARRIER, s->rank);
+    else
+        bcast_inside(s, &l, NULL, 0);
 }
 
 void wio_hybrid_bcast(struct wio_schedule *s, const struct wio_collective *c)
@@ -146,7 +191,8 @@ void wio_hybrid_reduce(struct wio_schedule *s, const struct wio_collective *c)
     part.in = reduce_inside(s, c, &l, room);
     if (l.leaders.size == 1 && s->rank == c->root)
         wio_schedule_copy(s, part.in, c->out, c->bytes);
-    in_team(s, l.leaders, l.leaders_root, wio_reduce_binomial, part);
+    in_team(s, l.leaders, l.leaders_root,
+            s->fold.commutative ? wio_reduce_binomial : wio_reduce_ordered, part);
 }
 
 void wio_hybrid_allreduce(struct wio_schedule *s, const struct wio_collective *c)

@@ -16,6 +16,9 @@ struct waitio_inside_call *wio_hybrid_step(struct wio_schedule *s, enum waitio_i
                                            int root);
 /** Can the provider of my PB reduce what this call reduces? */
 bool wio_hybrid_folds(const struct wio_schedule *s, const struct wio_collective *c);
+/** Tell the provider type and operator. A schedule is asked for with one of them. */
+void wio_hybrid_operator(struct wio_schedule *s, const struct wio_collective *c,
+                         struct waitio_inside_call *call);
 
 void wio_hybrid_bcast_long(struct wio_schedule *s, const struct wio_collective *c);
 void wio_hybrid_reduce_long(struct wio_schedule *s, const struct wio_collective *c);

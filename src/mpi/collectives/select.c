@@ -2,6 +2,7 @@
 /* Which algorithm for which call, as data. Names and their order are those of the WAITIO_COLL_
  * variables in spec/config.toml. */
 #include "mpi/collectives/collectives.h"
+#include "mpi/tune.h"
 
 #define K 1024
 
@@ -15,21 +16,21 @@ static const struct wio_algorithm algorithms[] = {
 
     {WIO_BCAST, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
     {WIO_BCAST, "hybrid", WIO_NEED_HYBRID, 0, 0, 0, wio_hybrid_bcast},
-    {WIO_BCAST, "direct", WIO_NEED_LOANS, 5, 1024 * K, 0, wio_bcast_direct},
+    {WIO_BCAST, "direct", WIO_NEED_LOANS | WIO_RIVAL, 5, 1024 * K, 0, wio_bcast_direct},
     /* From this size on trees are quicker: measured on two cores with 2 to 8 processes
        (bench/coll.py --rows). */
-    {WIO_BCAST, "trees", WIO_PACKS, 0, 96 * K, 0, wio_bcast_trees},
+    {WIO_BCAST, "trees", WIO_PACKS | WIO_RIVAL, 0, 128 * K, 0, wio_bcast_trees},
     {WIO_BCAST, "pb", WIO_NEED_PBS | WIO_NOT_NEAR, 0, 0, 0, wio_bcast_pb},
     /* Long messages: a chain moves n bytes through every process once, a tree log2 p times. */
-    {WIO_BCAST, "chain", 0, 3, 512 * K, 0, wio_bcast_chain},
+    {WIO_BCAST, "chain", WIO_RIVAL, 3, 512 * K, 0, wio_bcast_chain},
     {WIO_BCAST, "scatter_allgather", 0, 8, 64 * K, 0, wio_bcast_scatter_allgather},
-    {WIO_BCAST, "binomial", 0, 0, 0, 0, wio_bcast_binomial},
-    {WIO_BCAST, "linear", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_linear},
+    {WIO_BCAST, "binomial", WIO_RIVAL, 0, 0, 0, wio_bcast_binomial},
+    {WIO_BCAST, "linear", WIO_ONLY_ASKED | WIO_RIVAL, 0, 0, 0, wio_bcast_linear},
     {WIO_BCAST, "2l", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_2l},
-    {WIO_BCAST, "bt", WIO_ONLY_ASKED, 0, 0, 0, wio_bcast_binary},
+    {WIO_BCAST, "bt", WIO_ONLY_ASKED | WIO_RIVAL, 0, 0, 0, wio_bcast_binary},
 
     {WIO_REDUCE, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
-    {WIO_REDUCE, "hybrid", WIO_NEED_HYBRID | WIO_NEED_COMMUTES, 0, 0, 0, wio_hybrid_reduce},
+    {WIO_REDUCE, "hybrid", WIO_NEED_HYBRID | WIO_NEED_RUNS, 0, 0, 0, wio_hybrid_reduce},
     {WIO_REDUCE, "trees", WIO_PACKS | WIO_NEED_COMMUTES, 0, 96 * K, 0, wio_reduce_trees},
     {WIO_REDUCE, "pb", WIO_NEED_PBS | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_pb},
     {WIO_REDUCE, "chain", WIO_NEED_COMMUTES, 3, 1024 * K, 0, wio_reduce_chain},
@@ -41,7 +42,7 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_REDUCE, "bt", WIO_ONLY_ASKED | WIO_NEED_COMMUTES, 0, 0, 0, wio_reduce_binary},
 
     {WIO_ALLREDUCE, "alone", WIO_NEED_ALONE, 0, 0, 0, wio_hybrid_alone},
-    {WIO_ALLREDUCE, "hybrid", WIO_NEED_HYBRID | WIO_NEED_COMMUTES, 0, 0, 0, wio_hybrid_allreduce},
+    {WIO_ALLREDUCE, "hybrid", WIO_NEED_HYBRID | WIO_NEED_RUNS, 0, 0, 0, wio_hybrid_allreduce},
     {WIO_ALLREDUCE, "trees", WIO_PACKS | WIO_NEED_COMMUTES, 0, 32 * K, 0, wio_allreduce_trees},
     {WIO_ALLREDUCE, "pb", WIO_NEED_PBS | WIO_NEED_RUNS | WIO_NOT_CLOSE, 0, 0, 0, wio_allreduce_pb},
     /* Doubling moves n log2 p bytes through every process, the others 2 n at more messages. */
@@ -85,6 +86,25 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_ALLTOALL, "bruck", WIO_NEED_EQUAL, 8, 0, 256, wio_alltoall_bruck},
     {WIO_ALLTOALL, "linear", 0, 0, 0, 32 * K, wio_alltoall_linear},
     {WIO_ALLTOALL, "pairwise", 0, 0, 0, 0, wio_alltoall_pairwise},
+};
+
+/* Where all members share a host these go before the table: a border between PBs costs nothing, and
+ * a receiver reads a long message from its sender's memory at one copy. Measured with 2, 4, 6 and 8
+ * processes on two cores without a common cache (bench/coll.py --rows): x0.4 to x0.9 of the rows
+ * that the table would choose. Unlike broadcasts these are not measured by each program: the order
+ * of a sum, and so its last digits, must not change from call to call. */
+static const struct host_rule {
+    enum wio_collective_kind kind;
+    int min_size, max_size;      /* 0 = any number */
+    bool doubles;                /* numbers of processes that are powers of two only */
+    size_t min_bytes, max_bytes; /* 0 = any number */
+    wio_algorithm_fn write;
+} host_rules[] = {
+    {WIO_REDUCE, 3, 8, false, 16 * K + 1, 96 * K, wio_reduce_linear},
+    {WIO_REDUCE, 3, 0, false, 96 * K + 1, 0, wio_reduce_chain},
+    {WIO_ALLREDUCE, 2, 2, false, 32 * K, 512 * K, wio_allreduce_doubling},
+    {WIO_ALLREDUCE, 2, 0, true, 32 * K, 0, wio_allreduce_rabenseifner},
+    {WIO_ALLREDUCE, 5, 0, false, 32 * K, 1024 * K, wio_allreduce_pb},
 };
 
 const struct wio_algorithm *wio_algorithm_row(int i)
@@ -133,25 +153,77 @@ static bool near(const struct wio_choice *choice)
     return choice->topo->host && choice->bytes <= 16 * K;
 }
 
-static bool suits(const struct wio_algorithm *a, const struct wio_choice *choice)
+/* Would it be chosen, if it may? */
+static bool fits(const struct wio_algorithm *a, const struct wio_choice *choice)
 {
-    return wio_algorithm_admits(a, choice) && (a->need & WIO_ONLY_ASKED) == 0 &&
+    return wio_algorithm_admits(a, choice) &&
            ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)) &&
            ((a->need & WIO_NOT_CLOSE) == 0 || !close_together(choice)) &&
            ((a->need & WIO_NOT_NEAR) == 0 || !near(choice)) &&
-           ((a->need & WIO_NEED_LOANS) == 0 || (choice->topo->loans && !choice->no_loans)) &&
+           ((a->need & WIO_NEED_LOANS) == 0 || choice->topo->loans) &&
            choice->size >= a->min_size && choice->bytes >= a->min_bytes &&
            (a->max_bytes == 0 || choice->bytes <= a->max_bytes);
 }
 
+static bool suits(const struct wio_algorithm *a, const struct wio_choice *choice)
+{
+    return (a->need & WIO_ONLY_ASKED) == 0 && fits(a, choice);
+}
+
+/* With more members the slowest rivals would take too long. */
+enum { RIVALS_FROM = 3, RIVALS_TO = 16 };
+
+int wio_algorithm_rivals(const struct wio_choice *choice, const struct wio_algorithm **rivals)
+{
+    int n = 0;
+
+    if (!choice->topo->host || choice->asked != 0 || choice->hybrid || choice->alone ||
+        choice->bytes < WIO_TUNE_FROM || choice->size < RIVALS_FROM || choice->size > RIVALS_TO)
+        return 0;
+    for (size_t i = 0; i < WIO_ARRAY_LEN(algorithms) && n < WIO_TUNE_RIVALS; i++) {
+        if ((algorithms[i].need & WIO_RIVAL) != 0 && fits(&algorithms[i], choice))
+            rivals[n++] = &algorithms[i];
+    }
+    return n > 1 ? n : 0;
+}
+
+static bool applies(const struct host_rule *r, const struct wio_choice *choice)
+{
+    return r->kind == choice->kind && choice->size >= r->min_size &&
+           (r->max_size == 0 || choice->size <= r->max_size) &&
+           (!r->doubles || (choice->size & (choice->size - 1)) == 0) &&
+           choice->bytes >= r->min_bytes && (r->max_bytes == 0 || choice->bytes <= r->max_bytes);
+}
+
+/* @param a first row of the kind. @return NULL: the table decides */
+static const struct wio_algorithm *on_one_host(const struct wio_algorithm *a,
+                                               const struct wio_choice *choice)
+{
+    const struct host_rule *r = host_rules, *end = r + WIO_ARRAY_LEN(host_rules);
+
+    if (!choice->topo->host || choice->hybrid || choice->alone)
+        return NULL;
+    while (r < end && !applies(r, choice))
+        r++;
+    for (; r < end && a->kind == choice->kind; a++) {
+        if (a->write == r->write && wio_algorithm_admits(a, choice) &&
+            ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)))
+            return a;
+    }
+    return NULL;
+}
+
 const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice)
 {
-    const struct wio_algorithm *a = algorithms;
+    const struct wio_algorithm *a = algorithms, *here;
 
     while (a->kind != choice->kind)
         a++;
     if (choice->asked > 0 && wio_algorithm_admits(a + choice->asked - 1, choice))
         return a + choice->asked - 1;
+    here = on_one_host(a, choice);
+    if (here != NULL)
+        return here;
     while (!suits(a, choice)) /* the last row of a kind that may be chosen suits everything */
         a++;
     return a;

@@ -2,6 +2,7 @@
 /* Communicators, start and end, and the small calls. */
 #include <stdio.h>
 
+#include "api/api.h"
 #include "mpi/mpi.h"
 #include "mpi/comm.h"
 #include "mpi/attributes.h"
@@ -121,6 +122,10 @@ int wio_mpi_comm_free(WAITIO_MPI_Comm *comm)
     if (wio_mpi_which_constant(*comm) >= 0)
         return wio_fail(WAITIO_ERR_GROUP,
                         "WAITIO_MPI_COMM_WORLD, COMM_SELF and GROUP_EMPTY cannot be freed");
+    if (wio_api_current() != NULL && wio_group_forget(wio_api_current(), *comm)) {
+        *comm = NULL; /* nothing is left of it: it was of a universe that was left */
+        return 0;
+    }
     rc = waitio_group_size(*comm, &size); /* is it one at all? */
     if (rc != 0)
         return rc;
@@ -233,11 +238,18 @@ int WAITIO_MPI_Finalized(int *flag)
     return wio_mpi_result("WAITIO_MPI_Finalized", rc);
 }
 
-/* Programs attach functions to COMM_SELF that are to be called at the end. */
-void wio_mpi_end_self(void)
+void wio_mpi_finalized(bool is)
+{
+    __atomic_store_n(&finalized, is, __ATOMIC_RELEASE);
+}
+
+/* No call is left to report a failure. Programs attach functions to COMM_SELF that are to be called
+ * at the end. */
+static void end(bool wait)
 {
     WAITIO_MPI_Comm self;
 
+    wio_request_end(wait);
     pthread_mutex_lock(&wio_mpi_state.lock);
     self = wio_mpi_state.constant[WIO_SELF];
     pthread_mutex_unlock(&wio_mpi_state.lock);
@@ -245,11 +257,20 @@ void wio_mpi_end_self(void)
         (void)wio_attributes_end(wio_on_comm(self));
 }
 
+void wio_mpi_ending(void)
+{
+    end(true);
+}
+
+void wio_mpi_moving(void)
+{
+    end(false);
+}
+
 int WAITIO_MPI_Finalize(void)
 {
-    wio_request_end(); /* no call is left to report a failure */
-    wio_mpi_end_self();
-    __atomic_store_n(&finalized, 1, __ATOMIC_RELEASE); /* after the delete functions */
+    wio_mpi_ending();
+    wio_mpi_finalized(true); /* after the delete functions */
     wio_mpi_state_reset();
     return wio_mpi_result("WAITIO_MPI_Finalize", waitio_finalize());
 }

@@ -38,6 +38,7 @@ void wio_comm_release(struct wio_comm *c)
         wio_graph_release(c->graph);
         wio_os_free(c->inter);
         wio_inside_free(c->inside);
+        wio_os_free(c->kings);
         wio_os_free(c);
     }
 }

@@ -93,8 +93,8 @@ int wio_mpi_handle_get(int32_t handle, WAITIO_MPI_Comm *comm)
     if (*comm != NULL)
         return 0;
     return wio_fail(WAITIO_ERR_GROUP,
-                    "%d is not a communicator: never created, freed, or of "
-                    "another MPI library",
+                    "%d is not a communicator: never created, freed, of a universe that was left, "
+                    "or of another MPI library",
                     (int)handle);
 }
 

@@ -2,6 +2,8 @@
 #include "mpi/comm/state.h"
 
 #include "api/api.h"
+#include "mpi/renamed.h"
+#include "mpi/request.h"
 #include "mpi/spares.h"
 #include "os/os.h"
 
@@ -75,9 +77,21 @@ static bool make_constant(struct wio_universe *u, const struct waitio_group *g)
     return false;
 }
 
-__attribute__((constructor)) static void offer_constants(void)
+/* waitio_rejoin(): communicators and requests go with their universe. Types, operators and keys
+ * are the process's own. */
+static void ended(void)
+{
+    wio_request_forget();
+    wio_matched_forget();
+    wio_renamed_forget();
+    wio_mpi_state_reset();
+    wio_mpi_finalized(false);
+}
+
+__attribute__((constructor)) static void offer(void)
 {
     wio_group_make = make_constant;
+    wio_api_upper = (struct wio_api_upper){.ending = wio_mpi_moving, .ended = ended};
 }
 
 static int make(enum wio_mpi_constant which, WAITIO_MPI_Comm *comm)

@@ -68,13 +68,34 @@ WIO_FORTRAN(waitio_init_, (const fint *timeout, fint *ierr))
 
 WIO_FORTRAN(waitio_finalize_, (fint * ierr))
 {
-    wio_request_end();
-    wio_mpi_end_self();
+    wio_mpi_ending();
     wio_mpi_state_reset();
     wio_fortran_result("WAITIO_FINALIZE", waitio_finalize(), ierr);
 }
 
 WIO_FORTRAN_ALSO(waitio_finalize_f_, waitio_finalize_, (fint * ierr))
+
+WIO_FORTRAN(waitio_rejoin_, (const fint *timeout, fint *ierr))
+{
+    wio_fortran_result("WAITIO_REJOIN", waitio_rejoin(timeout != NULL ? *timeout : 0), ierr);
+}
+
+WIO_FORTRAN_ALSO(waitio_rejoin_f_, waitio_rejoin_, (const fint *timeout, fint *ierr))
+
+/* Marks are INTEGER*8. */
+WIO_FORTRAN(waitio_resume_mark_, (int64_t * mark, fint *ierr))
+{
+    uint64_t number = 0;
+    int rc = waitio_resume_mark(&number);
+
+    *mark = (int64_t)number;
+    wio_fortran_result("WAITIO_RESUME_MARK", rc, ierr);
+}
+
+WIO_FORTRAN(waitio_resume_from_, (const int64_t *mark, fint *ierr))
+{
+    wio_fortran_result("WAITIO_RESUME_FROM", waitio_resume_from((uint64_t)*mark), ierr);
+}
 
 /* ---- communicators ---- */
 

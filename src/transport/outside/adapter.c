@@ -4,12 +4,14 @@
  * A transport of an outside library as p2p sees transports. Structs of the door and ours differ on
  * purpose: ours may change, those may not.
  */
+#include "boot/gathered.h"
 #include "os/os.h"
 #include "transport/outside/outside.h"
 
 _Static_assert(WAITIO_TRANSPORT_HEADER == WIO_MSG_BYTES &&
                    WAITIO_TRANSPORT_PAYLOAD == WIO_PAYLOAD_MAX,
                "version 1 of the door carries messages of these sizes");
+_Static_assert(WAITIO_NO_NUMBER == WIO_NO_NUMBER, "members without a number are the same to both");
 _Static_assert((int)WAITIO_TX_SMALL == (int)WIO_TX_SMALL &&
                    (int)WAITIO_TX_BATCH == (int)WIO_TX_BATCH &&
                    (int)WAITIO_AT_FAR == (int)WIO_AT_FAR,
@@ -50,7 +52,9 @@ static void costs_in(const struct waitio_costs *c, struct wio_tr_attr *a)
                  {WAITIO_TRANSPORT_EVENT_FD, WIO_CAP_EVENT_FD},
                  {WAITIO_TRANSPORT_BATCH, WIO_CAP_BATCH},
                  {WAITIO_TRANSPORT_POLLS, WIO_CAP_MEMORY},
-                 {WAITIO_TRANSPORT_CALLS_ONLY, WIO_CAP_CALLS_ONLY}};
+                 {WAITIO_TRANSPORT_CALLS_ONLY, WIO_CAP_CALLS_ONLY},
+                 {WAITIO_TRANSPORT_PARTIAL, WIO_CAP_PARTIAL},
+                 {WAITIO_TRANSPORT_MUTE, WIO_CAP_MUTE}};
     a->caps = WIO_CAP_PINS;
     for (size_t i = 0; i < WIO_ARRAY_LEN(flags); i++)
         if ((c->flags & flags[i].theirs) != 0)
@@ -131,8 +135,10 @@ static int outside_address(struct wio_iface *iface, struct wio_boot_offer *offer
 static int outside_start(struct wio_iface *iface, const struct wio_table *table)
 {
     struct outside_iface *f = outside_iface_of(iface);
-    struct waitio_members m = {
-        .size = sizeof m, .me = table->me, .count = table->size, .number = table->number};
+    struct waitio_members m = {.size = sizeof m,
+                               .me = table->me,
+                               .count = table->size,
+                               .number = f->gathered ? table->number : NULL};
     int rc = f->t->start(f->in, &m);
     if (rc == 0)
         iface->table = table;
@@ -192,8 +198,9 @@ static bool outside_needs_service(struct wio_iface *iface)
     return f->t->needs_service != NULL && f->t->needs_service(f->in) != 0;
 }
 
-static int64_t outside_next_timer_ns(struct wio_iface *iface)
+static int64_t outside_next_timer_ns(struct wio_iface *iface, enum wio_progress_how how)
 {
+    (void)how;
     struct outside_iface *f = outside_iface_of(iface);
     return f->t->next_look_ns(f->in);
 }
@@ -249,12 +256,21 @@ static int outside_connect(struct wio_iface *iface, uint32_t peer, struct wio_ep
     return 0;
 }
 
+static void count(struct outside_iface *f, uint32_t bytes)
+{
+    f->base.p.counters->outside_msgs++;
+    f->base.p.counters->outside_bytes += bytes;
+}
+
 static int outside_send(struct wio_ep *ep, struct wio_tx *tx)
 {
     struct outside_ep *e = ep_of(ep);
     struct outside_iface *f = outside_iface_of(ep->iface);
-    int rc = f->t->send(e->link, tx->msg, tx->payload, tx->bytes, tx->flags, tx);
+    int rc = f->t->send(e->link, tx->msg, tx->payload, tx->bytes,
+                        tx->flags & (WIO_TX_SMALL | WIO_TX_BATCH), tx);
     sync_state(e);
+    if (rc >= 0)
+        count(f, tx->bytes);
     return rc;
 }
 
@@ -267,7 +283,10 @@ static bool outside_put(struct wio_ep *ep, const struct wio_msg *msg, const void
         return false;
     uint8_t header[WIO_MSG_BYTES];
     wio_msg_encode(msg, header);
-    return f->t->put(e->link, header, payload, bytes) != 0;
+    bool taken = f->t->put(e->link, header, payload, bytes) != 0;
+    if (taken)
+        count(f, bytes);
+    return taken;
 }
 
 static bool outside_keep(struct wio_ep *ep, struct wio_tx *tx)
@@ -327,13 +346,14 @@ static void outside_free_ep(struct wio_ep *ep)
 #define SLOTS                                                                                      \
     .size = sizeof(struct wio_transport), .address = outside_address, .start = outside_start,      \
     .gather = wio_outside_gather, .settle = outside_settle, .keep = outside_keep,                  \
-    .reachable = outside_reachable, .distance = outside_distance, .connect = outside_connect,      \
-    .send = outside_send, .put = outside_put, .fetch = wio_tr_no_fetch, .queued = outside_queued,  \
-    .flush = outside_flush, .watch = outside_watch, .progress = outside_progress,                  \
-    .progress_ep = outside_progress_ep, .event_fd = outside_event_fd, .arm = outside_arm,          \
-    .needs_service = outside_needs_service, .next_timer_ns = outside_next_timer_ns,                \
-    .close = outside_close, .ping = outside_ping, .heard_ns = outside_heard_ns,                    \
-    .free_ep = outside_free_ep, .close_iface = outside_close_iface,                                \
+    .let_go = wio_tr_no_let_go, .reachable = outside_reachable, .distance = outside_distance,      \
+    .connect = outside_connect, .lane = wio_tr_no_lane, .send = outside_send, .put = outside_put,  \
+    .fetch = wio_tr_no_fetch, .step_aside = wio_tr_no_step_aside, .is_aside = wio_tr_no_is_aside,  \
+    .recalls = wio_tr_no_recalls, .queued = outside_queued, .flush = outside_flush,                \
+    .watch = outside_watch, .progress = outside_progress, .progress_ep = outside_progress_ep,      \
+    .event_fd = outside_event_fd, .arm = outside_arm, .needs_service = outside_needs_service,      \
+    .next_timer_ns = outside_next_timer_ns, .close = outside_close, .ping = outside_ping,          \
+    .heard_ns = outside_heard_ns, .free_ep = outside_free_ep, .close_iface = outside_close_iface,  \
     .after_fork = outside_after_fork, .dump = outside_dump
 
 #define PLACE(n, text)                                                                             \

@@ -20,8 +20,9 @@ const struct waitio_transport *wio_outside_at(unsigned place);
 const struct wio_transport *wio_outside_transport(enum wio_transport_id id);
 
 /**
- * Load the libraries of WAITIO_PLUGINS, and with WAITIO_COMM_TYPE=mpi one that brings it, unless it
- * is registered. @return 0; CONFIG, VERSION, UNSUPPORTED naming the file and the remedy
+ * Load the libraries of WAITIO_PLUGINS, and one that brings transport mpi if WAITIO_COMM_TYPE or
+ * WAITIO_INSIDE wants it and it is not registered. WAITIO_INSIDE=auto does without where it cannot
+ * be, and the log says why. @return 0; CONFIG, VERSION, UNSUPPORTED naming the file and the remedy
  */
 int wio_outside_load(const struct wio_config *cfg, struct wio_log *lg);
 
@@ -47,6 +48,7 @@ struct outside_iface {
     struct waitio_iface *in; /* the library's */
     struct waitio_open_params open;
     struct wio_list eps;
+    bool gathered;
 };
 
 struct outside_ep {
@@ -65,7 +67,8 @@ static inline struct outside_iface *outside_iface_of(struct wio_iface *i)
 struct outside_ep *wio_outside_ep(struct outside_iface *f, struct waitio_link *link);
 /** What the library tells; @p user is a struct outside_iface (up.c). */
 extern const struct waitio_upcalls wio_outside_upcalls;
-/** gather() under a watch: gather.c. */
+/** gather() under a watch: gather.c. With WAITIO_GATHER_PART the library must be able to do that.
+ */
 int wio_outside_gather(struct wio_iface *iface, struct waitio_gathering *g);
 
 #endif

@@ -262,7 +262,7 @@ static int load_named(const char *name, size_t len, struct wio_log *lg)
                     path, folder);
 }
 
-/* ---- choosing the one for WAITIO_COMM_TYPE ---- */
+/* ---- choosing the one for WAITIO_COMM_TYPE and WAITIO_INSIDE ---- */
 
 struct choice {
     const char *transport;
@@ -294,24 +294,70 @@ static void weigh(void *arg, const struct wio_outside_note *note)
     c->ties += score == c->best;
 }
 
-static int load_for(const char *transport, struct wio_log *lg)
+static int none_here(const char *setting)
 {
-    struct choice c = {.transport = transport, .best = -1};
-    wio_outside_each(weigh, &c);
-    if (c.ties == 1)
-        return load(&c.note, lg);
     char folder[400] = "?";
     (void)here(folder, sizeof folder);
-    if (c.seen == 0)
-        return wio_fail(WAITIO_ERR_CONFIG,
-                        "WAITIO_COMM_TYPE=%s needs a library libwaitio_emulator_<mpi>.so, and "
-                        "there is none beside libwaitio (%s): build WaitIO where the MPI's mpicc "
-                        "is found (cmake -DWAITIO_MPI=mpicc), or name the file in WAITIO_PLUGINS",
-                        transport, folder);
     return wio_fail(WAITIO_ERR_CONFIG,
-                    "WAITIO_COMM_TYPE=%s: %s would do, and nothing in this process shows which "
-                    "one is meant: name it in WAITIO_PLUGINS",
-                    transport, c.names);
+                    "%s needs a library libwaitio_emulator_<mpi>.so, and there is none beside "
+                    "libwaitio (%s): build WaitIO where the MPI's mpicc is found (cmake "
+                    "-DWAITIO_MPI=mpicc), or name the file in WAITIO_PLUGINS",
+                    setting, folder);
+}
+
+/* One for the whole universe: a process that nothing started starts a job of its own. */
+static int load_for_all(const struct choice *c, struct wio_log *lg)
+{
+    static const char setting[] = "WAITIO_COMM_TYPE=mpi";
+    if (c->seen == 0)
+        return none_here(setting);
+    if (c->ties == 1)
+        return load(&c->note, lg);
+    return wio_fail(WAITIO_ERR_CONFIG,
+                    "%s: %s would do, and nothing in this process shows which one is meant: name "
+                    "it in WAITIO_PLUGINS",
+                    setting, c->names);
+}
+
+/* One for the MPI job that this process belongs to. */
+static int load_for_inside(const struct choice *c, const struct wio_config *cfg, struct wio_log *lg)
+{
+    bool must = cfg->inside == WIO_CFG_INSIDE_MPI;
+    int rc = 0;
+    if (c->seen == 0)
+        rc = none_here(must ? "WAITIO_INSIDE=mpi" : "WAITIO_INSIDE=auto");
+    else if (c->best <= (must ? 0 : 1)) /* auto: the program itself uses the MPI, or nobody does */
+        rc = wio_fail(WAITIO_ERR_CONFIG,
+                      "WAITIO_INSIDE: this process %s, so there is no MPI for the messages inside "
+                      "(there are libraries for others: %s)%s",
+                      must ? "was not started by an MPI, and uses none"
+                           : "uses no MPI that WaitIO "
+                             "has a library for",
+                      c->names,
+                      must ? ": start it by mpiexec, or take WAITIO_INSIDE=auto, which uses an MPI "
+                             "where there is one"
+                           : "");
+    else if (c->ties > 1)
+        rc = wio_fail(WAITIO_ERR_CONFIG,
+                      "WAITIO_INSIDE: of %s more than one would do: name the one that is meant in "
+                      "WAITIO_PLUGINS",
+                      c->names);
+    else
+        rc = load(&c->note, lg);
+    if (rc == 0 || must)
+        return rc;
+    wio_info(lg, WIO_C_CONFIG, "no messages by MPI: %s", wio_last_detail());
+    return 0;
+}
+
+static int load_mpi(const struct wio_config *cfg, struct wio_log *lg)
+{
+    struct choice c = {.transport = "mpi", .best = -1};
+    bool all = cfg->comm_type == WIO_CFG_COMM_TYPE_MPI;
+    if ((!all && cfg->inside == WIO_CFG_INSIDE_OFF) || wio_outside_at(WAITIO_PLACE_MPI) != NULL)
+        return 0;
+    wio_outside_each(weigh, &c);
+    return all ? load_for_all(&c, lg) : load_for_inside(&c, cfg, lg);
 }
 
 int wio_outside_load(const struct wio_config *cfg, struct wio_log *lg)
@@ -323,8 +369,5 @@ int wio_outside_load(const struct wio_config *cfg, struct wio_log *lg)
             rc = load_named(at, n, lg);
         at += n + (at[n] == ':');
     }
-    if (rc == 0 && cfg->comm_type == WIO_CFG_COMM_TYPE_MPI &&
-        wio_outside_at(WAITIO_PLACE_MPI) == NULL)
-        rc = load_for("mpi", lg);
-    return rc;
+    return rc != 0 ? rc : load_mpi(cfg, lg);
 }

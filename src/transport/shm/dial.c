@@ -77,7 +77,7 @@ static struct shm_conn *conn_new(struct shm_iface *f, int fd)
 void wio_shm_conn_close(struct shm_conn *c)
 {
     struct shm_iface *f = c->iface;
-    wio_os_close(c->fd);
+    wio_os_epoll_close(c->fd, f->epoll, f->svc_epoll);
     c->fd = -1;
     if (c->link != NULL)
         c->link->conn = NULL;
@@ -131,7 +131,7 @@ static void start_handshake(struct shm_link *l, int fd)
     const struct wio_table *t = f->base.table;
     struct shm_conn *c = conn_new(f, fd);
     if (c == NULL) {
-        wio_os_close(fd);
+        wio_os_epoll_close(fd, f->epoll, f->svc_epoll);
         wio_shm_link_over(l, WAITIO_ERR_NOROUTE, "no memory or event set for the connection");
         return;
     }
@@ -258,7 +258,7 @@ static void welcome(struct shm_iface *f, int fd, bool starved)
     struct shm_conn *c = same_user(fd) ? conn_new(f, fd) : NULL;
     if (c == NULL) {
         f->base.p.counters->strangers++;
-        wio_os_close(fd);
+        wio_os_epoll_close(fd, f->epoll, f->svc_epoll);
         return;
     }
     if (f->ninbound >= SHM_STRANGERS_MAX)
@@ -371,7 +371,7 @@ static void handshake_failed(struct shm_conn *c)
     }
     if (a->garbage || !c->spoke) {
         f->base.p.counters->strangers++;
-    } else if (a->error == WAITIO_ERR_AUTH || a->error == WAITIO_ERR_VERSION) {
+    } else if (wio_auth_is_final(a->error)) {
         f->base.p.counters->auth_failures++;
         char note[96];
         if (wio_log_gate(&f->refused, wio_os_now_ns(), note, sizeof note))

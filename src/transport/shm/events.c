@@ -174,8 +174,9 @@ static int run_timers(struct shm_iface *f, int64_t now)
     return n + expire_strangers(f, now) + demote(f, now);
 }
 
-int64_t wio_shm_next_timer(struct wio_iface *iface)
+int64_t wio_shm_next_timer(struct wio_iface *iface, enum wio_progress_how how)
 {
+    (void)how;
     struct shm_iface *f = shm_iface_of(iface);
     if (f->timer_at == INT64_MAX && f->rings_out > 0 && f->base.p.cfg->shm_demote > 0)
         f->timer_at = wio_os_now_ns() + (int64_t)(f->base.p.cfg->shm_demote * 5e8);

@@ -5,16 +5,21 @@
  * p2p chooses when. The system decides whether it is allowed (Yama's
  * ptrace_scope, containers, emulators). So each side names in its setup the address of a proof
  * word, made of its token, which the address table has, and of the reader's rank. A reader that
- * finds this word reads the right memory of the right process. The word belongs to the link and is
- * wiped when the link ends, before an error is reported: after a failed send its buffer belongs to
- * the program again, and the peer may not know yet that the link has ended.
+ * finds this word reads the right memory of the right process. The link's word is wiped when the
+ * link ends. Each message has such a word, too, which p2p wipes before the program has its buffer
+ * back: the peer may not know yet that the link has ended, or that the send is complete.
  */
+#include "transport/shm/aim.h"
 #include "transport/shm/shm.h"
 
-/* Different for every reader: the next link may have the same address as this one. */
+/* Nobody gets a process number again that soon: the system gives out all others before. */
+#define PROVEN_NS 20000000
+
+/* The link's word is that of a message with number 0. Different for every reader: the next link may
+ * have the same address as this one. */
 static uint64_t word_for(uint64_t token, uint32_t reader)
 {
-    return wio_hash64(token, reader) | 1;
+    return wio_lent_word(token, reader, 0);
 }
 
 uint64_t wio_shm_fetch_allow(struct shm_link *l)
@@ -23,33 +28,81 @@ uint64_t wio_shm_fetch_allow(struct shm_link *l)
     return (uint64_t)(uintptr_t)&l->lends;
 }
 
+uint32_t wio_shm_recalls(struct wio_ep *ep, uint32_t more)
+{
+    struct shm_link *l = shm_link_of(ep);
+    if (l->peer.head == NULL)
+        return 0; /* the link has ended, which counted */
+    _Atomic uint32_t *recalls = &l->peer.head->recalls;
+    if (more == 0) /* no write: the line stays in both caches */
+        return atomic_load_explicit(recalls, memory_order_relaxed);
+    uint32_t was = atomic_fetch_add_explicit(recalls, more, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst); /* before later writes of the program */
+    return was + more;
+}
+
 void wio_shm_fetch_forbid(struct shm_link *l)
 {
     atomic_store_explicit(&l->lends, 0, memory_order_relaxed);
-    atomic_thread_fence(memory_order_seq_cst); /* before later writes of the program */
+    (void)wio_shm_recalls(&l->ep, 1);
+    atomic_thread_fence(memory_order_seq_cst); /* also where the peer's inbox is not there yet */
 }
 
-/* Read the bytes, and after them the proof word: the bytes are valid only if the link still exists.
- * The peer may have ended, and another process may have its process id. So they are only as long as
- * the message's own word says so. @return bytes, -errno */
-static ssize_t read_proven(const struct shm_link *l, pid_t pid, const struct wio_lent *from,
-                           void *buf, size_t bytes)
+static int aim(struct shm_aim *a, const struct wio_lent *from, void *buf, size_t bytes,
+               struct iovec *to)
 {
-    uint64_t proof = 0, word = 0;
-    struct iovec to[] = {{buf, bytes}, {&proof, sizeof proof}, {&word, sizeof word}};
+    size_t shift = bytes < SHM_AIM_FROM ? 0 : wio_os_copy_shift(buf, from->at);
+    return wio_shm_aim(a, buf, bytes, shift, to);
+}
+
+/* Read the bytes, and after them a word that proves that they are valid: the message's own, or (of
+ * none) the link's. @return bytes, -errno: -EFAULT when only this message cannot be read */
+static ssize_t read_proven(struct shm_link *l, pid_t pid, const struct wio_lent *from, void *buf,
+                           size_t bytes)
+{
+    bool own = from->word != 0;
+    const struct wio_table *t = shm_of(l)->base.table;
+    int64_t now = wio_os_now_ns();
+    uint64_t word = 0;
+    struct shm_aim a;
+    struct iovec to[3];
     struct iovec at[] = {{(void *)(uintptr_t)from->at, bytes},
-                         {(void *)(uintptr_t)l->fetch_proof, sizeof proof},
-                         {(void *)(uintptr_t)from->word, sizeof word}};
-    int parts = from->word != 0 ? 3 : 2;
-    ssize_t n = wio_os_read_process(pid, to, at, parts);
+                         {(void *)(uintptr_t)(own ? from->word : l->fetch_proof), sizeof word}};
+    int nto = aim(&a, from, buf, bytes, to);
+    to[nto++] = (struct iovec){&word, sizeof word};
+    ssize_t n = wio_os_read_process(pid, to, nto, at, 2);
     if (n < 0)
         return n;
-    if ((size_t)n != bytes + (size_t)(parts - 1) * sizeof word)
+    if ((size_t)n != bytes + sizeof word)
         return -EFAULT;
-    const struct wio_table *t = shm_of(l)->base.table;
-    if (proof != word_for(t->ep[l->ep.peer].token, t->me))
-        return -ESRCH;
-    return from->word == 0 || word == from->value ? (ssize_t)bytes : -EFAULT;
+    if (word != wio_lent_word(t->ep[l->ep.peer].token, t->me, own ? from->id : 0))
+        return own ? -EFAULT : -ESRCH;
+    l->proved_ns = now;
+    wio_shm_aim_settle(&a);
+    return (ssize_t)bytes;
+}
+
+/* A word costs as much as 6 KiB of data. It is not needed where the process was the peer's a moment
+ * ago and nothing was taken back since. @return as read_proven(); 0: it is needed */
+static ssize_t read_again(const struct shm_link *l, const struct wio_lent *from, void *buf,
+                          size_t bytes)
+{
+    const _Atomic uint32_t *recalls = &shm_of(l)->inbox.head->recalls;
+    struct shm_aim a;
+    struct iovec to[2], at = {(void *)(uintptr_t)from->at, bytes};
+    if (from->word == 0 || wio_os_now_ns() - l->proved_ns > PROVEN_NS ||
+        atomic_load_explicit(recalls, memory_order_relaxed) != from->recalls)
+        return 0;
+    int nto = aim(&a, from, buf, bytes, to);
+    ssize_t n = wio_os_read_process(l->fetch_pid, to, nto, &at, 1);
+    if (n < 0)
+        return n;
+    atomic_thread_fence(memory_order_seq_cst); /* after the data */
+    bool lent = atomic_load_explicit(recalls, memory_order_relaxed) == from->recalls;
+    if (!lent || (size_t)n != bytes)
+        return 0;
+    wio_shm_aim_settle(&a);
+    return n;
 }
 
 void wio_shm_fetch_try(struct shm_link *l, uint64_t proof)
@@ -76,7 +129,9 @@ int wio_shm_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, siz
         return WAITIO_ERR_UNSUPPORTED;
     if (bytes == 0)
         return 0;
-    ssize_t n = read_proven(l, l->fetch_pid, from, buf, bytes);
+    ssize_t n = read_again(l, from, buf, bytes);
+    if (n == 0)
+        n = read_proven(l, l->fetch_pid, from, buf, bytes);
     if (n > 0) {
         shm_of(l)->base.p.counters->fetched_bytes += bytes;
         return 0;

@@ -172,6 +172,20 @@ static void shm_watch(struct wio_ep *ep, bool on)
     shm_of(l)->nwatched += on ? 1 : -1;
 }
 
+static void shm_step_aside(struct wio_iface *iface, bool on)
+{
+    const struct shm_iface *f = shm_iface_of(iface);
+    if (f->inbox.head != NULL)
+        atomic_store_explicit(&f->inbox.head->aside, on, memory_order_release);
+}
+
+static bool shm_is_aside(const struct wio_ep *ep)
+{
+    const struct shm_link *l = WIO_CONTAINER((void *)(uintptr_t)ep, struct shm_link, ep);
+    return l->state == SHM_READY &&
+           atomic_load_explicit(&l->peer.head->aside, memory_order_acquire) != 0;
+}
+
 static void shm_close(struct wio_ep *ep, enum wio_bye_reason reason)
 {
     struct shm_link *l = shm_link_of(ep);
@@ -282,11 +296,16 @@ const struct wio_transport wio_transport_shm = {
     .gather = wio_tr_no_gather,
     .settle = wio_tr_no_settle,
     .keep = wio_tr_no_keep,
+    .let_go = wio_tr_no_let_go,
     .reachable = shm_reachable,
     .connect = shm_connect,
     .send = wio_shm_send,
     .put = wio_shm_put,
+    .lane = wio_tr_no_lane,
     .fetch = wio_shm_fetch,
+    .recalls = wio_shm_recalls,
+    .step_aside = shm_step_aside,
+    .is_aside = shm_is_aside,
     .queued = wio_shm_queued,
     .flush = wio_tr_no_flush,
     .watch = shm_watch,

@@ -27,7 +27,7 @@
 
 #include "wire/wire.h"
 
-#define SHM_VERSION 4u
+#define SHM_VERSION 5u
 #define SHM_LINE 64
 #define SHM_PAGE 4096u /* offsets inside segments; not the system's page size */
 
@@ -164,6 +164,10 @@ struct shm_inbox_head {
     _Alignas(SHM_LINE) _Atomic uint32_t sleeping; /* SHM_ASLEEP* of the reader */
     _Atomic uint32_t fences;                      /* constant: writers must fence themselves */
     _Alignas(SHM_LINE) _Atomic uint32_t wanted;   /* some sender sleeps until there is room */
+    /* how often somebody has taken back what the reader might fetch */
+    _Alignas(SHM_LINE) _Atomic uint32_t recalls;
+    /* the reader has given its processor away: it answers nobody before it runs again */
+    _Alignas(SHM_LINE) _Atomic uint32_t aside;
 };
 _Static_assert(sizeof(struct shm_inbox_head) <= SHM_PAGE, "the head lies in the first page");
 struct shm_inbox_geo {

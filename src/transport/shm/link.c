@@ -129,7 +129,7 @@ static void strip(struct shm_link *l)
     wio_shm_fetch_forbid(l);
     if (l->conn != NULL)
         wio_shm_conn_close(l->conn);
-    wio_os_close(l->fd); /* close() removes it from the event sets: it has no duplicate */
+    wio_os_epoll_close(l->fd, f->epoll, f->svc_epoll);
     wio_os_close(l->rec_fd);
     wio_os_close(l->out_fd);
     l->fd = l->rec_fd = l->out_fd = -1;

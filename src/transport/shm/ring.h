@@ -39,7 +39,7 @@ struct shm_writer {
     uint64_t slot_tail, slot_head;
     uint64_t mid_tail, mid_head;
     uint64_t bulk_tail, bulk_head;
-    bool warm; /* the pages of the bulk ring have been entered in the page table */
+    uint32_t warm; /* bytes of the bulk ring whose pages are in the page table */
 };
 
 /** The reader's private side. */
@@ -49,7 +49,7 @@ struct shm_reader {
     uint64_t mid_head, mid_told;
     uint64_t bulk_head, bulk_told, bulk_tail;
     uint32_t place; /* the writer has been told */
-    bool warm;      /* as the writer's */
+    uint32_t warm;  /* as the writer's */
 };
 
 /** @return false: impossible sizes */

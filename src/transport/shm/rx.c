@@ -175,9 +175,9 @@ static enum took begin_stream(struct shm_link *l, const struct header *h, unsign
     if (t != TAKEN)
         return t;
     start_body(l, h->len);
-    wio_shm_ring_warm(&l->r->ring, &l->r->warm, h->len);
     shm_ring_take(l->r, 0);
     shm_ring_follow(l->r, skip, l->sink.buf);
+    wio_shm_ring_warm(&l->r->ring, &l->r->warm, l->r->bulk_head, h->len);
     return TAKEN;
 }
 
@@ -393,7 +393,8 @@ static bool unfinished(struct shm_iface *f, uint64_t word)
     return writing && l != NULL && !l->eof;
 }
 
-/* The sender's earlier messages come first: its setup on the socket, and those in its ring. */
+/* The sender's earlier messages come first: its setup on the socket, and those in its ring, of
+ * which p2p may leave one for the next round (WIO_WHOLE_LATER). @return false: not now */
 static bool catch_up(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
@@ -409,8 +410,11 @@ static bool catch_up(struct shm_link *l)
     }
     while (l->in_ring && !f->stop && l->state != SHM_OVER && wio_shm_rx_ring(l) > 0) {
     }
-    if (l->in_ring && !f->stop && l->state != SHM_OVER)
+    if (l->in_ring && !f->stop && l->state != SHM_OVER) {
+        if (wio_shm_rx_ring_ready(l))
+            return false;
         wio_shm_violation(l, "a message in the inbox while it uses its ring");
+    }
     return !f->stop;
 }
 

@@ -106,12 +106,16 @@ static struct shm_ring_geo ring_geo(const struct wio_config *cfg)
         .slots = 512, .mid = mid > (64u << 10) ? 64u << 10 : mid, .bulk = bulk};
 }
 
-void wio_shm_ring_warm(const struct shm_ring *r, bool *warm, uint32_t bytes)
+void wio_shm_ring_warm(const struct shm_ring *r, uint32_t *warm, uint64_t at, uint32_t bytes)
 {
-    if (*warm || bytes < SHM_WARM_MIN)
+    uint64_t end = at + bytes;
+    if (*warm >= r->geo.bulk || end <= *warm)
         return;
-    *warm = true;
-    wio_os_populate(r->bulk, r->geo.bulk);
+    end = (end + SHM_WARM - 1) / SHM_WARM * SHM_WARM;
+    if (bytes >= SHM_WARM || end > r->geo.bulk)
+        end = r->geo.bulk;
+    wio_os_populate(r->bulk + *warm, end - *warm);
+    *warm = (uint32_t)end;
 }
 
 struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd)

@@ -132,6 +132,7 @@ struct shm_link {
     int rec_fd;
     pid_t fetch_pid; /* the peer's memory can be read there; 0: it cannot */
     uint64_t fetch_proof;
+    int64_t proved_ns;      /* when a word there last showed that it is the peer's */
     _Atomic uint64_t lends; /* the peer reads it to see that it reads our memory, and may; 0: the
                                link is over */
     int64_t heard_ns, used_ns, asked_ns, timer;
@@ -203,10 +204,12 @@ void *wio_shm_attach(const struct shm_iface *f, int fd, size_t bytes, const char
 /** Make a ring to a peer. @param[out] fd  to be sent and closed. @return NULL: no memory */
 struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd);
 void wio_shm_writer_free(struct shm_iface *f, struct shm_writer *w);
-#define SHM_WARM_MIN (64u << 10)
-/** A streamed message of @p bytes begins: the first of at least SHM_WARM_MIN enters the pages of
- * the bulk ring in the page table, which short ones would not be worth. */
-void wio_shm_ring_warm(const struct shm_ring *r, bool *warm, uint32_t bytes);
+#define SHM_WARM (64u << 10)
+/** A streamed message of @p bytes begins at position @p at: enter the pages of the bulk ring in the
+ * page table, so that no page is met for the first time while others wait. SHM_WARM at a time
+ * before short messages, all of them before one of that size or more. @param warm so much is
+ * entered */
+void wio_shm_ring_warm(const struct shm_ring *r, uint32_t *warm, uint64_t at, uint32_t bytes);
 struct shm_reader *wio_shm_reader_make(struct shm_iface *f, const struct shm_ring_geo *g, int fd);
 void wio_shm_reader_free(struct shm_iface *f, struct shm_reader *r);
 
@@ -282,6 +285,7 @@ void wio_shm_fetch_forbid(struct shm_link *l);
 /** Can we read the peer's? It says its proof lies at @p proof. */
 void wio_shm_fetch_try(struct shm_link *l, uint64_t proof);
 int wio_shm_fetch(struct wio_ep *ep, const struct wio_lent *from, void *buf, size_t bytes);
+uint32_t wio_shm_recalls(struct wio_ep *ep, uint32_t more);
 
 /* ---- rx.c ---- */
 /** Read the inbox. @return events */
@@ -301,7 +305,7 @@ int wio_shm_progress_ep(struct wio_ep *ep);
 int wio_shm_event_fd(struct wio_iface *iface, enum wio_progress_how how);
 int wio_shm_arm(struct wio_iface *iface, enum wio_progress_how how);
 bool wio_shm_needs_service(struct wio_iface *iface);
-int64_t wio_shm_next_timer(struct wio_iface *iface);
+int64_t wio_shm_next_timer(struct wio_iface *iface, enum wio_progress_how how);
 void wio_shm_dispatch(struct shm_iface *f);
 /** A full barrier on every processor that runs one of our peers. */
 void wio_shm_heavy_fence(const struct shm_iface *f);

@@ -61,7 +61,7 @@ static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
     if (l->out_ring) {
         if (!shm_ring_begin(l->w, tx->msg, tx->bytes, shm_ring_skip(l->w, tx->payload)))
             return NO_ROOM;
-        wio_shm_ring_warm(&l->w->ring, &l->w->warm, tx->bytes);
+        wio_shm_ring_warm(&l->w->ring, &l->w->warm, l->w->bulk_tail, tx->bytes);
         tx->sent = 0;
     } else {
         uint32_t first = shm_cell_room(&l->peer);

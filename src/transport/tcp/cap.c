@@ -123,6 +123,8 @@ bool wio_tcp_place_for(struct tcp_link *l)
         place_take(l);
         return true;
     }
+    if (l->ep.lane != 0)
+        return false;
     begins_to_wait(f);
     if (l->state != TCP_WAIT)
         wio_tcp_set_state(l, TCP_WAIT);
@@ -165,11 +167,24 @@ static void ticket_keep(struct tcp_iface *f, uint32_t peer)
     f->ticket[i].seen = wio_os_now_ns();
 }
 
+/* A lane takes a place only where there is one and nobody waits for it. */
+static bool lane_admit(struct tcp_conn *c)
+{
+    struct tcp_iface *f = c->iface;
+    if (somebody_waits(f) || f->nopen >= f->cap)
+        return false;
+    place_taken(f);
+    c->placed = true;
+    return true;
+}
+
 bool wio_tcp_place_admit(struct tcp_conn *c, uint32_t peer, struct tcp_link *l)
 {
     struct tcp_iface *f = c->iface;
     if (l != NULL && l->placed)
         return true;
+    if (tcp_lane_of(c->auth.peer.extra) != 0)
+        return lane_admit(c);
     uint32_t mine = ticket_of(f, peer);
     const struct tcp_link *want = first_want(f);
     bool after_ticket = f->ntickets > 0 && mine != 0;
@@ -267,10 +282,15 @@ static void end_dial_turns(struct tcp_iface *f, int64_t now)
     WIO_LIST_FOR_SAFE(it, next, &f->connecting)
     {
         struct tcp_link *l = WIO_CONTAINER(it, struct tcp_link, group);
-        if (!l->placed || l->state == TCP_CONFIRM || now - l->turn_at < DIAL_TURN_NS)
+        if (!l->placed || l->mend != 0 || l->state == TCP_CONFIRM ||
+            now - l->turn_at < DIAL_TURN_NS)
             continue;
         if (!l->known) {
             wio_tcp_link_over(l, 0, "it did not take our call");
+            continue;
+        }
+        if (l->ep.lane != 0) {
+            wio_tcp_lane_refused(l, "others wait for its place");
             continue;
         }
         wio_tcp_dial_pause(l);
@@ -288,9 +308,9 @@ static void call_back(struct tcp_iface *f)
     uint32_t peer = f->ticket[0].peer;
     ticket_drop(f, 0);
     f->tickets_next = false;
-    if (wio_tcp_link_find(f, peer) != NULL)
+    if (wio_tcp_link_find(f, peer, 0) != NULL)
         return; /* it has connected, or this process dials it, too */
-    struct tcp_link *l = wio_tcp_link_new(f, peer);
+    struct tcp_link *l = wio_tcp_link_new(f, peer, 0);
     if (l == NULL)
         return;
     place_take(l);

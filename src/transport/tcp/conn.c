@@ -39,8 +39,10 @@ static void inbound_left(struct tcp_iface *f)
 void wio_tcp_conn_close(struct tcp_conn *c)
 {
     struct tcp_iface *f = c->iface;
-    wio_os_close(c->fd);
+    wio_os_epoll_close(c->fd, f->epoll, f->svc_epoll);
     c->fd = -1;
+    wio_os_free(c->detour);
+    c->detour = NULL;
     if (c->link != NULL && c->link->dial != NULL && c->link->dial->conn == c)
         c->link->dial->conn = NULL;
     if (c->placed) { /* nothing came of it */
@@ -77,19 +79,40 @@ void wio_tcp_bury(struct tcp_iface *f)
 
 /* ---- the authenticated peer of an acceptor ---- */
 
+/* The peer makes a broken connection anew; perhaps this side has not noticed the break yet. */
+static void resumed(struct tcp_conn *c, struct tcp_link *l)
+{
+    wio_tcp_mend_accept(l);
+    if (wio_tcp_link_adopt(l, c) < 0) {
+        wio_tcp_mend_retry(l);
+    } else {
+        if (l->state != TCP_CONFIRM)
+            wio_tcp_set_state(l, TCP_CONFIRM);
+        wio_tcp_probe(l);
+    }
+    wio_tcp_conn_close(c);
+}
+
 /* The link that takes the authenticated socket; refused dials never get here (see listen.c). */
 static void accepted(struct tcp_conn *c)
 {
     struct tcp_iface *f = c->iface;
-    uint32_t peer = c->auth.peer.rank;
-    struct tcp_link *l = wio_tcp_link_find(f, peer);
-    if (l != NULL && l->state == TCP_LAST) { /* the peer has closed the old link: close it, too */
+    uint32_t peer = c->auth.peer.rank, extra = c->auth.peer.extra;
+    struct tcp_link *l = wio_tcp_mend_named(f, peer, extra);
+    if (l != NULL) {
+        resumed(c, l);
+        return;
+    }
+    unsigned lane = tcp_lane_of(extra);
+    l = wio_tcp_link_oldest(f, peer, lane);
+    if (l != NULL &&
+        tcp_phase(l) == TCP_LAST) { /* the peer has closed the old link: close it, too */
         wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
-        l = NULL;
+        l = wio_tcp_link_oldest(f, peer, lane);
     }
     if (l == NULL)
-        l = wio_tcp_link_new(f, peer);
-    if (l == NULL || l->state > TCP_CONFIRM) {
+        l = wio_tcp_link_new(f, peer, lane);
+    if (l == NULL || l->state > TCP_CONFIRM || (l->mend != 0 && l->heard)) {
         wio_tcp_conn_close(c);
         return;
     }
@@ -97,6 +120,9 @@ static void accepted(struct tcp_conn *c)
         wio_tcp_link_drop_socket(l); /* the peer gave up that dial: this is its newer one */
     wio_tcp_dial_cancel(l);
     wio_tcp_place_pass(c, l);
+    l->number = f->resume_timeout > 0 && lane == 0 ? extra & TCP_NUMBER : 0;
+    l->theirs = (extra & TCP_YOURS) == 0; /* it may mend one that we gave up */
+    l->owes_word = (extra & TCP_MENDS) != 0;
     if (wio_tcp_link_adopt(l, c) < 0) {
         wio_tcp_conn_close(c);
         if (!l->known)
@@ -107,6 +133,7 @@ static void accepted(struct tcp_conn *c)
     }
     if (l->state != TCP_CONFIRM)
         wio_tcp_set_state(l, TCP_CONFIRM);
+    wio_tcp_probe(l);
     wio_tcp_conn_close(c);
 }
 
@@ -116,10 +143,17 @@ static void dialled(struct tcp_conn *c)
     struct tcp_link *l = c->link;
     int rc = wio_tcp_link_adopt(l, c);
     if (rc < 0) {
+        c->dropped = l->mend != 0; /* no word about the peer */
         wio_tcp_dial_failed(c, WAITIO_ERR_SYSTEM, strerror(-rc));
         return;
     }
+    if (c->via != 0)
+        wio_tcp_via_worked(c->iface, l->ep.peer, c->via);
     wio_tcp_conn_close(c);
+    if (l->mend != 0) {
+        wio_tcp_mend_dialled(l);
+        return;
+    }
     l->ack_due =
         true; /* the first frame tells the acceptor that we know; a message serves as well */
     wio_tcp_announce(l);
@@ -140,7 +174,8 @@ static void handshake_failed(struct tcp_conn *c)
     if (a->garbage || !c->spoke) {
         f->base.p.counters->strangers++;
         wio_debug(f->base.p.log, WIO_C_TCP, "stranger at %s: %s", where, a->text);
-    } else if (a->error == WAITIO_ERR_BUSY || a->error == WAITIO_ERR_PEER) {
+    } else if (a->error == WAITIO_ERR_BUSY || a->error == WAITIO_ERR_PEER ||
+               a->error == WAITIO_ERR_STATE) {
         wio_debug(f->base.p.log, WIO_C_TCP, "dial from %s ended: %s", where, a->text);
     } else {
         f->base.p.counters->auth_failures++;
@@ -204,6 +239,8 @@ static bool drive_connect(struct tcp_conn *c)
     if (rc == 0 && wio_os_peername(c->fd, &ss, &len) == -ENOTCONN)
         return false;
     if (rc < 0) {
+        c->oserr = rc;
+        c->dropped = rc == -ECONNRESET; /* connected, and broken before we looked */
         wio_tcp_dial_failed(c, WAITIO_ERR_PEER, strerror(-rc));
         return false;
     }
@@ -214,6 +251,8 @@ static bool drive_connect(struct tcp_conn *c)
 int wio_tcp_conn_drive(struct tcp_conn *c)
 {
     if (c->fd < 0 || (c->connecting && !drive_connect(c)))
+        return 0;
+    if (!wio_tcp_via_drive(c))
         return 0;
     int events = 0;
     for (;;) {

@@ -12,7 +12,13 @@
 #include "tcp.h"
 
 #define DROPS_MIN 8u
-#define CALL_NS 1500000000LL /* how long to try to dial a refused dialer */
+#define LEAST_NS 100000000LL
+#define MEND_NS 500000000LL   /* an address may take so long when a broken link is made anew */
+#define MEND_BUSY_MAX 3u      /* then a busy peer is asked again after 64 ms at the latest */
+#define LANE_BUSY_MAX 3u      /* a lane that may not come is not waited for */
+#define FIRST_NS 1000000000LL /* a dial without an answer for so long may be of no use */
+#define BESIDE_NS 500000000LL /* for an address that does not answer, when there are relays */
+#define CALL_NS 1500000000LL  /* how long to try to dial a refused dialer */
 
 static bool addr_of(const struct wio_tab_addr *a, uint16_t port, union tcp_addr *o)
 {
@@ -66,6 +72,15 @@ void wio_tcp_dial_cancel(struct tcp_link *l)
         wio_tcp_conn_close(l->dial->conn);
 }
 
+bool wio_tcp_dial_first(const struct tcp_link *l)
+{
+    const struct tcp_iface *f = tcp_of(l);
+    if (l->state != TCP_DIAL || f->base.table->me > l->ep.peer)
+        return false;
+    const struct tcp_conn *c = l->dial->conn;
+    return c != NULL && !c->connecting && wio_os_now_ns() - c->began < FIRST_NS;
+}
+
 void wio_tcp_dial_pause(struct tcp_link *l)
 {
     wio_tcp_dial_cancel(l);
@@ -85,13 +100,16 @@ void wio_tcp_dial_later(struct tcp_link *l, int64_t ns)
     wio_tcp_timer_at(tcp_of(l), l->timer);
 }
 
-static void note(struct tcp_dial *d, const union tcp_addr *a, const char *what)
+static void note(struct tcp_link *l, const union tcp_addr *a, int via, const char *what)
 {
+    struct tcp_dial *d = l->dial;
     char where[64];
     if (d->tried.len > 400) /* a text for people; retries would make it endless */
         return;
-    wio_strbuf_add(&d->tried, "%s%s: %s", d->tried.len > 0 ? "; " : "",
-                   wio_tcp_addr_text(a, where, sizeof where), what);
+    wio_strbuf_add(&d->tried, "%s%s%s: %s", d->tried.len > 0 ? "; " : "", via != 0 ? "relay " : "",
+                   via != 0 ? wio_tcp_relay_name(tcp_of(l), via)
+                            : wio_tcp_addr_text(a, where, sizeof where),
+                   what);
 }
 
 static void give_up(struct tcp_link *l, int err)
@@ -129,6 +147,10 @@ static void exhausted(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
     struct tcp_dial *d = l->dial;
+    if (l->mend != 0) {
+        wio_tcp_mend_again(l);
+        return;
+    }
     if (f->in_connect) { /* refused at once: once more, where upcalls may run */
         d->addr = 0;
         wio_tcp_dial_later(l, 0);
@@ -145,15 +167,18 @@ static void exhausted(struct tcp_link *l)
         give_up(l, d->err != 0 ? d->err : WAITIO_ERR_PEER);
 }
 
-/* Start connecting to one address. @return 0 under way, else -errno */
-static int try_addr(struct tcp_link *l, const union tcp_addr *a, int64_t allowed)
+/* Start connecting one way. @return 0 under way, else -errno */
+static int try_way(struct tcp_link *l, const struct tcp_way *w, int64_t allowed)
 {
     struct tcp_iface *f = tcp_of(l);
+    const union tcp_addr *a = &w->addr;
     bool v6 = a->sa.sa_family == AF_INET6;
     int fd = wio_os_socket(a->sa.sa_family, SOCK_STREAM);
     if (fd < 0)
         return fd;
     wio_tcp_sockopt(f, fd, a, false);
+    if (l->ep.lane != 0)
+        wio_tcp_lane_bind(l, fd, a);
     int rc = wio_os_connect(fd, &a->sa, v6 ? sizeof a->in6 : sizeof a->in4);
     if (rc < 0 && rc != -EINPROGRESS) {
         wio_os_close(fd);
@@ -165,21 +190,27 @@ static int try_addr(struct tcp_link *l, const union tcp_addr *a, int64_t allowed
         return -ENOMEM;
     }
     const struct wio_table *t = f->base.table;
-    struct wio_auth_id mine = {.rank = t->me}, peer = {.rank = l->ep.peer};
+    struct wio_auth_id mine = {.rank = t->me, .extra = wio_tcp_mend_extra(l)};
+    struct wio_auth_id peer = {.rank = l->ep.peer};
     memcpy(mine.universe, t->universe, WIO_UNIVERSE_ID);
     memcpy(peer.universe, t->universe, WIO_UNIVERSE_ID);
     int err = wio_auth_start(&c->auth, WIO_AUTH_DIAL, WIO_AUTH_LINK, f->base.p.secret, &mine, &peer,
                              NULL, NULL);
+    if (err == 0)
+        err = wio_tcp_via_begin(c, l->ep.peer, w->via);
     if (err == 0 && wio_tcp_conn_watch(c) < 0)
         err = WAITIO_ERR_SYSTEM;
     if (err != 0) {
-        wio_os_close(fd);
+        wio_os_epoll_close(fd, f->epoll, f->svc_epoll);
+        wio_os_free(c->detour);
         wio_os_free(c);
         return -EIO;
     }
     c->connecting = true; /* also when connect() succeeded at once: the first event says so */
-    c->deadline = wio_os_now_ns() + allowed;
+    c->began = wio_os_now_ns();
+    c->deadline = c->began + allowed;
     wio_tcp_timer_at(f, c->deadline);
+    wio_tcp_probe_dial(c);
     c->link = l;
     l->dial->conn = c;
     l->addr = *a;
@@ -202,7 +233,8 @@ static void no_descriptor(struct tcp_link *l)
     }
     (void)wio_tcp_shed_stranger(f);
     wio_tcp_evict(f);
-    if (wio_os_now_ns() - d->began > f->connect_timeout && ++d->drops >= DROPS_MIN) {
+    if (l->mend == 0 && wio_os_now_ns() - d->began > f->connect_timeout &&
+        ++d->drops >= DROPS_MIN) {
         wio_strbuf_add(&d->tried, "out of file descriptors (limit %d)", wio_os_fd_limit());
         give_up(l, WAITIO_ERR_LIMIT);
         return;
@@ -210,17 +242,26 @@ static void no_descriptor(struct tcp_link *l)
     wio_tcp_dial_later(l, 20000000);
 }
 
+/* How long this way may take, of so much for each. */
+static int64_t time_for(const struct tcp_link *l, const struct tcp_way *w, int64_t each)
+{
+    if (l->mend != 0)
+        return MEND_NS;
+    if (tcp_of(l)->via != NULL && w->via == 0 && each > BESIDE_NS)
+        each = BESIDE_NS;
+    return each > LEAST_NS ? each : LEAST_NS;
+}
+
 static void next_addr(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
     struct tcp_dial *d = l->dial;
-    union tcp_addr a[WIO_HOST_ADDRS];
-    uint32_t n = (uint32_t)wio_tcp_peer_addrs(f, l->ep.peer, a, WIO_HOST_ADDRS);
+    struct tcp_way w[TCP_WAYS];
+    uint32_t n = (uint32_t)wio_tcp_link_ways(l, w);
     int64_t left = d->began + f->connect_timeout - wio_os_now_ns();
     while (d->addr < n) {
         uint32_t i = d->addr;
-        int64_t allowed = left / (int64_t)(n - i);
-        int rc = try_addr(l, &a[i], allowed > 100000000 ? allowed : 100000000);
+        int rc = try_way(l, &w[i], time_for(l, &w[i], left / (int64_t)(n - i)));
         if (rc == 0) {
             if (l->state != TCP_DIAL)
                 wio_tcp_set_state(l, TCP_DIAL);
@@ -230,8 +271,11 @@ static void next_addr(struct tcp_link *l)
             no_descriptor(l);
             return;
         }
-        note(d, &a[i], strerror(-rc));
-        d->addr++;
+        note(l, &w[i].addr, w[i].via, strerror(-rc));
+        if (rc == -ECONNREFUSED && l->mend != 0 && w[i].via == 0)
+            wio_tcp_mend_refused(l, &w[i].addr, 0);
+        d->dropped = d->dropped || w[i].via != 0;
+        d->addr = d->home_refused ? n : d->addr + 1;
     }
     exhausted(l);
 }
@@ -244,8 +288,11 @@ void wio_tcp_dial(struct tcp_link *l)
             wio_tcp_set_state(l, TCP_WAIT);
         return; /* the end of the older link wakes us */
     }
-    if (!wio_tcp_place_for(l))
+    if (!wio_tcp_place_for(l)) {
+        if (l->ep.lane != 0)
+            wio_tcp_lane_refused(l, "no connection is left for it (WAITIO_MAX_CONNECTIONS)");
         return;
+    }
     if (!l->known && wio_os_now_ns() - l->turn_at > CALL_NS) {
         wio_tcp_link_over(l, 0, "it did not take our call");
         return;
@@ -265,27 +312,69 @@ void wio_tcp_dial(struct tcp_link *l)
     next_addr(l);
 }
 
+/* A relay has failed, or refuses. @return true: the peer is dead, or asking again is of no use.
+ * Otherwise the relay may come again, and so may a peer that has not registered there yet. */
+static bool relay_said_no(const struct tcp_conn *c, int err)
+{
+    return !c->connecting &&
+           (wio_tcp_via_final(err) || (c->detour->refused && err == WAITIO_ERR_PEER));
+}
+
+/* What a failed dial says about the peer of a broken link. */
+static void mend_failed(struct tcp_link *l, const struct tcp_conn *c, bool refused, int err)
+{
+    struct tcp_dial *d = l->dial;
+    bool elsewhere = c->detour == NULL && !c->connecting && !c->dropped; /* another program, run */
+    if (c->detour != NULL ? relay_said_no(c, err) : c->connecting && c->oserr == -ECONNREFUSED)
+        wio_tcp_mend_refused(l, &c->addr, c->via);
+    else if (refused && err == WAITIO_ERR_BUSY)
+        wio_tcp_mend_alive(l);
+    else if (refused && err == WAITIO_ERR_STATE)
+        d->gone = true;
+    else if (elsewhere)
+        wio_tcp_mend_refused(l, &c->addr, c->via);
+    if (d->gone || d->home_refused)
+        d->addr = TCP_WAYS; /* that says it all */
+}
+
+/* It lives: earlier failures do not count. */
+static void told_busy(struct tcp_link *l)
+{
+    struct tcp_dial *d = l->dial;
+    if (l->ep.lane != 0 && d->busy > LANE_BUSY_MAX) {
+        wio_tcp_lane_refused(l, "the peer has no connection left for it");
+        return;
+    }
+    d->tried.len = 0;
+    d->drops = 0;
+    d->began = wio_os_now_ns();
+    wio_tcp_dial_later(l, busy_backoff(d->busy));
+    if (l->mend == 0 || d->busy < MEND_BUSY_MAX)
+        d->busy++;
+}
+
 void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what)
 {
     struct tcp_link *l = c->link;
     struct tcp_dial *d = l->dial;
     bool connecting = c->connecting, dropped = c->dropped;
     bool refused = !connecting && c->auth.refused_by_peer;
-    note(d, &c->addr, what);
+    bool guess = c->via == 0 && tcp_of(l)->via != NULL; /* perhaps a like address elsewhere */
+    if (c->detour != NULL)
+        dropped = !relay_said_no(c, err);
+    note(l, &c->addr, c->via, what);
+    if (l->mend != 0)
+        mend_failed(l, c, refused, err);
     wio_tcp_conn_close(c);
-    if (refused && err == WAITIO_ERR_BUSY) { /* it lives: earlier failures do not count */
-        d->tried.len = 0;
-        d->drops = 0;
-        d->began = wio_os_now_ns();
-        wio_tcp_dial_later(l, busy_backoff(d->busy));
-        d->busy++;
+    if (refused && err == WAITIO_ERR_BUSY) {
+        told_busy(l);
         return;
     }
     d->addr++;
     d->dropped = d->dropped || dropped;
     if (dropped)
         d->drops++;
-    else if (!connecting && d->err == 0)
+    else if (!connecting && d->err == 0 && !guess)
         d->err = err; /* another program answered */
     next_addr(l);
 }

@@ -22,11 +22,22 @@ static void dump_dial(const struct tcp_dial *d, struct wio_strbuf *out)
         wio_strbuf_add(out, ", tried %s", d->tried.text);
 }
 
+static void dump_break(const struct tcp_link *l, struct wio_strbuf *out)
+{
+    if (l->mend != 0)
+        wio_strbuf_add(out, " (%s, broken for %.1f s)", wio_tcp_states[l->mend].name,
+                       (double)(wio_os_now_ns() - l->broke_at) * 1e-9);
+    if (l->kept.first != NULL)
+        wio_strbuf_add(out, ", copies of %u bytes not acknowledged%s", l->kept.bytes,
+                       l->kept.full ? " (waiting)" : "");
+}
+
 static void dump_link(const struct tcp_link *l, struct wio_strbuf *out)
 {
     char name[96];
     wio_strbuf_add(out, "tcp link to %s: %s", wio_tcp_link_name(l, name, sizeof name),
                    wio_tcp_states[l->state].name);
+    dump_break(l, out);
     if (l->dial != NULL)
         dump_dial(l->dial, out);
     if (l->state == TCP_WAIT && !l->placed)

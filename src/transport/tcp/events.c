@@ -28,6 +28,7 @@ void wio_tcp_announce(struct tcp_link *l)
     bool closing = l->bye_wanted;
     wio_tcp_set_state(l, TCP_READY);
     l->turn_at = wio_os_now_ns();
+    wio_tcp_kept_begin(l);
     if (closing) { /* close() came while connecting */
         wio_tcp_set_state(l, TCP_DRAIN);
         if (!l->known)
@@ -42,8 +43,9 @@ static void tell_closed(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
     int err = l->err != 0 ? l->err : WAITIO_ERR_PEER;
-    if (l->body) {
-        l->body = false;
+    l->ep.taken = l->tx_acked;
+    if (l->body || l->half) {
+        l->body = l->half = false;
         f->base.p.up->on_abandon(f->base.p.user, l->ep.peer, &l->sink);
     }
     wio_tcp_tx_fail_all(l, err);
@@ -97,7 +99,7 @@ static void svc_interest(struct tcp_link *l, uint8_t want)
 static uint8_t svc_wanted(const struct tcp_link *l)
 {
     uint8_t want = TCP_SVC_HUP;
-    if (tcp_can_read(l) && (l->watched || l->state != TCP_READY))
+    if (tcp_can_read(l) && (l->watched || l->state != TCP_READY || l->kept.full || tcp_shaking(l)))
         want |= TCP_SVC_READ;
     if (l->pending && !l->can_write)
         want |= TCP_SVC_WRITE;
@@ -219,6 +221,9 @@ static int handle_events(struct tcp_iface *f, struct epoll_event *ev, int n, boo
         case TCP_IS_LISTENER:
             count += wio_tcp_accept(f, WIO_CONTAINER(s, struct tcp_listener, src));
             break;
+        case TCP_IS_LINES:
+            count += wio_tcp_via_run(f);
+            break;
         case TCP_IS_CONN:
             count += wio_tcp_conn_drive(WIO_CONTAINER(s, struct tcp_conn, src));
             break;
@@ -260,13 +265,14 @@ static int run_ready(struct tcp_iface *f, enum wio_progress_how how)
 
 static int run_timers(struct tcp_iface *f)
 {
-    if (f->timer_at == INT64_MAX && f->probe_at == INT64_MAX && wio_list_empty(&f->probe))
+    if (f->timer_at == INT64_MAX && f->probe_at == INT64_MAX && wio_list_empty(&f->probe) &&
+        wio_list_empty(&f->owing))
         return 0;
     if (!f->timer_asked && (++f->ticks & 127) != 0)
         return 0;
     f->timer_asked = false;
     int64_t now = wio_os_now_ns();
-    return wio_tcp_next_timer(&f->base) <= now ? wio_tcp_timers(f, now) : 0;
+    return wio_tcp_next_timer(&f->base, WIO_PROGRESS_SERVICE) <= now ? wio_tcp_timers(f, now) : 0;
 }
 
 static void flush_all(struct tcp_iface *f)
@@ -326,6 +332,8 @@ int wio_tcp_progress_ep(struct wio_ep *ep)
         wio_tcp_tx_run(l);
     }
     int count = tcp_can_read(l) ? wio_tcp_rx_run(l) : 0;
+    if (WIO_UNLIKELY(f->nlanes > 0))
+        count += wio_tcp_lanes_run(l);
     if (!wio_list_empty(&f->done) || !wio_list_empty(&f->news))
         count += wio_tcp_dispatch(f);
     return count;

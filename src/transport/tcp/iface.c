@@ -41,6 +41,9 @@ static enum wio_distance tcp_distance(struct wio_iface *iface, uint32_t peer)
     if (t->host[t->ep[peer].host].identity == t->host[t->ep[t->me].host].identity)
         return WIO_AT_HOST;
     struct tcp_iface *f = tcp_iface_of(iface);
+    int via;
+    if (wio_tcp_is_far(f, peer, &via))
+        return WIO_AT_FAR;
     bool near = wio_tcp_peer_addrs(f, peer, a, WIO_HOST_ADDRS) > 0 && wio_tcp_near(f, &a[0]);
     return near ? WIO_AT_SUBNET : WIO_AT_FAR;
 }
@@ -50,7 +53,7 @@ static void init_lists(struct tcp_iface *f)
     struct wio_list *lists[] = {&f->links, &f->connecting, &f->lru,     &f->closing, &f->ready,
                                 &f->out,   &f->blocked,    &f->watched, &f->news,    &f->probe,
                                 &f->done,  &f->inbound,    &f->dials,   &f->grave,   &f->ghosts,
-                                &f->hot,   &f->wants};
+                                &f->hot,   &f->wants,      &f->owing};
     for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++)
         wio_list_init(lists[i]);
 }
@@ -60,10 +63,13 @@ static void release(struct tcp_iface *f)
     wio_tcp_unlisten(f);
     wio_os_close(f->epoll);
     wio_os_close(f->svc_epoll);
-    wio_pool_free(&f->batches);
+    wio_tcp_batch_spare_free(f);
+    wio_tcp_kept_spare_free(f);
     wio_os_free(f->hash);
     wio_os_free(f->stage);
     wio_os_free(f->ticket);
+    wio_tcp_via_close(f);
+    wio_os_free(f->device);
     wio_os_free(f);
 }
 
@@ -83,9 +89,9 @@ static int tcp_open(const struct wio_iface_params *p, struct wio_iface **iface)
     f->base.tr = &wio_transport_tcp;
     f->base.p = *p;
     init_lists(f);
-    wio_pool_init(&f->batches, sizeof(struct tcp_batch), 1);
-    f->timer_at = f->probe_at = f->cap_at = INT64_MAX;
+    f->timer_at = f->probe_at = f->cap_at = f->owe_at = INT64_MAX;
     f->connect_timeout = (int64_t)(p->cfg->connect_timeout * 1e9);
+    f->resume_timeout = (int64_t)(p->cfg->resume_timeout * 1e9);
     f->crc = p->cfg->crc;
     f->cap = wio_tcp_cap_of(p->cfg);
     f->epoll = wio_os_epoll_create();
@@ -99,6 +105,10 @@ static int tcp_open(const struct wio_iface_params *p, struct wio_iface **iface)
         rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for the TCP transport");
     else
         rc = wio_tcp_listen(f);
+    if (rc == 0)
+        rc = wio_tcp_via_open(f);
+    if (rc == 0)
+        rc = wio_tcp_lanes_open(f);
     if (rc < 0) {
         release(f);
         return rc;
@@ -134,7 +144,7 @@ static int tcp_start(struct wio_iface *iface, const struct wio_table *table)
 {
     iface->table = table;
     wio_tcp_listen_watch(tcp_iface_of(iface), true);
-    return 0;
+    return wio_tcp_via_start(tcp_iface_of(iface));
 }
 
 static bool tcp_reachable(struct wio_iface *iface, uint32_t peer, char *why, size_t nwhy)
@@ -155,14 +165,21 @@ static bool tcp_reachable(struct wio_iface *iface, uint32_t peer, char *why, siz
         wio_text(why, nwhy, "%s does not offer TCP", who);
         return false;
     }
-    int n = wio_tcp_peer_addrs(f, peer, a, WIO_HOST_ADDRS);
+    int n = wio_tcp_peer_addrs(f, peer, a, WIO_HOST_ADDRS), via;
+    if (wio_tcp_is_far(f, peer, &via)) {
+        wio_text(why, nwhy, "through relay %s", wio_tcp_relay_name(f, via));
+        return true;
+    }
     if (n == 0) {
         wio_text(why, nwhy, "%s published no address that can be used from this host", who);
         return false;
     }
     bool same = t->host[t->ep[peer].host].identity == t->host[t->ep[t->me].host].identity;
-    wio_text(why, nwhy, "%s%s, %d address%s", same ? "same host, " : "",
-             wio_tcp_addr_text(&a[0], where, sizeof where), n, n == 1 ? "" : "es");
+    int lanes = wio_tcp_lanes_wanted(f, &a[0]);
+    wio_text(why, nwhy, "%s%s, %d address%s%s%s", same ? "same host, " : "",
+             wio_tcp_addr_text(&a[0], where, sizeof where), n, n == 1 ? "" : "es",
+             lanes > 1 ? ", several connections for long messages" : "",
+             f->via != NULL && !same ? ", else through a relay" : "");
     return true;
 }
 
@@ -172,11 +189,11 @@ static int tcp_connect(struct wio_iface *iface, uint32_t peer, struct wio_ep **e
     char why[128];
     if (iface->table == NULL)
         return wio_fail(WAITIO_ERR_STATE, "the universe has not formed yet");
-    struct tcp_link *l = peer < iface->table->size ? wio_tcp_link_find(f, peer) : NULL;
+    struct tcp_link *l = peer < iface->table->size ? wio_tcp_link_find(f, peer, 0) : NULL;
     if (l == NULL || l->ep.state >= WIO_EP_CLOSING) {
         if (!tcp_reachable(iface, peer, why, sizeof why))
             return wio_fail(WAITIO_ERR_NOROUTE, "no TCP route to universe rank %u: %s", peer, why);
-        l = wio_tcp_link_new(f, peer);
+        l = wio_tcp_link_new(f, peer, 0);
         if (l == NULL)
             return wio_fail(WAITIO_ERR_NOMEM, "no memory for a link");
         l->known = true;
@@ -218,7 +235,12 @@ void wio_tcp_close_link(struct wio_ep *ep, enum wio_bye_reason reason)
     if (l->bye_wanted)
         return;
     l->bye_wanted = true;
-    if (l->state == TCP_READY) {
+    if (l->mend != 0) { /* when it is made anew */
+        if (l->mend == TCP_READY)
+            l->mend = TCP_DRAIN;
+        l->ep.state = WIO_EP_CLOSING;
+        wio_tcp_link_news(l);
+    } else if (l->state == TCP_READY) {
         wio_tcp_set_state(l, TCP_DRAIN);
         wio_tcp_tx_run(l);
     } else if (l->state < TCP_READY) {
@@ -270,6 +292,7 @@ static void tcp_after_fork(struct wio_iface *iface)
             c->fd = -1;
         }
     wio_tcp_unlisten(f);
+    wio_tcp_via_close(f);
     wio_os_close(f->epoll);
     wio_os_close(f->svc_epoll);
     f->epoll = f->svc_epoll = -1;
@@ -288,11 +311,16 @@ const struct wio_transport wio_transport_tcp = {
     .gather = wio_tr_no_gather,
     .settle = wio_tr_no_settle,
     .keep = wio_tr_no_keep,
+    .let_go = wio_tcp_let_go,
     .reachable = tcp_reachable,
     .connect = tcp_connect,
+    .lane = wio_tcp_lane,
     .send = wio_tcp_send,
     .put = wio_tr_no_put,
     .fetch = wio_tr_no_fetch,
+    .recalls = wio_tr_no_recalls,
+    .step_aside = wio_tr_no_step_aside,
+    .is_aside = wio_tr_no_is_aside,
     .queued = wio_tcp_queued,
     .flush = wio_tcp_flush,
     .watch = wio_tcp_watch,

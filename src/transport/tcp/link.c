@@ -18,17 +18,22 @@ const struct wio_state_row wio_tcp_states[TCP_STATES] = {
                   "pause is over"},
     [TCP_DIAL] = {"DIAL", TO(WAIT) | TO(CONFIRM) | TO(READY) | TO(CLOSED), WIO_EP_CONNECTING,
                   "our connect or handshake is under way"},
-    [TCP_CONFIRM] = {"CONFIRM", TO(WAIT) | TO(READY) | TO(CLOSED), WIO_EP_CONNECTING,
-                     "the peer's dial is proven, its first frame makes the link ready"},
-    [TCP_READY] = {"READY", TO(DRAIN) | TO(ANSWER) | TO(CLOSED), WIO_EP_READY, "open both ways"},
-    [TCP_DRAIN] = {"DRAIN", TO(HALF) | TO(ANSWER) | TO(CLOSED), WIO_EP_CLOSING,
+    [TCP_CONFIRM] = {"CONFIRM",
+                     TO(WAIT) | TO(READY) | TO(DRAIN) | TO(HALF) | TO(ANSWER) | TO(LAST) |
+                         TO(CLOSED),
+                     WIO_EP_CONNECTING,
+                     "the connection is proven, the peer's first frame makes the link ready, or "
+                     "what it was before it broke"},
+    [TCP_READY] = {"READY", TO(WAIT) | TO(DRAIN) | TO(ANSWER) | TO(CLOSED), WIO_EP_READY,
+                   "open both ways"},
+    [TCP_DRAIN] = {"DRAIN", TO(WAIT) | TO(HALF) | TO(ANSWER) | TO(CLOSED), WIO_EP_CLOSING,
                    "closing: queued output goes first, then our goodbye"},
-    [TCP_HALF] = {"HALF", TO(LAST) | TO(CLOSED), WIO_EP_CLOSING,
-                  "our goodbye is out and our side shut, reading until the peer's"},
-    [TCP_ANSWER] = {"ANSWER", TO(LAST) | TO(CLOSED), WIO_EP_CLOSING,
+    [TCP_HALF] = {"HALF", TO(WAIT) | TO(LAST) | TO(CLOSED), WIO_EP_CLOSING,
+                  "our goodbye is out, reading until the peer's"},
+    [TCP_ANSWER] = {"ANSWER", TO(WAIT) | TO(LAST) | TO(CLOSED), WIO_EP_CLOSING,
                     "the peer's goodbye was heard: queued output goes first, then ours"},
-    [TCP_LAST] = {"LAST", TO(CLOSED), WIO_EP_CLOSING,
-                  "both goodbyes said, waiting for the end of the stream"},
+    [TCP_LAST] = {"LAST", TO(WAIT) | TO(CLOSED), WIO_EP_CLOSING,
+                  "both goodbyes said, waiting until the peer has heard ours"},
     [TCP_CLOSED] = {"CLOSED", 0, WIO_EP_CLOSED, "over"},
 };
 
@@ -60,8 +65,14 @@ const char *wio_tcp_peer_name(const struct tcp_iface *f, uint32_t peer, char *bu
 const char *wio_tcp_link_name(const struct tcp_link *l, char *buf, size_t n)
 {
     char who[48], where[64];
-    wio_text(buf, n, "%s (%s)", wio_tcp_peer_name(tcp_of(l), l->ep.peer, who, sizeof who),
-             wio_tcp_addr_text(&l->addr, where, sizeof where));
+    wio_tcp_peer_name(tcp_of(l), l->ep.peer, who, sizeof who);
+    if (l->ep.lane != 0)
+        wio_text(buf, n, "%s (lane %u, %s)", who, l->ep.lane,
+                 wio_tcp_addr_text(&l->addr, where, sizeof where));
+    else if (l->via != 0)
+        wio_text(buf, n, "%s (through relay %s)", who, wio_tcp_relay_name(tcp_of(l), l->via));
+    else
+        wio_text(buf, n, "%s (%s)", who, wio_tcp_addr_text(&l->addr, where, sizeof where));
     return buf;
 }
 
@@ -81,10 +92,13 @@ static struct wio_list *group_of(struct tcp_iface *f, enum tcp_state s)
     }
 }
 
-/* A link closed by p2p before it was ready shows as CLOSING, so that connect() makes a new one. */
+/* A link closed by p2p before it was ready shows as CLOSING, so that connect() makes a new one. A
+ * broken one shows what it was. */
 static uint8_t shown_state(const struct tcp_link *l)
 {
     uint8_t s = wio_tcp_states[l->state].ep;
+    if (l->mend != 0 && s == WIO_EP_CONNECTING)
+        return wio_tcp_states[l->mend].ep;
     return s == WIO_EP_CONNECTING && l->bye_wanted ? WIO_EP_CLOSING : s;
 }
 
@@ -107,7 +121,7 @@ void wio_tcp_set_state(struct tcp_link *l, enum tcp_state to)
     struct wio_list *group = group_of(f, to);
     if (group != NULL)
         wio_list_push(group, &l->group);
-    if (to == TCP_READY)
+    if (to == TCP_READY && l->broke_at == 0)
         f->base.p.counters->link_opens++;
     if (l->ep.state != l->told && l->ep.state > WIO_EP_READY)
         wio_tcp_link_news(l);
@@ -151,19 +165,27 @@ static void unready(struct tcp_link *l)
     wio_tcp_clear_hup(l);
 }
 
-/* ---- table of links: chained hash by peer; only the newest link of a peer is in it ---- */
+/* ---- table of links: chained hash by peer and lane; only the newest link of each is in it ---- */
 
-static struct tcp_link **slot_of(struct tcp_iface *f, uint32_t peer)
+static struct tcp_link **slot_of(struct tcp_iface *f, uint32_t peer, unsigned lane)
 {
-    struct tcp_link **p = &f->hash[wio_mix64(peer) & (f->nhash - 1)];
-    while (*p != NULL && (*p)->ep.peer != peer)
+    struct tcp_link **p = &f->hash[wio_mix64(peer | (uint64_t)lane << 32) & (f->nhash - 1)];
+    while (*p != NULL && ((*p)->ep.peer != peer || (*p)->ep.lane != lane))
         p = &(*p)->hash_next;
     return p;
 }
 
-struct tcp_link *wio_tcp_link_find(struct tcp_iface *f, uint32_t peer)
+struct tcp_link *wio_tcp_link_find(struct tcp_iface *f, uint32_t peer, unsigned lane)
 {
-    return f->nhash == 0 ? NULL : *slot_of(f, peer);
+    return f->nhash == 0 ? NULL : *slot_of(f, peer, lane);
+}
+
+struct tcp_link *wio_tcp_link_oldest(struct tcp_iface *f, uint32_t peer, unsigned lane)
+{
+    struct tcp_link *l = wio_tcp_link_find(f, peer, lane);
+    while (l != NULL && l->older != NULL)
+        l = l->older;
+    return l;
 }
 
 static bool hash_grow(struct tcp_iface *f)
@@ -179,7 +201,7 @@ static bool hash_grow(struct tcp_iface *f)
         for (struct tcp_link *l = old[i], *next; l != NULL; l = next) {
             next = l->hash_next;
             l->hash_next = NULL;
-            *slot_of(f, l->ep.peer) = l;
+            *slot_of(f, l->ep.peer, l->ep.lane) = l;
         }
     wio_os_free(old);
     return true;
@@ -189,7 +211,7 @@ static bool hash_grow(struct tcp_iface *f)
 static void unlist(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
-    struct tcp_link **p = f->nhash == 0 ? NULL : slot_of(f, l->ep.peer);
+    struct tcp_link **p = f->nhash == 0 ? NULL : slot_of(f, l->ep.peer, l->ep.lane);
     if (p != NULL && *p == l) {
         *p = l->hash_next;
         f->nlinks--;
@@ -211,13 +233,13 @@ static void init_lists(struct tcp_link *l)
 {
     wio_list_init(&l->small);
     wio_list_init(&l->bulk_q);
-    struct wio_list *nodes[] = {&l->all,   &l->group, &l->rnode, &l->onode,
-                                &l->wnode, &l->news,  &l->probe, &l->hnode};
+    struct wio_list *nodes[] = {&l->all,  &l->group, &l->rnode, &l->onode, &l->wnode,
+                                &l->news, &l->probe, &l->hnode, &l->owes};
     for (size_t i = 0; i < WIO_ARRAY_LEN(nodes); i++)
         wio_list_init(nodes[i]);
 }
 
-struct tcp_link *wio_tcp_link_new(struct tcp_iface *f, uint32_t peer)
+struct tcp_link *wio_tcp_link_new(struct tcp_iface *f, uint32_t peer, unsigned lane)
 {
     if (f->nlinks >= f->nhash && !hash_grow(f))
         return NULL;
@@ -226,13 +248,18 @@ struct tcp_link *wio_tcp_link_new(struct tcp_iface *f, uint32_t peer)
         return NULL;
     l->ep.iface = &f->base;
     l->ep.peer = peer;
+    l->ep.lane = (uint8_t)lane;
+    f->nlanes += lane != 0;
+    if (lane >= f->lane_top)
+        f->lane_top = lane + 1;
     l->ep.state = l->told = WIO_EP_CONNECTING;
     l->src.what = TCP_IS_LINK;
     l->state = TCP_NEW;
     l->fd = -1;
     l->timer = INT64_MAX;
+    l->mine = f->resume_timeout > 0 && lane == 0 ? wio_tcp_mend_number(f) : 0;
     init_lists(l);
-    struct tcp_link **p = slot_of(f, peer), *old = *p;
+    struct tcp_link **p = slot_of(f, peer, lane), *old = *p;
     if (old != NULL) { /* it is closing: replace it in the table */
         l->hash_next = old->hash_next;
         old->hash_next = NULL;
@@ -255,20 +282,31 @@ int wio_tcp_link_adopt(struct tcp_link *l, struct tcp_conn *c)
 {
     struct tcp_iface *f = tcp_of(l);
     int fd = c->fd;
+    struct wio_tls *tls = NULL;
     int rc = wio_os_epoll_ctl(f->epoll, EPOLL_CTL_MOD, fd,
                               EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, &l->src);
     if (rc == 0)
         rc = wio_os_epoll_ctl(f->svc_epoll, EPOLL_CTL_MOD, fd, EPOLLIN | EPOLLRDHUP | EPOLLET,
                               &l->src);
+    if (rc == 0 && wio_tls_begin(&c->auth, fd, &tls) != 0)
+        rc = -ENOMEM;
     if (rc < 0)
         return rc;
     c->fd = -1;
     l->fd = fd;
+    l->tls = tls;
     l->addr = c->addr;
+    l->via = c->via;
     l->svc = TCP_SVC_READ;
     l->can_write = true;
     l->silent_since = 0;
-    l->eof = false; /* of an earlier socket */
+    l->eof = l->write_failed = l->shut = false; /* of an earlier socket */
+    if (c->link != NULL && l->mend == 0) {
+        l->number = l->mine;
+        l->theirs = false;
+    }
+    if (l->ep.lane != 0)
+        wio_tcp_lane_adopted(l);
     f->base.p.counters->links++;
     wio_tcp_make_ready(l);
     return 0;
@@ -284,10 +322,15 @@ void wio_tcp_link_drop_socket(struct tcp_link *l)
     wio_list_remove(&l->onode);
     wio_list_remove(&l->probe);
     wio_list_remove(&l->hnode);
+    wio_list_remove(&l->owes);
     l->pending = false;
     if (l->fd < 0)
         return;
-    wio_os_close(l->fd);
+    wio_tls_free(l->tls);
+    l->tls = NULL;
+    l->torn_at = 0;
+    l->word_due = false;
+    wio_os_epoll_close(l->fd, f->epoll, f->svc_epoll);
     l->fd = -1;
     l->svc = l->warmth = 0;
     f->base.p.counters->links--;
@@ -307,6 +350,8 @@ void wio_tcp_link_over(struct tcp_link *l, int err, const char *fmt, ...)
     if (l->text != NULL)
         memcpy(l->text, text, n);
     l->err = err;
+    l->mend = 0;
+    wio_tcp_kept_drop(l);
     wio_tcp_dial_cancel(l);
     wio_tcp_dial_free(l);
     wio_tcp_link_drop_socket(l);
@@ -322,6 +367,10 @@ void wio_tcp_link_over(struct tcp_link *l, int err, const char *fmt, ...)
 void wio_tcp_link_lost(struct tcp_link *l, int oserr)
 {
     char name[96];
+    if (l->state == TCP_CONFIRM && l->mend != 0) {
+        wio_tcp_mend_retry(l);
+        return;
+    }
     if (l->state == TCP_CONFIRM) { /* the peer gave up its dial: it was never a link */
         wio_tcp_link_drop_socket(l);
         wio_tcp_place_give(l);
@@ -336,8 +385,21 @@ void wio_tcp_link_lost(struct tcp_link *l, int oserr)
                       : oserr == -ECONNRESET ? "reset by peer"
                       : oserr == -EPIPE      ? "closed by peer"
                                              : strerror(-oserr);
-    wio_tcp_link_over(l, WAITIO_ERR_PEER, "connection to %s lost: %s",
-                      wio_tcp_link_name(l, name, sizeof name), why);
+    if (wio_tcp_mendable(l))
+        wio_tcp_mend(l, why, oserr == -ETIMEDOUT ? 0 : wio_os_now_ns(), true);
+    else if (l->state == TCP_LAST && !wio_tcp_tx_owing(l)) /* the peer has gone first */
+        wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
+    else
+        wio_tcp_link_over(l, WAITIO_ERR_PEER, "connection to %s lost: %s",
+                          wio_tcp_link_name(l, name, sizeof name), why);
+}
+
+void wio_tcp_link_silent(struct tcp_link *l, int64_t since)
+{
+    if (l->state == TCP_CONFIRM)
+        wio_tcp_mend_retry(l);
+    else
+        wio_tcp_mend(l, "no acknowledgement from its host", since, true);
 }
 
 void wio_tcp_link_violation(struct tcp_link *l, int err, const char *why)
@@ -360,6 +422,7 @@ void wio_tcp_link_free(struct tcp_link *l)
     wio_tcp_dial_free(l);
     wio_tcp_link_drop_socket(l);
     wio_tcp_place_give(l);
+    wio_tcp_kept_drop(l);
     wio_tcp_tx_drop(l);
     wio_tcp_watch(&l->ep, false);
     unlist(l);
@@ -367,6 +430,7 @@ void wio_tcp_link_free(struct tcp_link *l)
     for (size_t i = 0; i < WIO_ARRAY_LEN(nodes); i++)
         wio_list_remove(nodes[i]);
     f->base.p.counters->peer_bytes -= sizeof *l;
+    f->nlanes -= l->ep.lane != 0;
     wio_os_free(l->text);
     wio_os_free(l);
 }

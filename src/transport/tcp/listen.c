@@ -14,6 +14,7 @@
 
 #define BACKLOG 4096
 #define ACCEPTS 64            /* per listener and round */
+#define ALONE_NS 10000000LL   /* a dial that is let in for a broken link may come to nothing */
 #define SILENT_NS 30000000LL  /* a stranger that has said nothing keeps its slot so long ... */
 #define SPOKEN_NS 120000000LL /* ... and one that has, so long */
 
@@ -161,34 +162,72 @@ static int admit_place(struct tcp_conn *c, uint32_t peer, struct tcp_link *l, ch
     return WAITIO_ERR_BUSY;
 }
 
+/* The peer is through with this link, and dials the next one. Where it may not have heard all of
+ * this one, a dial that it has given up does not count. */
+static int admit_next(struct tcp_conn *c, struct tcp_link *l, char *why, size_t nwhy)
+{
+    uint32_t peer = l->ep.peer;
+    if (l->number != 0 && l->tx_acked != l->tx_seq && l->others++ == 0) {
+        wio_text(why, nwhy, "an earlier link is ending");
+        return WAITIO_ERR_BUSY;
+    }
+    wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
+    unsigned lane = tcp_lane_of(c->auth.peer.extra);
+    return admit_place(c, peer, wio_tcp_link_oldest(c->iface, peer, lane), why, nwhy);
+}
+
+/* A new dial of a peer while this side tries to make a broken connection anew: the peer has closed
+ * that one. But a dial that it has given up may have waited here: only the second one counts. */
+static int admit_other(struct tcp_conn *c, struct tcp_link *l, char *why, size_t nwhy)
+{
+    char name[96];
+    if (l->mend == TCP_LAST)
+        return admit_next(c, l, why, nwhy);
+    if (l->others++ > 0)
+        wio_tcp_link_over(l, WAITIO_ERR_PEER, "connection to %s lost: it has closed it",
+                          wio_tcp_link_name(l, name, sizeof name));
+    wio_text(why, nwhy, "an earlier link has just broken");
+    return WAITIO_ERR_BUSY;
+}
+
+/* A new dial of a peer of which nothing was heard since our dial was let in: it has lost that link
+ * before it had it. Here, too, only the second one counts. */
+static bool never_had(struct tcp_link *l)
+{
+    if (l->heard || !wio_tcp_mendable(l) || l->others++ == 0)
+        return false;
+    wio_tcp_mend(l, "the peer dials anew", wio_os_now_ns(), false);
+    wio_tcp_dial_later(l, ALONE_NS);
+    return true;
+}
+
 /* May an authenticated peer have a link now? BUSY = dial again. */
 static int admit_link(struct tcp_conn *c, uint32_t peer, char *why, size_t nwhy)
 {
     struct tcp_iface *f = c->iface;
-    struct tcp_link *l = wio_tcp_link_find(f, peer);
+    uint32_t extra = c->auth.peer.extra;
+    struct tcp_link *l = wio_tcp_mend_named(f, peer, extra);
+    if (l != NULL)
+        return wio_tcp_mend_admit(l, why, nwhy);
+    if ((extra & TCP_HEARD) != 0) {
+        wio_text(why, nwhy, "that link has ended here");
+        return WAITIO_ERR_STATE;
+    }
+    l = wio_tcp_link_oldest(f, peer, tcp_lane_of(extra));
     if (l == NULL)
         return admit_place(c, peer, l, why, nwhy);
-    if (l->state == TCP_WAIT && l->older != NULL) {
-        struct tcp_link *old = l->older;
-        if (old->state == TCP_LAST && old->older == NULL) {
-            wio_tcp_link_over(old, 0, "%s", wio_bye_reason_name(old->bye_reason));
-            return admit_place(c, peer, l, why, nwhy);
-        }
-        wio_tcp_make_ready(old);
-        wio_text(why, nwhy, "the older link is still closing");
-        return WAITIO_ERR_BUSY;
-    }
-    if (l->state == TCP_DIAL && f->base.table->me < peer && l->dial->conn != NULL &&
-        !l->dial->conn->connecting) {
+    if (l->mend != 0 && l->heard)
+        return admit_other(c, l, why, nwhy);
+    if (wio_tcp_dial_first(l)) {
         wio_text(why, nwhy, "my dial goes first");
         return WAITIO_ERR_BUSY;
     }
     if (l->state <= TCP_CONFIRM)
         return admit_place(c, peer, l, why, nwhy);
-    if (l->state == TCP_LAST) { /* the peer has closed it: close it, too */
-        wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
-        return admit_place(c, peer, NULL, why, nwhy);
-    }
+    if (l->state == TCP_LAST) /* the peer has closed it: close it, too */
+        return admit_next(c, l, why, nwhy);
+    if (never_had(l))
+        return admit_place(c, peer, l, why, nwhy);
     wio_tcp_mark_hup(l); /* it may have ended: check, in any thread */
     wio_text(why, nwhy, "a link exists");
     return WAITIO_ERR_BUSY;
@@ -261,13 +300,14 @@ static bool make_slot(struct tcp_iface *f)
     return false;
 }
 
-static void inbound(struct tcp_iface *f, int fd, const union tcp_addr *from)
+void wio_tcp_inbound(struct tcp_iface *f, int fd, const union tcp_addr *from, int via)
 {
     struct tcp_conn *c = wio_tcp_conn_new(f, fd, from);
     if (c == NULL) {
         wio_os_close(fd);
         return;
     }
+    c->via = (uint8_t)via;
     const struct wio_table *t = f->base.table;
     struct wio_auth_id mine = {.rank = t->me};
     memcpy(mine.universe, t->universe, WIO_UNIVERSE_ID);
@@ -275,7 +315,7 @@ static void inbound(struct tcp_iface *f, int fd, const union tcp_addr *from)
     int rc = wio_auth_start(&c->auth, WIO_AUTH_ACCEPT, WIO_AUTH_LINK, f->base.p.secret, &mine, NULL,
                             admit, c);
     if (rc != 0 || wio_tcp_conn_watch(c) < 0) {
-        wio_os_close(fd);
+        wio_os_epoll_close(fd, f->epoll, f->svc_epoll);
         wio_os_free(c);
         return;
     }
@@ -334,7 +374,7 @@ int wio_tcp_accept(struct tcp_iface *f, struct tcp_listener *ln)
         union tcp_addr from;
         memset(&from, 0, sizeof from);
         memcpy(&from, &ss, len < sizeof from ? len : sizeof from);
-        inbound(f, fd, &from);
+        wio_tcp_inbound(f, fd, &from, 0);
     }
     return count;
 }

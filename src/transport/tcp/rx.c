@@ -10,16 +10,24 @@
 
 /* ---- headers ---- */
 
-static int rx_message(struct tcp_link *l, const struct wio_frame *fr, const uint8_t *msg)
+/* The connection broke inside this message, which comes again: into the same sink. */
+static int rx_again(struct tcp_link *l, const struct wio_frame *fr)
+{
+    if (fr->payload == l->half_bytes) {
+        l->half = false;
+        return 0;
+    }
+    char why[96];
+    wio_text(why, sizeof why, "message number %u came again with %u bytes instead of %u", fr->seq,
+             fr->payload, l->half_bytes);
+    wio_tcp_link_violation(l, WAITIO_ERR_PROTOCOL, why);
+    return -1;
+}
+
+/* Ask p2p where the payload goes. @return 0; 1: not now; -1: the link is closed */
+static int rx_offer(struct tcp_link *l, const struct wio_frame *fr, const uint8_t *msg)
 {
     struct tcp_iface *f = tcp_of(l);
-    if (WIO_UNLIKELY(fr->seq != l->rx_seq + 1)) {
-        char why[96];
-        wio_text(why, sizeof why, "message number %u came where %u was expected", fr->seq,
-                 l->rx_seq + 1);
-        wio_tcp_link_violation(l, WAITIO_ERR_PROTOCOL, why);
-        return -1;
-    }
     l->sink.buf = NULL;
     l->sink.len = 0;
     l->sink.cookie = NULL;
@@ -31,15 +39,23 @@ static int rx_message(struct tcp_link *l, const struct wio_frame *fr, const uint
         wio_tcp_link_violation(l, rc, why);
         return -1;
     }
-    if (rc > 0) { /* not now: the header stays unread */
-        tcp_of(l)->stop = true;
-        return 1;
+    if (rc > 0) /* not now: the header stays unread */
+        f->stop = true;
+    return rc;
+}
+
+static int rx_message(struct tcp_link *l, const struct wio_frame *fr, const uint8_t *msg)
+{
+    if (WIO_UNLIKELY(fr->seq != l->rx_seq + 1)) {
+        char why[96];
+        wio_text(why, sizeof why, "message number %u came where %u was expected", fr->seq,
+                 l->rx_seq + 1);
+        wio_tcp_link_violation(l, WAITIO_ERR_PROTOCOL, why);
+        return -1;
     }
-    l->rx_seq = fr->seq;
-    l->rx_unacked++;
-    l->rx_unacked_bytes += fr->payload;
-    if (l->rx_unacked > TCP_ACK_FRAMES || l->rx_unacked_bytes > TCP_ACK_BYTES)
-        l->ack_due = true;
+    int rc = WIO_UNLIKELY(l->half) ? rx_again(l, fr) : rx_offer(l, fr, msg);
+    if (WIO_UNLIKELY(rc != 0))
+        return rc;
     l->body = true;
     l->rx_left = fr->payload;
     l->rx_pos = 0;
@@ -62,6 +78,8 @@ static int rx_goodbye(struct tcp_link *l, const struct wio_frame *fr)
         return -1;
     }
     l->bye_heard = true;
+    l->rx_seq++; /* its number */
+    l->ack_due = true;
     if (fr->reason > l->bye_reason)
         l->bye_reason = (uint8_t)fr->reason;
     if (l->state == TCP_HALF) {
@@ -69,16 +87,33 @@ static int rx_goodbye(struct tcp_link *l, const struct wio_frame *fr)
     } else {
         l->bye_wanted = true;
         wio_tcp_set_state(l, TCP_ANSWER);
-        wio_tcp_tx_wake(l);
     }
+    wio_tcp_tx_wake(l);
     return 0;
 }
 
 /* The dialer's first frame: it knows that the link is accepted. */
-static bool rx_confirm(struct tcp_link *l)
+static bool rx_confirm(struct tcp_link *l, uint32_t ack)
 {
+    if (l->mend != 0)
+        return wio_tcp_mend_heard(l, ack);
     wio_tcp_announce(l);
+    if (l->owes_word) { /* it waits for a word of ours */
+        l->owes_word = false;
+        l->ack_due = true;
+    }
     return l->fd >= 0;
+}
+
+static void rx_refuse(struct tcp_link *l, const uint8_t *h, int rc, const char *why)
+{
+    char text[96];
+    wio_text(text, sizeof text, "%s", why);
+    if (rc == WAITIO_ERR_VERSION)
+        wio_text(text, sizeof text,
+                 "it sends frames of protocol version %d, this release speaks %d",
+                 wio_frame_version(h), WIO_WIRE_VERSION);
+    wio_tcp_link_violation(l, rc, text);
 }
 
 /* @return 0; 1: to be offered again; -1: the link is closed */
@@ -88,10 +123,10 @@ static int rx_header(struct tcp_link *l, const uint8_t *h)
     const char *why = NULL;
     int rc = wio_frame_decode(h, &fr, &why);
     if (WIO_UNLIKELY(rc < 0)) {
-        wio_tcp_link_violation(l, rc, why);
+        rx_refuse(l, h, rc, why);
         return -1;
     }
-    if (WIO_UNLIKELY(l->bye_heard)) {
+    if (WIO_UNLIKELY(l->bye_heard) && fr.kind != WIO_FRAME_ACK) {
         wio_tcp_link_violation(l, WAITIO_ERR_PROTOCOL, "data came after its goodbye");
         return -1;
     }
@@ -99,9 +134,12 @@ static int rx_header(struct tcp_link *l, const uint8_t *h)
         wio_tcp_link_violation(l, WAITIO_ERR_PROTOCOL, "it acknowledged what was never sent");
         return -1;
     }
-    if (WIO_UNLIKELY(l->state == TCP_CONFIRM) && !rx_confirm(l))
+    l->heard = true;
+    if (WIO_UNLIKELY(l->state == TCP_CONFIRM) && !rx_confirm(l, fr.ack))
         return -1;
     l->tx_acked = fr.ack;
+    if (l->kept.first != NULL)
+        wio_tcp_kept_acked(l, fr.ack);
     switch (fr.kind) {
     case WIO_FRAME_MESSAGE:
         return rx_message(l, &fr, h + WIO_LINK_BYTES);
@@ -114,7 +152,8 @@ static int rx_header(struct tcp_link *l, const uint8_t *h)
         l->ping_out = false;
         return 0;
     default: /* ACK: the acknowledgement was all */
-        return 0;
+        wio_tcp_tx_finish(l);
+        return l->fd >= 0 ? 0 : -1;
     }
 }
 
@@ -129,6 +168,15 @@ static int rx_complete(struct tcp_link *l)
         return -1;
     }
     l->body = false;
+    l->rx_seq++;
+    l->rx_unacked++;
+    l->rx_unacked_bytes += l->rx_pos;
+    l->rx_copied += l->rx_pos <= TCP_COPIED ? l->rx_pos : 0;
+    if (l->rx_unacked > TCP_ACK_FRAMES || l->rx_unacked_bytes > TCP_ACK_BYTES ||
+        l->rx_copied > l->kept.max / TCP_ACK_PART)
+        l->ack_due = true;
+    if (WIO_UNLIKELY(!wio_list_linked(&l->owes)))
+        wio_list_push(&f->owing, &l->owes);
     if (f->base.p.up->on_payload(f->base.p.user, &l->ep, l->ep.peer, &l->sink) != 0)
         f->stop = true;
     return l->fd >= 0 ? 0 : -1;
@@ -267,19 +315,24 @@ static void feed_kept(struct tcp_link *l)
 
 void wio_tcp_rx_end(struct tcp_link *l)
 {
+    bool mends = wio_tcp_mendable(l);
     l->eof = true;
-    if (!l->bye_heard) {
+    if (!l->bye_heard || l->state == TCP_CONFIRM ||
+        (l->write_failed && (mends || wio_tcp_tx_owing(l))))
         wio_tcp_link_lost(l, l->write_failed ? l->oserr : 0);
-    } else if (l->state == TCP_LAST) {
+    else if (mends && l->state == TCP_LAST)
+        wio_tcp_closing_in(l, 0); /* has it heard all of ours? */
+    else if (l->write_failed || l->state == TCP_LAST)
         wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
-    } else if (l->write_failed) {
-        bool owing = l->cur != NULL || !wio_list_empty(&l->small) || !wio_list_empty(&l->bulk_q) ||
-                     (l->batch != NULL && l->batch->msgs > 0);
-        if (owing)
-            wio_tcp_link_lost(l, l->oserr);
-        else
-            wio_tcp_link_over(l, 0, "%s", wio_bye_reason_name(l->bye_reason));
-    }
+    else
+        wio_tcp_tx_wake(l); /* what waited for acknowledgements waits in vain */
+}
+
+/* The socket gave a part of a record, and its end, of which the event has come, may be behind it.
+ */
+static inline bool end_unread(const struct tcp_link *l)
+{
+    return l->hup && l->tls != NULL && wio_tls_guessed(l->tls);
 }
 
 /* A read brought no bytes: end of stream, nothing there, or an error. */
@@ -287,10 +340,20 @@ static void rx_nothing(struct tcp_link *l, ssize_t n)
 {
     if (n == 0)
         wio_tcp_rx_end(l);
+    else if (n == -EBADMSG && l->tls != NULL)
+        wio_tcp_link_violation(l, WAITIO_ERR_PROTOCOL, wio_tls_why(l->tls));
     else if (n != -EAGAIN || l->write_failed)
         wio_tcp_link_lost(l, l->write_failed ? l->oserr : (int)n);
-    else if (wio_os_fault == NULL)
+    else if (wio_os_fault == NULL && !end_unread(l))
         wio_tcp_clear_hup(l); /* it was only a suspicion */
+}
+
+/* A short read means that the socket is empty: data that comes later makes a new edge. Not so when
+ * the end of the stream was announced, whose edge is spent, or under fault injection. */
+static inline bool is_drained(const struct tcp_link *l, size_t n, size_t asked)
+{
+    return n < asked && !l->hup && wio_os_fault == NULL &&
+           (l->tls == NULL || !wio_tls_over(l->tls));
 }
 
 /* One system call. @return bytes; 0 nothing more now; sets *drained when the socket is empty */
@@ -307,22 +370,20 @@ static size_t rx_read(struct tcp_link *l, bool *drained)
         size_t tail = direct < l->rx_left ? TCP_STAGE_BYTES : TCP_BULK_FIRST;
         struct iovec iov[2] = {{(uint8_t *)l->sink.buf + l->rx_pos, direct}, {f->stage, tail}};
         asked = direct + tail;
-        n = wio_os_recvv(l->fd, iov, 2);
+        n = wio_stream_recvv(l->tls, l->fd, iov, 2);
     } else {
         direct = 0;
         asked = l->bulk && !l->body ? TCP_BULK_FIRST : TCP_FIRST_READ;
-        n = wio_os_recv(l->fd, f->stage, asked);
+        n = wio_stream_recv(l->tls, l->fd, f->stage, asked);
     }
     if (n <= 0) {
-        *drained = wio_os_fault == NULL; /* an injected EAGAIN has no edge that ends it */
+        *drained = wio_os_fault == NULL && !end_unread(l); /* else no edge comes */
         rx_nothing(l, n);
         return 0;
     }
     f->base.p.counters->rx_syscalls++;
     f->base.p.counters->rx_bytes += (size_t)n;
-    /* A short read means that the socket is empty: data that comes later makes a new edge. Not so
-     * when the end of the stream was announced, whose edge is spent, or under fault injection. */
-    *drained = (size_t)n < asked && !l->hup && wio_os_fault == NULL;
+    *drained = is_drained(l, (size_t)n, asked);
     if (direct > 0) {
         size_t mine = (size_t)n < direct ? (size_t)n : direct;
         wio_tcp_rx_took(l, mine);
@@ -340,6 +401,7 @@ static void settle(struct tcp_link *l, size_t got, bool drained)
     if (got > 0) {
         wio_tcp_touch(tcp_of(l), l);
         wio_tcp_svc_hot(l);
+        l->looks = TCP_LANE_LOOKS;
     }
     if (tcp_can_read(l) && (!drained || l->keep_len > 0)) {
         wio_tcp_make_ready(l);
@@ -349,13 +411,15 @@ static void settle(struct tcp_link *l, size_t got, bool drained)
     }
     if (l->ack_due || l->pong_due)
         wio_tcp_tx_wake(l);
+    if (WIO_UNLIKELY(l->word_due) && l->fd >= 0)
+        wio_tcp_mend_word(l);
 }
 
 int wio_tcp_rx_run(struct tcp_link *l)
 {
     struct tcp_iface *f = tcp_of(l);
     size_t got = 0;
-    bool drained = false;
+    bool drained = false, shaking = tcp_shaking(l);
     int events = 0;
     if (l->keep_len > 0) {
         feed_kept(l);
@@ -370,6 +434,12 @@ int wio_tcp_rx_run(struct tcp_link *l)
     }
     if (l->fd < 0)
         return events + 1;
+    if (WIO_UNLIKELY(shaking) && !tcp_shaking(l) && !l->write_failed) {
+        l->can_write = true; /* no edge of the socket says so */
+        wio_tcp_tx_wake(l);
+    }
+    if (WIO_UNLIKELY(shaking))
+        wio_tcp_torn(l);
     settle(l, got, drained);
     return events;
 }

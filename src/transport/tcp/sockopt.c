@@ -37,6 +37,11 @@ static bool ours(const struct tcp_iface *f, const union tcp_addr *a, bool subnet
     return false;
 }
 
+bool wio_tcp_here(const struct tcp_iface *f, const union tcp_addr *a)
+{
+    return ours(f, a, false);
+}
+
 bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a)
 {
     return ours(f, a, true);

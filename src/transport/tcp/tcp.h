@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 
+#include "auth/tls.h"
+#include "boot/detour.h"
 #include "os/os.h"
 #include "transport/transport.h"
 
@@ -31,8 +33,17 @@
 #define TCP_GATHER 16            /* queued messages per system call */
 #define TCP_BATCHES_MAX 64       /* batch buffers in use at once; beyond: write at once */
 #define TCP_ACK_FRAMES 64u       /* acknowledge at the latest after so many frames ... */
-#define TCP_ACK_BYTES (1u << 20) /* ... or bytes without anything going back */
-#define TCP_RX_ROUND (1u << 20)  /* bytes read from one link before the next has its turn */
+#define TCP_ACK_BYTES (1u << 20) /* ... or bytes without anything going back, or ... */
+#define TCP_ACK_PART 4u          /* ... this part of the copies that the sender may hold */
+#define TCP_COPIED (128u << 10)  /* ... which are of messages up to here */
+/* Copies that a link holds at most; beyond, messages wait for an acknowledgement. No more than are
+ * on their way: copies that a cache does not hold cost half of the throughput of short messages. */
+#define TCP_KEPT_HERE (256u << 10) /* within a host */
+#define TCP_KEPT_NEAR (1u << 20)   /* within a subnet */
+#define TCP_KEPT_FAR (16u << 20)
+#define TCP_KEPT_MESSAGES 32u /* so many messages at least, if they are not longer than ... */
+#define TCP_KEPT_LONG (64u << 10)
+#define TCP_RX_ROUND (1u << 20) /* bytes read from one link before the next has its turn */
 #define TCP_LISTENERS (WIO_HOST_ADDRS + 2)
 
 /** States of a link. Table with legal successors: link.c, docs/design/connection.md. */
@@ -54,7 +65,7 @@ enum tcp_state {
 extern const struct wio_state_row wio_tcp_states[TCP_STATES];
 
 /** What an epoll entry points at. */
-enum tcp_what { TCP_IS_LISTENER, TCP_IS_CONN, TCP_IS_LINK };
+enum tcp_what { TCP_IS_LISTENER, TCP_IS_CONN, TCP_IS_LINK, TCP_IS_LINES };
 struct tcp_src {
     uint8_t what; /* enum tcp_what */
 };
@@ -66,18 +77,76 @@ union tcp_addr {
     struct sockaddr_in6 in6;
 };
 
+/** How to reach a peer: an address of its own, or a relay. */
+struct tcp_way {
+    union tcp_addr addr;
+    uint8_t via; /* 0, or the number of the relay in WAITIO_RELAY, from 1 */
+};
+#define TCP_WAYS (WIO_HOST_ADDRS + WIO_RELAYS_MAX)
+
+/** A device that WAITIO_NETDEV names. */
+struct tcp_device {
+    char name[16];
+    uint8_t naddr;
+    struct wio_tab_addr addr[WIO_HOST_ADDRS];
+};
+
 struct tcp_listener {
     struct tcp_src src;
     int fd;
 };
 
+/** A message that was written and not acknowledged, or a batch buffer full of them: it may have to
+ * be sent again (kept.c). */
+struct tcp_kept {
+    struct tcp_kept *next;
+    struct tcp_block *block;    /* where it lies, its header behind it; NULL: it is a batch's */
+    const struct wio_tx *owner; /* whose buffer the payload lies in; NULL: a copy */
+    uint8_t *payload;           /* of a batch: all its frames */
+    uint32_t seq, last, bytes;  /* numbers of the first and the last message; of the payload */
+    bool heap;                  /* the payload has a block of its own */
+};
+static_assert(sizeof(struct tcp_kept) % 16 == 0, "headers behind it are aligned");
+
 /** Bytes to be written before anything else that has not begun (batched messages, control frames).
  */
 struct tcp_batch {
     uint32_t off, len;
-    uint32_t msgs; /* MESSAGE frames inside */
-    uint8_t data[WIO_BATCH_BYTES];
+    uint32_t msgs;          /* MESSAGE frames inside */
+    uint32_t last;          /* number of the last one */
+    struct tcp_batch *next; /* of the spare ones */
+    struct tcp_kept kept;   /* while it is kept */
+    _Alignas(16) uint8_t data[WIO_BATCH_BYTES];
 };
+
+struct tcp_block {
+    struct tcp_block *next;
+    size_t room, used;
+    uint32_t live; /* messages in it */
+    _Alignas(16) uint8_t data[];
+};
+
+/** What a link keeps to send again. Messages come at the end and go at the beginning. */
+struct tcp_keep {
+    struct tcp_kept *first, *last;
+    struct tcp_block *head, *tail;
+    struct tcp_kept *again; /* the next to be sent again; NULL: none */
+    uint32_t again_off;     /* bytes of it that are out */
+    uint32_t bytes, max;    /* of copies, and how many there should be */
+    uint32_t room;          /* when it holds so many, new messages wait */
+    bool on;                /* both sides resume */
+    bool full;
+};
+
+/* What the number in a handshake says besides, see mend.c. */
+#define TCP_MENDS 0x80000000u /* this link is broken: the acceptor speaks first, too */
+#define TCP_YOURS 0x40000000u /* the acceptor has numbered it */
+#define TCP_HEARD 0x20000000u /* the acceptor has spoken on it, so it must know it */
+#define TCP_LANE_AT 26 /* three bits: for which connection beside the link it is; 0: the link */
+#define TCP_NUMBER 0x03ffffffu /* of the link; lanes are not made anew and have none */
+/* A lane, and the link beside it, holds no more unsent bytes than this in the kernel: what waits in
+ * a slow one could have gone by another. */
+#define TCP_LANE_UNSENT (256 << 10)
 
 /** A socket in its handshake. */
 struct tcp_conn {
@@ -86,12 +155,17 @@ struct tcp_conn {
     bool spoke;      /* at least one byte came */
     bool dropped;    /* the other side hung up inside the handshake */
     bool placed;     /* let in: holds a place for the link that it becomes (cap.c) */
+    int oserr;       /* of connect() */
+    uint8_t via;     /* see tcp_way */
     int fd;          /* -1 once given away or closed */
     struct tcp_iface *iface;
     struct tcp_link *link; /* dial: whose; accept: NULL */
     struct wio_list node;  /* iface->inbound, iface->dials or iface->grave */
-    int64_t deadline;
+    int64_t deadline, began;
+    int64_t look_at;      /* dial: is its host there? Looked at then */
+    int64_t silent_since; /* as of a link */
     union tcp_addr addr;
+    struct wio_detour *detour; /* dial through a relay: until that has connected us */
     struct wio_auth auth;
 };
 
@@ -106,7 +180,11 @@ struct tcp_dial {
     bool patient;   /* every address was tried: wait at the silent one without limit */
     bool paused;    /* waits for a place: began is the time spent already */
     uint32_t silent_addr;
+    uint32_t silences;       /* dials of a broken link that were connected and not answered */
     uint32_t busy;           /* times it said: busy, later */
+    uint32_t refused;        /* addresses that refused the connection in this round */
+    bool home_refused;       /* ... one of them is that of the broken connection */
+    bool gone;               /* the peer does not know the broken link */
     int err;                 /* most telling error so far */
     struct wio_strbuf tried; /* "10.0.0.2:4433 connection refused; ..." */
 };
@@ -134,14 +212,34 @@ struct tcp_link {
     bool body;         /* inside a message (sink is valid) */
     bool rx_crc;       /* current message carries a checksum */
     bool write_failed; /* never write again; the read path finds the reason */
+    uint8_t mend;      /* it is broken and was in this state (mend.c); 0 = it is not */
+    bool heard;        /* the peer has said something */
+    bool theirs;       /* the peer has numbered it */
+    bool half;         /* it broke inside a message, whose sink is valid */
+    bool closing_seen; /* the peer's kernel had all of ours in the last look */
+    bool shut;         /* nothing is written any more, for the goodbye is out */
+    bool rewound;      /* headers that are queued have old acknowledgements */
+    bool owes_word;    /* the dialer waits for our first frame */
+    bool word_due;     /* ours as the dialer waits for the keys of WAITIO_TLS */
     uint8_t hdr_have;  /* bytes of a torn header */
+    uint8_t via;       /* of the socket: see tcp_way */
+    uint8_t dev;       /* lane: its device, from 1; 0: not chosen here */
+    uint8_t looks;     /* lane: so often it is looked at with its link; data winds it up */
+    uint8_t was_via;   /* of the connection that broke */
     uint8_t svc;       /* extra interest in the service set: TCP_SVC_* */
     int fd;
-    int err;          /* CLOSED: result for p2p */
-    int oserr;        /* of a failed write */
-    uint8_t warmth;   /* reads since the service set was last asked for */
-    uint32_t hot_seq; /* rx_seq when last found hot */
-    uint32_t rx_seq, rx_unacked, rx_unacked_bytes;
+    struct wio_tls *tls;   /* WAITIO_TLS=1: of fd */
+    int err;               /* CLOSED: result for p2p */
+    int oserr;             /* of a failed write */
+    uint8_t warmth;        /* reads since the service set was last asked for */
+    uint32_t hot_seq;      /* rx_seq when last found hot */
+    uint32_t mine, number; /* what we would call it, and what both call it; 0: never resumed */
+    uint32_t tries;        /* rounds of dials since it broke */
+    uint32_t mark;         /* what had been heard when it broke last */
+    uint32_t others;       /* dials for another link while it was broken */
+    uint32_t half_bytes;   /* payload of the message it broke in */
+    uint32_t owed_seq;     /* rx_seq when acknowledgements were last looked at */
+    uint32_t rx_seq, rx_unacked, rx_unacked_bytes, rx_copied;
     uint32_t rx_left, rx_pos, rx_crc_want, rx_crc_have;
     uint32_t keep_len;         /* input kept back: keep_len bytes at keep */
     uint8_t *keep, *keep_heap; /* keep_heap: our own copy, else keep lies in iface->stage */
@@ -152,7 +250,8 @@ struct tcp_link {
     uint8_t cur_hdr[WIO_LINK_BYTES];
     struct wio_list small, bulk_q;
     struct tcp_batch *batch;
-    size_t queued;         /* bytes of cur, small and bulk_q not yet written */
+    size_t queued; /* bytes of cur, small and bulk_q not yet written */
+    struct tcp_keep kept;
     struct wio_list all;   /* iface->links */
     struct wio_list group; /* iface->connecting, lru or closing by state; wants: WAIT for a place */
     struct wio_list rnode; /* iface->ready */
@@ -161,9 +260,15 @@ struct tcp_link {
     struct wio_list hnode; /* iface->hot */
     struct wio_list news;  /* iface->news */
     struct wio_list probe; /* iface->probe: may have unacknowledged data */
-    int64_t silent_since;  /* liveness: retransmitting without answer since; 0 = no */
-    int64_t timer;         /* WAIT: dial then */
-    int64_t turn_at;       /* when it got its place; READY: when it became so */
+    struct wio_list owes;  /* iface->owing: may owe an acknowledgement */
+    int64_t broke_at;      /* when it broke last; 0 = never */
+    int64_t proven_at;     /* a connection for it was let in */
+    int64_t mend_until;    /* then the peer counts as dead */
+    union tcp_addr was;    /* of the connection that broke */
+    int64_t torn_at; /* WAITIO_TLS: a record of the agreement began, and has not ended; 0: no */
+    int64_t silent_since; /* liveness: retransmitting without answer since; 0 = no */
+    int64_t timer;        /* WAIT: dial then */
+    int64_t turn_at;      /* when it got its place; READY: when it became so */
     struct tcp_dial *dial;
     struct tcp_link *hash_next, *older, *newer; /* same peer: older one still closing */
     union tcp_addr addr;
@@ -204,10 +309,15 @@ struct tcp_iface {
     int64_t resume_at;       /* paused listeners */
     int64_t timer_at;        /* earliest timer; INT64_MAX = none */
     int64_t probe_at;        /* next liveness round; INT64_MAX = none */
+    int64_t owe_at;          /* next look at acknowledgements that are owed; INT64_MAX = none */
     int64_t connect_timeout; /* ns */
+    int64_t resume_timeout;  /* ns; 0: broken connections are not made anew */
+    uint32_t numbered;       /* links that have got a number */
+    struct tcp_block *spare; /* blocks for copies */
+    int nspare;
     struct wio_list links, connecting, lru, closing;
     struct wio_list wants; /* links of ours that wait for a place, in turn */
-    struct wio_list ready, out, blocked, watched, news, probe;
+    struct wio_list ready, out, blocked, watched, news, probe, owing;
     struct wio_list hot;  /* links outside the service set */
     struct wio_list done; /* wio_tx finished without error */
     struct wio_list inbound, dials, grave;
@@ -216,15 +326,22 @@ struct tcp_iface {
     int nopen, cap;            /* places taken, and how many there should be at most (cap.c) */
     struct tcp_ticket *ticket; /* refused dialers, in turn */
     uint32_t ntickets, tickets_room;
-    bool tickets_next;         /* the next place is a ticket's, if both queues wait */
-    bool cap_due;              /* wio_tcp_cap_run() has something to do */
-    int64_t cap_moved, cap_at; /* when a dial was last served; when to check again */
-    int nbatch;
-    struct wio_pool batches;
+    bool tickets_next;             /* the next place is a ticket's, if both queues wait */
+    bool cap_due;                  /* wio_tcp_cap_run() has something to do */
+    int64_t cap_moved, cap_at;     /* when a dial was last served; when to check again */
+    int nbatch;                    /* that links write into */
+    struct tcp_batch *spare_batch; /* free ones */
+    int nspare_batch;
     struct tcp_link **hash;
     uint32_t nhash, nlinks;       /* buckets (power of two), entries */
     struct tcp_link *stage_owner; /* whose kept-back input lies in stage */
     uint8_t *stage;
+    struct tcp_via *via;       /* NULL: WAITIO_RELAY names none */
+    struct tcp_device *device; /* those of lanes */
+    int ndevices;
+    int lanes_asked;   /* WAITIO_LANES */
+    uint32_t nlanes;   /* links that are lanes */
+    unsigned lane_top; /* all of their numbers are below this */
 };
 
 static inline struct tcp_iface *tcp_iface_of(struct wio_iface *i)
@@ -243,18 +360,31 @@ static inline bool tcp_can_read(const struct tcp_link *l)
 {
     return l->fd >= 0 && !l->eof;
 }
+/** The keys of an encrypted link are not agreed on yet: reading serves writing. */
+static inline bool tcp_shaking(const struct tcp_link *l)
+{
+    return WIO_UNLIKELY(l->tls != NULL) && wio_tls_shaking(l->tls);
+}
 /** May the service thread read this link? Only where no application thread drives it. */
 static inline bool tcp_service_reads(const struct tcp_link *l)
 {
-    return l->watched || l->hup || l->state != TCP_READY;
+    return l->watched || l->hup || l->state != TCP_READY || l->kept.full || tcp_shaking(l);
+}
+/** The state, whether or not the link is broken just now. */
+static inline enum tcp_state tcp_phase(const struct tcp_link *l)
+{
+    return (enum tcp_state)(l->mend != 0 ? l->mend : l->state);
 }
 
 /* ---- link.c: states, table of links, life and death ---- */
 /** Change state: checks legality, logs, moves the link between lists, leaves news for p2p. */
 void wio_tcp_set_state(struct tcp_link *l, enum tcp_state to);
-struct tcp_link *wio_tcp_link_find(struct tcp_iface *f, uint32_t peer);
-/** New link in state NEW, made the current one of its peer. NULL: out of memory. */
-struct tcp_link *wio_tcp_link_new(struct tcp_iface *f, uint32_t peer);
+struct tcp_link *wio_tcp_link_find(struct tcp_iface *f, uint32_t peer, unsigned lane);
+/** The one that a new dial of the peer is for: the oldest. */
+struct tcp_link *wio_tcp_link_oldest(struct tcp_iface *f, uint32_t peer, unsigned lane);
+/** New link in state NEW, made the current one of its peer (or of its lane). NULL: out of memory.
+ */
+struct tcp_link *wio_tcp_link_new(struct tcp_iface *f, uint32_t peer, unsigned lane);
 /** Drop everything of the link, no upcalls. */
 void wio_tcp_link_free(struct tcp_link *l);
 /** The link takes over a proven socket: registered in both event sets. @return 0 or < 0 (not taken)
@@ -266,6 +396,8 @@ void wio_tcp_link_drop_socket(struct tcp_link *l);
 void wio_tcp_link_over(struct tcp_link *l, int err, const char *fmt, ...) WIO_PRINTF(3, 4);
 /** The connection broke (oserr: -errno, 0 = end of stream without GOODBYE). */
 void wio_tcp_link_lost(struct tcp_link *l, int oserr);
+/** The host of its peer has not answered since then: make the connection anew. */
+void wio_tcp_link_silent(struct tcp_link *l, int64_t since);
 /** The peer broke the protocol: counted, GOODBYE(ERROR) tried, CLOSED with @p err. */
 void wio_tcp_link_violation(struct tcp_link *l, int err, const char *why);
 void wio_tcp_link_news(struct tcp_link *l);
@@ -293,13 +425,62 @@ void wio_tcp_dial_later(struct tcp_link *l, int64_t ns);
 /** A dial's socket failed. @p err WAITIO_ERR_*; @p what text of the failure */
 void wio_tcp_dial_failed(struct tcp_conn *c, int err, const char *what);
 void wio_tcp_dial_cancel(struct tcp_link *l);
+/** Our own dial stands, and may still be answered: that of the peer has to wait. */
+bool wio_tcp_dial_first(const struct tcp_link *l);
 /** Stop the dial; the time of WAITIO_CONNECT_TIMEOUT does not run until it continues. */
 void wio_tcp_dial_pause(struct tcp_link *l);
 void wio_tcp_dial_free(struct tcp_link *l);
 /** Fill the peer's usable addresses in order. @return how many */
 int wio_tcp_peer_addrs(const struct tcp_iface *f, uint32_t peer, union tcp_addr *out, int max);
 
+/* ---- lane.c: connections beside a link ---- */
+/** Find the devices that WAITIO_NETDEV names. @return 0; NOMEM, CONFIG, SYSTEM */
+int wio_tcp_lanes_open(struct tcp_iface *f);
+/** How many connections the data of long messages to this address is to have. */
+int wio_tcp_lanes_wanted(const struct tcp_iface *f, const union tcp_addr *to);
+int wio_tcp_lane(struct wio_ep *ep, unsigned lane, struct wio_ep **beside);
+/** A dial of a lane: go by its device, if that is possible. */
+void wio_tcp_lane_bind(const struct tcp_link *l, int fd, const union tcp_addr *to);
+/** A wait looks at the link: drive its lanes, too, while data moves on them. @return events */
+int wio_tcp_lanes_run(struct tcp_link *link);
+#define TCP_LANE_LOOKS 64u
+/** A lane has its socket. */
+void wio_tcp_lane_adopted(struct tcp_link *l);
+/** A dial of a lane was told BUSY, or has no place: it is not worth waiting. */
+void wio_tcp_lane_refused(struct tcp_link *l, const char *why);
+/** The ways of a link to be dialled: wio_tcp_ways(), or of a lane the one that was chosen. */
+int wio_tcp_link_ways(struct tcp_link *l, struct tcp_way out[TCP_WAYS]);
+static inline unsigned tcp_lane_of(uint32_t extra)
+{
+    return extra >> TCP_LANE_AT & 7u;
+}
+static_assert(WIO_LANES == 8, "three bits");
+
+/* ---- via.c: relays ---- */
+/** Read WAITIO_RELAY. @return 0; CONFIG, NOMEM */
+int wio_tcp_via_open(struct tcp_iface *f);
+/** The table is there: become reachable through the relays. @return 0; NOMEM, SYSTEM */
+int wio_tcp_via_start(struct tcp_iface *f);
+int wio_tcp_via_run(struct tcp_iface *f);
+void wio_tcp_via_close(struct tcp_iface *f);
+/** The ways to a peer, in order. @return how many */
+int wio_tcp_ways(struct tcp_iface *f, uint32_t peer, struct tcp_way out[TCP_WAYS]);
+const char *wio_tcp_relay_name(const struct tcp_iface *f, int via);
+/** Is the first way to the peer a relay? @param[out] via  which */
+bool wio_tcp_is_far(struct tcp_iface *f, uint32_t peer, int *via);
+/** The peer was reached so; its own addresses were tried before, or have no route. */
+void wio_tcp_via_worked(struct tcp_iface *f, uint32_t peer, int via);
+/** The connection will go through this relay (0: none). @return 0 or an error */
+int wio_tcp_via_begin(struct tcp_conn *c, uint32_t peer, int via);
+/** Go on with the relay. @return true: it has connected us (or there is none); false: not yet, or
+ * failed */
+bool wio_tcp_via_drive(struct tcp_conn *c);
+/** What a relay refuses with: will it refuse the next time, too? */
+bool wio_tcp_via_final(int err);
+
 /* ---- listen.c, conn.c ---- */
+/** A connected socket whose other end dials us. @param via  see tcp_way */
+void wio_tcp_inbound(struct tcp_iface *f, int fd, const union tcp_addr *from, int via);
 int wio_tcp_listen(struct tcp_iface *f);
 void wio_tcp_unlisten(struct tcp_iface *f);
 /** Start or stop watching the listeners. */
@@ -335,6 +516,96 @@ void wio_tcp_tx_fail_all(struct tcp_link *l, int err);
 void wio_tcp_tx_drop(struct tcp_link *l);
 /** Best effort: GOODBYE(reason) now, unless in the middle of a message. */
 void wio_tcp_tx_last_words(struct tcp_link *l, enum wio_bye_reason reason);
+/** One system call. @return bytes written; 0: the socket takes no more now, or writing has failed
+ */
+size_t wio_tcp_tx_write(struct tcp_link *l, struct iovec *iov, int niov, size_t total);
+void wio_tcp_tx_header(struct tcp_link *l, uint32_t seq, const uint8_t *msg, const void *payload,
+                       uint32_t bytes, uint8_t out[WIO_LINK_BYTES]);
+/** Has it messages that were not written yet? */
+bool wio_tcp_tx_owing(const struct tcp_link *l);
+/** On a new connection: what had begun begins again, after message number @p heard, which the peer
+ * has. @return how many are sent again; -1: some are not there any more */
+int wio_tcp_tx_rewind(struct tcp_link *l, uint32_t heard);
+/** Both goodbyes are said, and the peer has heard everything: the end. */
+void wio_tcp_tx_finish(struct tcp_link *l);
+
+/* ---- batch.c ---- */
+/** An empty buffer. NULL: no memory */
+struct tcp_batch *wio_tcp_batch_get(struct tcp_iface *f);
+void wio_tcp_batch_put(struct tcp_iface *f, struct tcp_batch *b);
+void wio_tcp_batch_spare_free(struct tcp_iface *f);
+/** Its frames are written later, or again: they say what has been heard by now. */
+void wio_tcp_batch_refresh(const struct tcp_link *l, struct tcp_batch *b);
+/** The next message from @p at on, which moves behind it. NULL: none */
+const uint8_t *wio_tcp_batch_message(const struct tcp_batch *b, uint32_t *at, uint32_t *seq,
+                                     uint32_t *bytes);
+/** Leave only the messages behind number @p heard, to be written from the beginning. */
+void wio_tcp_batch_trim(struct tcp_batch *b, uint32_t heard);
+
+/* ---- kept.c ---- */
+/** Room for a message with so many bytes copied; it is not kept before the commit. NULL: none */
+struct tcp_kept *wio_tcp_kept_room(struct tcp_link *l, uint32_t copied);
+void wio_tcp_kept_commit(struct tcp_link *l, struct tcp_kept *k, uint32_t seq, uint32_t bytes);
+/** A message was written: keep it. */
+void wio_tcp_kept_add(struct tcp_link *l, const struct wio_tx *tx, uint32_t seq);
+/** All of this batch buffer was written. It is kept, or free again. */
+void wio_tcp_kept_batch(struct tcp_link *l, struct tcp_batch *b);
+/** The header of one that is not kept yet; the payload is copied behind it. */
+static inline uint8_t *tcp_kept_header(struct tcp_kept *k)
+{
+    return (uint8_t *)(k + 1);
+}
+/** On a new connection, whose peer has all up to this number: all others are sent again. */
+void wio_tcp_kept_rewind(struct tcp_link *l, uint32_t heard);
+/** Is every message from number @p seq + 1 on there? @param[in,out] seq  the last one that is */
+bool wio_tcp_kept_complete(const struct tcp_link *l, uint32_t *seq);
+/** The peer has all up to this number. */
+void wio_tcp_kept_acked(struct tcp_link *l, uint32_t ack);
+void wio_tcp_kept_drop(struct tcp_link *l);
+/** The link is ready for the first time: shall it keep something, and how much? */
+void wio_tcp_kept_begin(struct tcp_link *l);
+void wio_tcp_kept_spare_free(struct tcp_iface *f);
+/** Write some of those that are sent again. @return false: the socket takes no more now */
+bool wio_tcp_kept_again(struct tcp_link *l);
+void wio_tcp_let_go(struct wio_ep *ep, const struct wio_tx *tx);
+
+/* ---- mend.c ---- */
+/** A number for another link; never 0. */
+uint32_t wio_tcp_mend_number(struct tcp_iface *f);
+/** What a dial of this link says in its handshake. */
+uint32_t wio_tcp_mend_extra(const struct tcp_link *l);
+/** The link that the dialer means, if it is made or broken; NULL: none. */
+struct tcp_link *wio_tcp_mend_named(struct tcp_iface *f, uint32_t peer, uint32_t extra);
+/** Can a break of this link be mended? */
+bool wio_tcp_mendable(const struct tcp_link *l);
+/** The connection broke. @param since  when the peer was last heard of, as far as that is known
+ * @param dial false: the peer has dialled already, so it lives: the link is not given up */
+void wio_tcp_mend(struct tcp_link *l, const char *why, int64_t since, bool dial);
+/** Every address was tried in vain. */
+void wio_tcp_mend_again(struct tcp_link *l);
+/** An attempt came to nothing after it was proven. */
+void wio_tcp_mend_retry(struct tcp_link *l);
+/** One address has refused us, or it is not the peer's any more. */
+void wio_tcp_mend_refused(struct tcp_link *l, const union tcp_addr *a, int via);
+/** The peer's host answers: its time begins anew. */
+void wio_tcp_mend_alive(struct tcp_link *l);
+/** A closing link is looked at after so long: wio_tcp_closing_due(). */
+void wio_tcp_closing_in(struct tcp_link *l, int64_t ns);
+/** Its goodbye was not answered at once, or the peer has not acknowledged everything. */
+void wio_tcp_closing_due(struct tcp_link *l, int64_t now);
+/** Say our first frame on the new connection, now or as soon as there are keys to encrypt it. */
+void wio_tcp_mend_word(struct tcp_link *l);
+/** The dial is proven: say the first word. */
+void wio_tcp_mend_dialled(struct tcp_link *l);
+/** May a dialer that means this link have it? @return 0; BUSY: our own dial goes first */
+int wio_tcp_mend_admit(struct tcp_link *l, char *why, size_t nwhy);
+/** The dialer has been let in: what the link had before is over, and it is ready to adopt. */
+void wio_tcp_mend_accept(struct tcp_link *l);
+/** The peer's first word on the new connection: it has everything up to @p ack. @return false: the
+ * link is closed */
+bool wio_tcp_mend_heard(struct tcp_link *l, uint32_t ack);
+/** Nothing more is written: the peer's service thread hears of it. */
+void wio_tcp_tx_shut(struct tcp_link *l);
 
 /* ---- rx.c ---- */
 /** Read and deliver. @return events handled. Sets iface->stop when p2p asks to stop. */
@@ -365,10 +636,16 @@ int wio_tcp_dispatch(struct tcp_iface *f);
 void wio_tcp_announce(struct tcp_link *l);
 
 /* ---- liveness.c ---- */
-int64_t wio_tcp_next_timer(struct wio_iface *iface);
+int64_t wio_tcp_next_timer(struct wio_iface *iface, enum wio_progress_how how);
 void wio_tcp_timer_at(struct tcp_iface *f, int64_t when);
 void wio_tcp_ping(struct wio_ep *ep);
 int64_t wio_tcp_heard(const struct wio_ep *ep);
+/** Something was written: look now and then whether the peer's host takes it. */
+void wio_tcp_probe(struct tcp_link *l);
+/** A dial has begun to connect: look after it now and then. */
+void wio_tcp_probe_dial(struct tcp_conn *c);
+/** Keys were being agreed on before the last read: watch records that do not end. */
+void wio_tcp_torn(struct tcp_link *l);
 /** Run what is due. @return events handled */
 int wio_tcp_timers(struct tcp_iface *f, int64_t now);
 
@@ -397,6 +674,8 @@ void wio_tcp_evict(struct tcp_iface *f);
 void wio_tcp_sockopt(struct tcp_iface *f, int fd, const union tcp_addr *peer, bool accepted);
 /** Options of a listener, before listen(): accepted sockets inherit them. */
 void wio_tcp_sockopt_listener(struct tcp_iface *f, int fd);
+/** Of this host? */
+bool wio_tcp_here(const struct tcp_iface *f, const union tcp_addr *a);
 /** Same host or a subnet of ours? */
 bool wio_tcp_near(const struct tcp_iface *f, const union tcp_addr *a);
 

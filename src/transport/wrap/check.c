@@ -167,6 +167,16 @@ static int check_connect(struct wio_iface *iface, uint32_t peer, struct wio_ep *
     return rc;
 }
 
+static int check_lane(struct wio_ep *ep, unsigned lane, struct wio_ep **beside)
+{
+    struct check *c = check_of(ep->iface);
+    DEMAND(c, ep->lane == 0 && lane > 0 && lane < WIO_LANES, "lane() beside a lane, or no lane");
+    int rc = c->inner->lane(ep, lane, beside);
+    if (rc == 0)
+        DEMAND(c, (*beside)->peer == ep->peer && (*beside)->lane == lane, "lane() gave another");
+    return rc;
+}
+
 static int check_send(struct wio_ep *ep, struct wio_tx *tx)
 {
     struct check *c = check_of(ep->iface);
@@ -264,6 +274,11 @@ static bool check_keep(struct wio_ep *ep, struct wio_tx *tx)
     return check_of(ep->iface)->inner->keep(ep, tx);
 }
 
+static void check_let_go(struct wio_ep *ep, const struct wio_tx *tx)
+{
+    check_of(ep->iface)->inner->let_go(ep, tx);
+}
+
 static size_t check_queued(const struct wio_ep *ep)
 {
     return check_of(ep->iface)->inner->queued(ep);
@@ -294,9 +309,9 @@ static bool check_needs_service(struct wio_iface *iface)
     return check_of(iface)->inner->needs_service(iface);
 }
 
-static int64_t check_next_timer_ns(struct wio_iface *iface)
+static int64_t check_next_timer_ns(struct wio_iface *iface, enum wio_progress_how how)
 {
-    return check_of(iface)->inner->next_timer_ns(iface);
+    return check_of(iface)->inner->next_timer_ns(iface, how);
 }
 
 static void check_ping(struct wio_ep *ep)
@@ -328,14 +343,15 @@ static enum wio_distance check_distance(struct wio_iface *iface, uint32_t peer)
 
 #define SLOTS                                                                                      \
     .start = check_start, .gather = check_gather, .settle = check_settle, .keep = check_keep,      \
-    .connect = check_connect, .send = check_send, .put = check_put, .fetch = wio_tr_no_fetch,      \
-    .progress = check_progress, .progress_ep = check_progress_ep, .close = check_close,            \
-    .free_ep = check_free_ep, .close_iface = check_close_iface, .address = check_address,          \
-    .reachable = check_reachable, .queued = check_queued, .flush = check_flush,                    \
-    .watch = check_watch, .event_fd = check_event_fd, .arm = check_arm,                            \
-    .needs_service = check_needs_service, .next_timer_ns = check_next_timer_ns,                    \
-    .ping = check_ping, .heard_ns = check_heard_ns, .after_fork = check_after_fork,                \
-    .distance = check_distance, .dump = check_dump
+    .let_go = check_let_go, .connect = check_connect, .lane = check_lane, .send = check_send,      \
+    .put = check_put, .fetch = wio_tr_no_fetch, .step_aside = wio_tr_no_step_aside,                \
+    .is_aside = wio_tr_no_is_aside, .recalls = wio_tr_no_recalls, .progress = check_progress,      \
+    .progress_ep = check_progress_ep, .close = check_close, .free_ep = check_free_ep,              \
+    .close_iface = check_close_iface, .address = check_address, .reachable = check_reachable,      \
+    .queued = check_queued, .flush = check_flush, .watch = check_watch,                            \
+    .event_fd = check_event_fd, .arm = check_arm, .needs_service = check_needs_service,            \
+    .next_timer_ns = check_next_timer_ns, .ping = check_ping, .heard_ns = check_heard_ns,          \
+    .after_fork = check_after_fork, .distance = check_distance, .dump = check_dump
 
 #define CHECKED(which, number, wrapped)                                                            \
     static int query_##which(const struct wio_config *cfg, struct wio_tr_attr *attr)               \
@@ -363,6 +379,7 @@ static enum wio_distance check_distance(struct wio_iface *iface, uint32_t peer)
 CHECKED(self, WIO_TR_SELF, &wio_transport_self)
 CHECKED(tcp, WIO_TR_TCP, &wio_transport_tcp)
 CHECKED(shm, WIO_TR_SHM, &wio_transport_shm)
+CHECKED(file, WIO_TR_FILE, &wio_transport_file)
 CHECKED(mpi, WIO_TR_OUTSIDE, wio_outside_transport(WIO_TR_OUTSIDE))
 CHECKED(ofi, WIO_TR_OUTSIDE + 1, wio_outside_transport(WIO_TR_OUTSIDE + 1))
 CHECKED(ucx, WIO_TR_OUTSIDE + 2, wio_outside_transport(WIO_TR_OUTSIDE + 2))
@@ -371,9 +388,9 @@ CHECKED(other, WIO_TR_OUTSIDE + 3, wio_outside_transport(WIO_TR_OUTSIDE + 3))
 const struct wio_transport *wio_wrap_check(enum wio_transport_id id)
 {
     static const struct wio_transport *const tables[WIO_TR_COUNT] = {
-        [WIO_TR_SELF] = &check_self,        [WIO_TR_TCP] = &check_tcp,
-        [WIO_TR_SHM] = &check_shm,          [WIO_TR_OUTSIDE] = &check_mpi,
-        [WIO_TR_OUTSIDE + 1] = &check_ofi,  [WIO_TR_OUTSIDE + 2] = &check_ucx,
-        [WIO_TR_OUTSIDE + 3] = &check_other};
+        [WIO_TR_SELF] = &check_self,       [WIO_TR_TCP] = &check_tcp,
+        [WIO_TR_SHM] = &check_shm,         [WIO_TR_FILE] = &check_file,
+        [WIO_TR_OUTSIDE] = &check_mpi,     [WIO_TR_OUTSIDE + 1] = &check_ofi,
+        [WIO_TR_OUTSIDE + 2] = &check_ucx, [WIO_TR_OUTSIDE + 3] = &check_other};
     return id < WIO_TR_COUNT ? tables[id] : NULL;
 }

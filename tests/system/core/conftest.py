@@ -21,7 +21,6 @@ import pytest
 from waitio.ports import free_port
 
 FAULTS = pathlib.Path(__file__).resolve().parents[2] / "faults"
-SLOW = "1" in (os.environ.get("WAITIO_TEST_SLOW"), os.environ.get("WT_SLOW_TESTS"))
 ERRORS = {
     line.split()[1]: int(line.split()[2].strip("()"))
     for line in (pathlib.Path(__file__).resolve().parents[3] / "include" / "waitio_errors.h")
@@ -29,12 +28,6 @@ ERRORS = {
     .splitlines()
     if line.startswith("#define WAITIO_ERR_") and len(line.split()) >= 3
 }
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.get_closest_marker("slow") and not SLOW:
-            item.add_marker(pytest.mark.skip(reason="slow: make check-all runs it"))
 
 
 def load_fault(name):
@@ -112,6 +105,16 @@ class Process:
                 if limit.left() <= 0:
                     said = f"no answer within {limit} from {self.story()}"
                     raise AssertionError(said) from None
+        if line is None:
+            raise EndedError(f"ended ({self.child.wait()}): {self.story()}")
+        return line
+
+    def answer_within(self, seconds):
+        """Next line of an actor, or None when none has come so soon."""
+        try:
+            self.seen_at, line = self.arrivals.get(timeout=seconds)
+        except queue.Empty:
+            return None
         if line is None:
             raise EndedError(f"ended ({self.child.wait()}): {self.story()}")
         return line
@@ -253,6 +256,13 @@ class Universe:
         )
         self.set(**env)
 
+    @property
+    def where(self):
+        """Where its processes meet, as messages say it."""
+        if "WAITIO_MASTER_HOST" in self.env:
+            return f"127.0.0.1 port {self.port}"
+        return f"{self.env['WAITIO_SCRATCH_DIR']}/.waitio-file-{self.env['WAITIO_JOB_ID']}"
+
     def set(self, **env):
         self.env.update({k: str(v) for k, v in env.items() if v is not None})
         for k, v in env.items():
@@ -327,6 +337,27 @@ class Universe:
         bad = [p.story() for p in cast if p.child.returncode != 0]
         assert not bad, "\n".join(bad)
 
+    @staticmethod
+    def joined(cast, timeout=40.0):
+        """The same of actors that were started one by one."""
+        for a in cast:
+            a.begin(f"init {patience.scaled(30):.0f}")
+        for a in cast:
+            a.was_ok(a.answer(timeout), "init")
+            a.ok("group 0 0")
+        return cast
+
+    @staticmethod
+    def exchange(a, ra, b, rb, size, tag=5):
+        """Actors a and b, of universe ranks ra and rb, send each other one message."""
+        for x, other in ((a, rb), (b, ra)):
+            x.ok(f"irecv 1 0 {other} {size} {tag}")
+            x.ok(f"isend 2 0 {other} {size} {tag} 3")
+            x.begin("wait 1 3")
+        for x in (a, b):
+            assert x.was_ok(x.answer())[-1] == "-1"
+            x.ok("wait 2 0")
+
     def leave(self, *cast, timeout=20.0):
         """All finalize together and end."""
         for a in cast:
@@ -341,14 +372,7 @@ class Universe:
     def left(self):
         """Processes that carry this universe's mark."""
         mark = f"WT_MARK={self.mark}".encode()
-        found = []
-        for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
-            try:
-                if mark in path.read_bytes().split(b"\0"):
-                    found.append(int(path.parent.name))
-            except OSError:
-                continue
-        return found
+        return [pid for pid in patience.pids() if mark in patience.words_of(pid, "environ")]
 
     def close(self):
         for p in self.processes:
@@ -383,26 +407,55 @@ def programs(build_dir):
     return path
 
 
+EACH = ["socket", "shm", "file", "hybrid"]
+
+
+PORT, DIRECTORY = "port", "directory"
+
+
 def pytest_generate_tests(metafunc):
-    """Modules that say EACH_TRANSPORT run once over each, but for tests marked only_socket."""
-    if getattr(metafunc.module, "EACH_TRANSPORT", False) and "universe" in metafunc.fixturenames:
-        only = metafunc.definition.get_closest_marker("only_socket")
-        metafunc.parametrize("universe", ["socket"] if only else ["socket", "shm"], indirect=True)
+    """Modules that say EACH_TRANSPORT run once over each, and those that say EACH_RENDEZVOUS once
+    with each kind of meeting, but for tests marked only_socket."""
+    if "universe" not in metafunc.fixturenames:
+        return
+    only = metafunc.definition.get_closest_marker("only_socket")
+    if getattr(metafunc.module, "EACH_TRANSPORT", False):
+        metafunc.parametrize("universe", ["socket"] if only else EACH, indirect=True)
+    elif getattr(metafunc.module, "EACH_RENDEZVOUS", False):
+        metafunc.parametrize("universe", [PORT] if only else [PORT, DIRECTORY], indirect=True)
+
+
+def without_connections(folder):
+    """Variables of programs that share nothing but this directory."""
+    return dict(
+        WAITIO_COMM_TYPE="file",
+        WAITIO_SCRATCH_DIR=str(folder),
+        WAITIO_MASTER_HOST=None,
+        WAITIO_MASTER_PORT=None,
+    )
 
 
 @pytest.fixture
 def universe(programs, tmp_path, request):
     """Makes universes; universe(**env) may be called several times in a test."""
     made = []
-    transport = getattr(request, "param", None)
+    how = getattr(request, "param", None)
+    transport = how if how in EACH else None
 
     def make(**env):
+        if how == DIRECTORY:
+            env = {**make.alone, **env}
         if transport is not None:
             env.setdefault("WAITIO_COMM_TYPE", transport)
+        if env.get("WAITIO_COMM_TYPE") in ("file", "hybrid"):
+            env.setdefault("WAITIO_SCRATCH_DIR", str(tmp_path))
+        if transport == "hybrid":  # messages of many tests go both ways
+            env.setdefault("WAITIO_HYBRID_THRESHOULD", "60000")
         u = Universe(programs, tmp_path, **env)
         made.append(u)
         return u
 
+    make.alone = without_connections(tmp_path)
     yield make
     for u in made:
         u.close()
@@ -448,3 +501,15 @@ def crowd():
 def root_only():
     if os.geteuid() != 0 or shutil.which("ip") is None:
         pytest.skip("network namespaces need root and the ip command")
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A file system of 2 MiB; its folder."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "full", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no right to mount a file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -3,10 +3,10 @@
 tests/faults/collective_deaths.py; other rounds in every run, named by their seed when one fails."""
 
 import os
-import random
 import sys
 
 import pytest
+import seeds
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "faults"))
 import collective_deaths  # noqa: E402
@@ -18,6 +18,6 @@ BUILD = os.environ.get("WAITIO_BUILD_DIR", os.path.join(collective_deaths.ROOT, 
 @pytest.mark.parametrize("transport", ["shm", "socket"])
 def test_survivors_are_told(transport):
     wrong = []
-    seed = random.randrange(10**6)
+    seed = seeds.seed()
     failures, _ = collective_deaths.campaign(20, seed, BUILD, [transport], wrong.append)
     assert failures == 0, "\n".join(wrong)

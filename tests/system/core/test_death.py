@@ -354,7 +354,7 @@ def test_stopped_in_every_phase(universe, progress):
         WAITIO_PROGRESS=progress,
         WAITIO_UNEXPECTED_MAX=2 << 20,
         WAITIO_LINGER=30,
-        WAITIO_CONNECT_TIMEOUT=2,  # less than they are stopped
+        WAITIO_CONNECT_TIMEOUT=1,  # less than they are stopped
     )
     cast = u.actors([6, 6])
     pairs = [(cast[i], i, cast[6 + i], 6 + i) for i in range(6)]
@@ -365,7 +365,7 @@ def test_stopped_in_every_phase(universe, progress):
     for _, _, v, _ in pairs:
         v.stop()
     begin_all_phases(pairs)
-    time.sleep(4.0)
+    time.sleep(2.5)
     for i in (0, 1, 2, 3, 5):
         pairs[i][0].silent(0.01)
     for _, _, v, _ in pairs:
@@ -388,7 +388,7 @@ def test_stopped_when_no_credit_is_left(universe):
     v.stop()
     sent = use_up_credit_and_pool(s)
     s.begin("wait 9 0")
-    s.silent(3.0)
+    s.silent(2.0)
     v.resume()
     for i in range(sent):
         v.ok(f"irecv 1 0 0 60000 {i}")
@@ -411,7 +411,7 @@ def test_stopped_in_the_middle_of_a_transfer(universe, who):
     a.ok(f"isend 1 0 1 {BIG * 8} 1 5")
     a.begin("wait 1 0")
     v.stops()
-    s.silent(3.0)
+    s.silent(2.0)
     v.resume()
     a.was_ok(a.answer(30))
     assert b.was_ok(b.answer(30))[-1] == "-1"
@@ -429,7 +429,7 @@ def test_stopped_while_it_finalizes(universe):
     v.stop()
     s.ok("irecv 1 0 1 3000000 1")
     s.begin("wait 1 5")
-    s.silent(3.0)
+    s.silent(2.0)
     v.resume()
     assert s.was_ok(s.answer())[-1] == "-1"
     v.was_ok(v.answer())
@@ -439,12 +439,12 @@ def test_stopped_while_it_finalizes(universe):
 def test_computing_is_not_dead(universe):
     """Without the library's attention, and without a service thread, for longer than anything
     waits."""
-    u = universe(WAITIO_PROGRESS="poll", WAITIO_CONNECT_TIMEOUT=2)
+    u = universe(WAITIO_PROGRESS="poll", WAITIO_CONNECT_TIMEOUT=1)
     a, b = u.actors([1, 1])
-    b.begin("sleep 5")  # no contact yet: not even the handshake is answered
+    b.begin("sleep 3")  # no contact yet: not even the handshake is answered
     a.ok("isend 1 0 1 3000000 1 5")
     a.begin("wait 1 0")
-    a.silent(4.0)
+    a.silent(2.2)
     b.was_ok(b.answer())
     b.ok("irecv 1 0 0 3000000 1")
     b.ok("wait 1 5")

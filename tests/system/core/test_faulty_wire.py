@@ -4,7 +4,7 @@ what breaks a connection must be told, and nothing may ever be delivered wrong."
 
 import importlib.util
 import pathlib
-import time
+import re
 
 import pytest
 
@@ -14,60 +14,15 @@ faults = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(faults)
 
 
-class Spoiled:
-    """Three processes; PB 0 and 1 publish addresses at which proxies listen."""
-
-    def __init__(self, u, policy, program, *args):
-        self.u, self.proxies, self.cast = u, [], []
-        u.set(WAITIO_COMM_TYPE="socket")
-        for pb in (1, 0):
-            here = f"127.0.0.{77 + pb}"
-            p = u.process(
-                pb,
-                0,
-                1,
-                3,
-                program,
-                *args,
-                env=dict(WAITIO_NETDEV="127.0.0.1", WAITIO_ADVERTISE=here),
-            )
-            if program == "actor":
-                p.begin("init 30")
-            for port in self.ports(p):
-                self.proxies.append(faults.Proxy((here, port), ("127.0.0.1", port), policy))
-            self.cast.insert(0, p)
-        self.cast.append(u.process(2, 0, 1, 3, program, *args))
-        if program == "actor":
-            self.cast[2].begin("init 30")
-            for p in self.cast:
-                p.was_ok(p.answer(40), "init")
-            for p in self.cast:
-                p.ok("group 0 0")
-
-    def ports(self, p):
-        deadline = time.monotonic() + 10
-        while True:
-            found = p.ports() - {self.u.port}
-            if found:
-                return found
-            assert time.monotonic() < deadline, p.story()
-            time.sleep(0.02)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_unused):
-        for p in self.proxies:
-            p.close()
-
-    def used(self):
-        return sum(p.connections for p in self.proxies)
-
-
 @pytest.mark.parametrize(
     "policy",
-    [faults.Split(1), faults.Split(2, largest=7, often=0.0005), faults.Delay(0.002)],
-    ids=["pieces", "crumbs", "delay"],
+    [
+        faults.Split(1),
+        faults.Split(2, largest=7, often=0.0005),
+        faults.Delay(0.002),
+        faults.Together(0.01),
+    ],
+    ids=["pieces", "crumbs", "delay", "together"],
 )
 def test_pieces_at_any_byte(universe, policy):
     """Partial reads at any byte of handshake, header and payload. Guard: a reader that takes one
@@ -75,14 +30,14 @@ def test_pieces_at_any_byte(universe, policy):
     largest = (
         3000 if isinstance(policy, faults.Split) and getattr(policy, "largest", 0) == 7 else 200000
     )
-    with Spoiled(universe(), policy, "traffic", 11, 2, 150, largest) as s:
+    with faults.Spoiled(universe(), policy, "traffic", 11, 2, 150, largest) as s:
         s.u.all_end(s.cast, 90)
         assert s.used() > 0
 
 
 def test_stall(universe):
     """A stream that stops for 3 s in the middle of a message goes on."""
-    with Spoiled(universe(), faults.Stall(1000000, 3.0), "actor") as s:
+    with faults.Spoiled(universe(), faults.Stall(1000000, 3.0), "actor") as s:
         a, b, _ = s.cast
         a.ok("isend 1 0 1 5000000 1 5")
         a.begin("wait 1 0")
@@ -96,10 +51,10 @@ def test_stall(universe):
 @pytest.mark.parametrize("reset", [True, False], ids=["reset", "truncate"])
 @pytest.mark.parametrize("after", [20, 150, 400, 70000, 2000000])
 def test_broken_connection_is_a_peer_error(universe, after, reset):
-    """In the handshake, in a header, in the middle of a payload: both ends get an error soon,
-    the third goes on. (A later release resumes the connection; until then this is the promise.)"""
+    """Without WAITIO_RESUME_TIMEOUT: in the handshake, in a header, in the middle of a payload:
+    both ends get an error soon, the third goes on."""
     u = universe(WAITIO_CONNECT_TIMEOUT=3)
-    with Spoiled(u, faults.Cut(after, reset), "actor") as s:
+    with faults.Spoiled(u, faults.Cut(after, reset), "actor") as s:
         a, b, c = s.cast
         a.ok("isend 1 0 1 5000000 1 5")
         b.ok("irecv 1 0 0 5000000 1")
@@ -113,11 +68,80 @@ def test_broken_connection_is_a_peer_error(universe, after, reset):
             p.kill()
 
 
+@pytest.mark.parametrize("after", [150, 70000])
+def test_half_closed_connection_is_a_peer_error(universe, after):
+    """One direction ends without a goodbye, the other one is still open: both are told."""
+    with faults.Spoiled(
+        universe(WAITIO_CONNECT_TIMEOUT=3), faults.HalfClose(after, False), "actor"
+    ) as s:
+        a, b, _ = s.cast
+        a.ok("isend 1 0 1 5000000 1 5")
+        b.ok("irecv 1 0 0 5000000 1")
+        a.begin("wait 1 0")
+        b.begin("wait 1 5")
+        b.failed("PEER", "PB 0 rank 0", timeout=30)
+        a.failed("PEER", "PB 1 rank 0", timeout=30)
+        for p in s.cast:
+            p.kill()
+
+
+def test_half_closed_connections_are_made_anew(universe):
+    u = universe(WAITIO_LOG="info", WAITIO_RESUME_TIMEOUT=30)
+    with faults.Spoiled(u, faults.HalfClose(60000, False), "traffic", 11, 2, 150, 20000) as s:
+        u.all_end(s.cast, 90)
+        assert any("resumed after" in p.story() for p in s.cast)
+
+
+def test_frames_of_another_release_are_refused(universe):
+    """The version in the first frame behind the handshake, HELLO and PROOF or CHALLENGE and READY,
+    is another one: whoever reads it says both versions and the remedy, the other one who it was."""
+    with faults.Spoiled(universe(WAITIO_CONNECT_TIMEOUT=3), faults.Corrupt(98), "actor") as s:
+        a, b, c = s.cast
+        a.ok("isend 1 0 1 100000 1 5")
+        b.ok("irecv 1 0 0 100000 1")
+        a.begin("wait 1 0")
+        b.begin("wait 1 5")
+        lines = [a.answer(20), b.answer(20)]
+        assert all(line.startswith("error") for line in lines), lines
+        told = "\n".join(lines) + a.err() + b.err()
+        versions = re.search(r"frames of protocol version (\d+), this release speaks (\d+)", told)
+        assert versions and int(versions[1]) == int(versions[2]) ^ 16, told  # the bit that changed
+        assert "release" in told, told
+        for p in s.cast:
+            p.kill()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_broken_connections_are_made_anew(universe, seed):
+    """Connections that end after a random number of bytes, with or without a reset: every message
+    of random traffic arrives once and unchanged, and nobody hears of the breaks."""
+    u = universe(WAITIO_LOG="info", WAITIO_RESUME_TIMEOUT=30)
+    policy = faults.CutAgain(seed, 400000, reset=seed % 2 == 1)
+    with faults.Spoiled(u, policy, "traffic", 11, 2, 150, 200000) as s:
+        u.all_end(s.cast, 90)
+        assert policy.cuts > 3
+        assert any("resumed after" in p.story() for p in s.cast)
+
+
+@pytest.mark.parametrize("after", [150, 400, 70000])
+def test_connections_that_always_break_are_a_peer_error(universe, after):
+    """Each new connection breaks before a message is through: WAITIO_RESUME_TIMEOUT ends that."""
+    u = universe(WAITIO_CONNECT_TIMEOUT=3, WAITIO_RESUME_TIMEOUT=2)
+    with faults.Spoiled(u, faults.Cut(after, True), "actor") as s:
+        a, b, _ = s.cast
+        a.ok("isend 1 0 1 5000000 1 5")
+        b.ok("irecv 1 0 0 5000000 1")
+        a.begin("wait 1 0")
+        a.failed("PEER", "PB 1 rank 0", timeout=30)
+        for p in s.cast:
+            p.kill()
+
+
 @pytest.mark.parametrize("at", [1000, 300000, 1500000])
 def test_changed_payload_is_noticed_with_crc(universe, at):
     """WAITIO_CRC=1: a turned bit ends the link, no wrong byte is delivered. Guard: without the
     check the receiver's comparison of contents fails (last word of its answer)."""
-    with Spoiled(universe(WAITIO_CRC=1), faults.Corrupt(at), "actor") as s:
+    with faults.Spoiled(universe(WAITIO_CRC=1), faults.Corrupt(at), "actor") as s:
         a, b, _ = s.cast
         a.ok("isend 1 0 1 3000000 1 5")
         b.ok("irecv 1 0 0 3000000 1")
@@ -134,7 +158,7 @@ def test_changed_payload_is_noticed_with_crc(universe, at):
 @pytest.mark.parametrize("at", [2, 10, 60, 100])
 def test_changed_handshake_is_refused(universe, at):
     """A turned bit in the handshake: refused, never accepted; the dialer ends with an error."""
-    with Spoiled(universe(WAITIO_CONNECT_TIMEOUT=3), faults.Corrupt(at), "actor") as s:
+    with faults.Spoiled(universe(WAITIO_CONNECT_TIMEOUT=3), faults.Corrupt(at), "actor") as s:
         a, b, _ = s.cast
         line = a.do("isend 1 0 1 100000 1 5")
         if line.startswith("ok"):

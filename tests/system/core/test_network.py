@@ -2,70 +2,13 @@
 """Two network namespaces joined by a veth pair: separate hosts as far as the library can tell.
 IPv4, IPv6, device choice, and a cable that is pulled."""
 
-import itertools
 import os
 import pathlib
-import subprocess
 import time
 
 import patience
 import pytest
-
-numbers = itertools.count()
-
-
-def ip(*words, check=True):
-    done = subprocess.run(["ip", *words], capture_output=True, text=True, timeout=10, check=False)
-    if check and done.returncode != 0:
-        pytest.skip(f"cannot make network namespaces here: ip {' '.join(words)}: {done.stderr}")
-
-
-class Net:
-    """Namespaces a and b; inside each the device w to the other, and lo."""
-
-    def __init__(self):
-        tag = f"wt{os.getpid() % 100000}x{next(numbers)}"
-        self.name = {"a": tag + "a", "b": tag + "b"}
-        for n in self.name.values():
-            ip("netns", "add", n)
-        ip("link", "add", tag + "0", "type", "veth", "peer", "name", tag + "1")
-        for side, dev, n in (("a", tag + "0", 1), ("b", tag + "1", 2)):
-            ns = self.name[side]
-            ip("link", "set", dev, "netns", ns, "name", "w")
-            self.ip(side, "addr", "add", f"10.99.7.{n}/24", "dev", "w")
-            self.ip(side, "addr", "add", f"fd99:7::{n}/64", "dev", "w", "nodad")
-            self.ip(side, "link", "set", "lo", "up")
-            self.ip(side, "link", "set", "w", "up")
-
-    def ip(self, side, *words):
-        ip("-n", self.name[side], *words)
-
-    def inside(self, side):
-        return ["ip", "netns", "exec", self.name[side]]
-
-    def hand(self, side="b"):
-        """A hand at the cable: call it to pull. What it takes to start a command, which may be
-        longer than a transfer, is behind it."""
-        words = ["ip", "-n", self.name[side], "-batch", "-"]
-        waiting = subprocess.Popen(words, stdin=subprocess.PIPE, text=True)
-
-        def pull():
-            waiting.communicate("link set w down\n", timeout=10)
-            assert waiting.returncode == 0
-
-        return pull
-
-    def pull(self, side="b"):
-        self.hand(side)()
-
-    def plug(self, side="b"):
-        self.ip(side, "link", "set", "w", "up")
-        n = 1 if side == "a" else 2  # addresses of IPv6 are lost with the link
-        self.ip(side, "addr", "replace", f"fd99:7::{n}/64", "dev", "w", "nodad")
-
-    def close(self):
-        for n in self.name.values():
-            ip("netns", "del", n, check=False)
+from namespaces import Net, couple, joined
 
 
 @pytest.fixture
@@ -73,24 +16,6 @@ def net(root_only):
     made = Net()
     yield made
     made.close()
-
-
-def couple(u, net, program, *args, sides="ab", env=None):
-    return [
-        u.process(
-            pb, 0, 1, len(sides), program, *args, before=net.inside(side), env=(env or {}).get(pb)
-        )
-        for pb, side in enumerate(sides)
-    ]
-
-
-def joined(u, cast):
-    for a in cast:
-        a.begin("init 30")
-    for a in cast:
-        a.was_ok(a.answer(40), "init")
-        a.ok("group 0 0")
-    return cast
 
 
 @pytest.mark.parametrize("master", ["10.99.7.1", "fd99:7::1"])
@@ -274,3 +199,41 @@ def test_two_hosts_with_two_processes_each(universe, net, rings):
         story = p.err()
         assert "same host, same user" in story, p.story()  # the one beside it
         assert "10.99.7." in story, p.story()  # those on the other host
+
+
+HYBRID = dict(
+    WAITIO_COMM_TYPE="hybrid",
+    WAITIO_HYBRID_THRESHOULD=3000,
+    WAITIO_MASTER_HOST="10.99.7.1",
+    WAITIO_CONNECT_TIMEOUT=2,
+)
+
+
+@pytest.mark.parametrize("first", ["one that cannot connect", "one that can", "both"])
+def test_a_connection_works_one_way_only(universe, net, first):
+    """Separate namespaces; the second process publishes its loopback only. Guard: the two do not
+    agree on which link carries the messages, and wait for ever."""
+    u = universe(**HYBRID)
+    a, b = joined(u, couple(u, net, "actor", env={1: dict(WAITIO_NETDEV="lo")}))
+    one, other = ((a, 0), (b, 1)) if first == "one that cannot connect" else ((b, 1), (a, 0))
+    if first != "both":
+        one[0].ok(f"isend 5 0 {other[1]} 100 9 4")
+        other[0].ok(f"irecv 5 0 {one[1]} 100 9")
+        assert other[0].ok("wait 5 4", timeout=40)[-1] == "-1"
+        one[0].ok("wait 5 0")
+    for size in (8, 2999, 50000, 2 << 20):
+        u.exchange(a, 0, b, 1, size)
+    u.leave(a, b)
+
+
+def test_no_connection_at_all(universe, net):
+    """The cable is pulled after joining: all goes by file."""
+    u = universe(**HYBRID)
+    a, b = joined(u, couple(u, net, "actor"))
+    for side in "ab":
+        net.pull(side)
+    for size in (8, 2999, 50000, 2 << 20):
+        u.exchange(a, 0, b, 1, size)
+    a.ok("dump")
+    assert ": file, " in a.err()
+    u.leave(a, b)

@@ -142,7 +142,8 @@ def test_one_cannot(universe, build_dir, tmp_path, lack, who):
 
 
 def test_all_lack_memory(universe):
-    """Nobody can make an inbox; the log says so and TCP serves."""
+    """Nobody can make an inbox; the log says so and TCP serves. Of two at least one tries, the
+    other may use the connection that the first one makes: so two of three tell."""
     u = universe(WAITIO_COMM_TYPE="auto", WAITIO_LOG="info")
     cast = [
         u.process(pb, 0, 1, 3, "traffic", 5, 3, 300, 300000, before=limit("--fsize=65536"))
@@ -150,8 +151,8 @@ def test_all_lack_memory(universe):
     ]
     u.all_end(cast, 60)
     assert total(cast) == 3 * 300
-    for p in cast:
-        assert "no shared memory" in p.err(), p.story()
+    told = [p for p in cast if "no shared memory" in p.err()]
+    assert len(told) >= 2, [p.story() for p in cast]
 
 
 @pytest.fixture
@@ -436,7 +437,8 @@ def test_nothing_is_left_behind(universe):
     for a in cast:
         a.kill()
     assert not names & names_of_sockets()
-    assert not [name for name in os.listdir("/dev/shm") if "waitio" in name]
+    # Tests of the file transport, which may run beside this one, have their directories there.
+    assert not [n for n in os.listdir("/dev/shm") if "waitio" in n and "-file-" not in n]
 
 
 # ---- mixed universes ----
@@ -526,5 +528,6 @@ def test_more_processes_than_processors(universe):
     used = [cpu_s(a) - before for a, before in zip(cast, used)]
     forced = [switches(a)[1] - before for a, before in zip(cast, forced)]
     assert sum(used) / (4 * rounds) < 0.002, f"{used} s of processor time"
-    assert sum(forced) < 4 * rounds, f"put aside {forced} times"
+    # Other programs on the machine put processes aside, too.
+    assert sum(forced) < patience.scaled(4 * rounds), f"put aside {forced} times"
     u.leave(*cast)

@@ -47,3 +47,21 @@ def test_a_long_wait_names_what_is_held_and_is_not_repeated(universe):
     assert len(reports(a)) == 2
     b.ok("isend 3 0 0 100 5 3")
     assert a.answer().split()[:2] == ["ok", "100"]
+
+
+def test_who_listens_while_others_talk_does_not_wait(universe):
+    """A receive that is tested now and then, as for an alarm: no long wait while messages come."""
+    u = universe(WAITIO_WARN_WAIT="0.2")
+    a, b = u.actors([1, 1])
+    a.ok("irecv 9 0 -1 100 77")
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        b.ok("isend 1 0 0 8 5 3")
+        b.ok("wait 1 0")
+        a.ok("irecv 1 0 1 8 5")
+        a.ok("wait 1 3")
+        a.ok("test 9")
+    assert reports(a) == []
+    b.ok("isend 2 0 0 100 77 3")
+    b.ok("wait 2 0")
+    assert a.ok("wait 9 3")[0] == "100"

@@ -4,23 +4,28 @@
  * with one line: "ok ..." or "error NUMBER text". The tests of bad days are written with it: they
  * play several actors against each other, and kill, stop or surprise them in between.
  *
- *   init T | finalize | initialized | rank | group NAME gid | pbgroup NAME gid pbid
+ *   init T | rejoin T | finalize | initialized | rank | group NAME gid | pbgroup NAME gid pbid
  *   isend R G dst bytes tag seed | irecv R G src bytes tag | wait R seed | test R seed | cancel R
  *   probe G src tag | iprobe G src tag | psend/precv (like isend/irecv) | start R | release R
- *   fork: a child calls this and that; there must be a request in slot 1
- *   counter NAME | dump | sleep S | abort N | exit N | quit N (_exit) | pid | echo TEXT
- *   suicide NAME VALUE: a thread sends SIGKILL to this process once the counter is above the value
- *   stopat NAME VALUE: the same with SIGSTOP, once
- *   onterm N: SIGTERM calls exit(N) from its handler
- *   storm G: messages to oneself without end
- * R and G are small numbers (slots). seed 0: contents are not checked, nor made: to touch half a
- * gigabyte takes seconds under a sanitizer. src and tag -1: any.
+ *   sum G N: an allreduce of N over the group | forget G: free the group |
+ *   phase NAME | phaseend NAME: a phase of the trace
+ *   bsend|ssend G dst bytes tag: a buffered, a synchronous send that nobody waits for | thinker G
+ * seconds N: a thread sums N over the group by an operator of the program, which takes so long
+ * waiter R: a thread waits for the request | leaver: a thread finalizes joiner: the end of the
+ * thread, with what its call gave fork: a child calls this and that; there must be a request in
+ * slot 1 counter NAME | dump | sleep S | abort N | exit N | quit N (_exit) | pid | echo TEXT
+ * suicide NAME VALUE: a thread sends SIGKILL to this process once the counter is above the value
+ * stopat NAME VALUE: the same with SIGSTOP, once onterm N: SIGTERM calls exit(N) from its handler
+ * storm G: messages to oneself without end R and G are small numbers (slots). seed 0: contents are
+ * not checked, nor made: to touch half a gigabyte takes seconds under a sanitizer. src and tag -1:
+ * any.
  */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "common.h"
+#include "waitio_mpi.h"
 
 enum { SLOTS = 64, GROUPS = 8, WORDS = 8 };
 
@@ -267,6 +272,133 @@ static void do_group(char **w)
                                       : waitio_group_pb((int)number(w[2]), (int)number(w[3]), g));
 }
 
+static void do_sum(char **w)
+{
+    int64_t mine = number(w[2]), all = 0;
+    char line[64];
+    int rc =
+        WAITIO_MPI_Allreduce(&mine, &all, 1, WAITIO_MPI_INT64_T, WAITIO_MPI_SUM, group_of(w[1]));
+    snprintf(line, sizeof line, "ok %lld\n", (long long)all);
+    if (rc != 0)
+        answer(rc);
+    else
+        say(line);
+}
+
+static void do_rejoin(char **w)
+{
+    answer(waitio_rejoin((int)number(w[1])));
+}
+
+static void do_phase(char **w)
+{
+    answer(strcmp(w[0], "phase") == 0 ? waitio_trace_begin(w[1]) : waitio_trace_end(w[1]));
+}
+
+static void do_forget(char **w)
+{
+    answer(waitio_group_free(&groups[number(w[1]) % GROUPS]));
+}
+
+static pthread_t waiter;
+
+static void *waits(void *slot)
+{
+    struct slot *s = slot;
+    return (void *)(intptr_t)waitio_wait(&s->req);
+}
+
+static void do_waiter(char **w)
+{
+    answer(pthread_create(&waiter, NULL, waits, slot_of(w[1])) == 0 ? 0 : -1);
+}
+
+static void *leaves(void *unused)
+{
+    (void)unused;
+    return (void *)(intptr_t)waitio_finalize();
+}
+
+static void do_leaver(char **w)
+{
+    (void)w;
+    answer(pthread_create(&waiter, NULL, leaves, NULL) == 0 ? 0 : -1);
+}
+
+static void do_bsend(char **w)
+{
+    struct slot *s = fresh("0", (size_t)number(w[3]));
+    answer(WAITIO_MPI_Bsend(s->buf, (int)s->bytes, WAITIO_MPI_BYTE, (int)number(w[2]),
+                            (int)number(w[4]), group_of(w[1])));
+}
+
+static void do_ssend(char **w)
+{
+    struct slot *s = fresh("0", (size_t)number(w[3]));
+    WAITIO_MPI_Request req;
+    int rc = WAITIO_MPI_Issend(s->buf, (int)s->bytes, WAITIO_MPI_BYTE, (int)number(w[2]),
+                               (int)number(w[4]), group_of(w[1]), &req);
+    answer(rc == 0 ? WAITIO_MPI_Request_free(&req) : rc);
+}
+
+/* ---- a thread in an operator of the program ---- */
+
+static struct thought {
+    waitio_group_t group;
+    double seconds;
+    int number;
+    _Atomic int begun;
+} thought;
+
+static void think(void *in, void *inout, int *n, WAITIO_MPI_Datatype *type)
+{
+    (void)type;
+    thought.begun = 1;
+    sleep_s(thought.seconds);
+    for (int i = 0; i < *n; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
+static void *thinks(void *unused)
+{
+    WAITIO_MPI_Request req;
+    WAITIO_MPI_Op op;
+    int sum = 0;
+    int rc = WAITIO_MPI_Op_create(think, 1, &op);
+
+    (void)unused;
+    if (rc == 0)
+        rc = WAITIO_MPI_Ireduce(&thought.number, &sum, 1, WAITIO_MPI_INT, op, 0, thought.group,
+                                &req);
+    if (rc == 0)
+        rc = WAITIO_MPI_Wait(&req, WAITIO_MPI_STATUS_IGNORE);
+    return (void *)(intptr_t)rc;
+}
+
+/* Rank 0 answers when its thread is in the operator. */
+static void do_thinker(char **w)
+{
+    int rank = 0;
+    thought.group = group_of(w[1]);
+    thought.seconds = strtod(w[2], NULL);
+    thought.number = (int)number(w[3]);
+    thought.begun = 0;
+    OK(waitio_group_rank(thought.group, &rank));
+    CHECK(pthread_create(&waiter, NULL, thinks, NULL) == 0, "no thread");
+    while (rank == 0 && !thought.begun)
+        sleep_s(0.001);
+    answer(0);
+}
+
+static void do_joiner(void)
+{
+    char line[64];
+    void *rc = NULL;
+    pthread_join(waiter, &rc);
+    snprintf(line, sizeof line, "ok %d\n", (int)(intptr_t)rc);
+    say(line);
+}
+
 static void do_simple(char **w)
 {
     char line[128];
@@ -316,7 +448,10 @@ static void run(char **w)
         {"iprobe", do_probe},  {"isend", do_send},      {"psend", do_send},
         {"irecv", do_recv},    {"precv", do_recv},      {"group", do_group},
         {"pbgroup", do_group}, {"suicide", do_suicide}, {"stopat", do_suicide},
-        {"onterm", do_onterm}, {"storm", do_storm},
+        {"onterm", do_onterm}, {"storm", do_storm},     {"sum", do_sum},
+        {"waiter", do_waiter}, {"rejoin", do_rejoin},   {"forget", do_forget},
+        {"leaver", do_leaver}, {"thinker", do_thinker}, {"bsend", do_bsend},
+        {"ssend", do_ssend},   {"phase", do_phase},     {"phaseend", do_phase},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(w[0], table[i].name) == 0) {
@@ -327,6 +462,8 @@ static void run(char **w)
         do_who();
     else if (strcmp(w[0], "fork") == 0)
         do_fork();
+    else if (strcmp(w[0], "joiner") == 0)
+        do_joiner();
     else
         do_simple(w);
 }

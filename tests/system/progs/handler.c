@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * handler WAY: rank 0 calls waitio_test in a signal handler that interrupts its wait; rank 1 waits
+ * handler WAY: rank 0 calls waitio_test in a signal handler that interrupts its calls; rank 1 waits
  * for rank 0.
- *   alone   the thread that waits is the only one
- *   beside  another thread calls, too: the engine's lock is a plain mutex then
+ *   alone   rank 0 waits, and no other thread calls
+ *   beside  another thread calls, too: the engine's lock is a plain mutex then. Rank 0 tests, as a
+ *           wait would mostly sleep outside the lock, where a handler may call
  */
 #include <pthread.h>
 #include <signal.h>
@@ -53,6 +54,11 @@ int main(int argc, char **argv)
             pthread_create(&t, NULL, calls, &world);
         signal(SIGALRM, on_alarm);
         setitimer(ITIMER_REAL, &often, NULL);
+        while (strcmp(argv[1], "beside") == 0) {
+            int flag;
+            OK(waitio_test(&r, &flag, NULL));
+            CHECK(!flag, "a message that nobody sent has come");
+        }
         (void)waitio_wait(&r);
         DIE("the wait has ended");
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * traffic SEED ROUNDS MESSAGES [MAXSIZE]: random messages against a model.
+ * traffic SEED ROUNDS MESSAGES [MAXSIZE [SECONDS]]: random messages against a model.
  *
  * From the seed every process computes the whole plan of a round: which messages travel in which
  * group from whom to whom, with which tags and sizes, and how each receiver asks for them. It then
@@ -11,8 +11,14 @@
  * How receives of one group at one receiver are posted is chosen so that no choice of the matching
  * can starve a receive: only exact ones; one wildcard kind throughout; exact ones first and full
  * wildcards for the rest; or probing, one by one, after everything else was started.
+ *
+ * With SECONDS (tests/faults/soak.py) there are as many rounds as begin in that time, at most
+ * ROUNDS. Messages are shorter, so that there are more; some sends are synchronous, ready, or of a
+ * strided type. A failure says in which round: with the same seed its plan is the same. The first
+ * message waits for a line of standard input: until then nobody dials.
  */
 #include "common.h"
+#include "waitio_mpi.h"
 
 enum { GROUPS = 6, TAGS = 4, TAG_NOBODY_SENDS = 900, MESSAGES_MAX = 4000, SIZES = 3 };
 enum style { EXACT, ANY_SRC, ANY_TAG, ANY_BOTH, MIXED, PROBED, STYLES };
@@ -32,11 +38,13 @@ struct receive {
     size_t room;
     waitio_req_t req;
 };
+enum mode { PLAIN, PERSISTENT, SYNCHRONOUS, STRIDED, MODES };
 struct send {
     int message;
     char *buf;
     waitio_req_t req;
-    bool persistent;
+    WAITIO_MPI_Request mpi; /* of those that only MPI's calls know */
+    enum mode mode;
 };
 
 static waitio_group_t group[GROUPS], all;
@@ -49,6 +57,8 @@ static struct send sends[MESSAGES_MAX];
 static int nsends;
 static uint64_t done_messages, done_bytes;
 static size_t max_size = 4 << 20;
+static double seconds; /* 0: ROUNDS decide */
+static int round_now = -1;
 
 /* ---- groups ---- */
 
@@ -112,6 +122,8 @@ static size_t random_size(uint64_t *s)
 {
     uint64_t kind = below(s, 1000);
     size_t n;
+    if (seconds > 0) /* many */
+        kind = kind < 900 ? kind * 8 / 10 : kind < 985 ? 800 : kind < 998 ? 930 : 990;
     if (kind < 550)
         n = below(s, 64);
     else if (kind < 800)
@@ -228,15 +240,49 @@ static void post(struct receive *r)
     OK(waitio_irecv(group[r->group], src, r->buf, r->room, tag, &r->req));
 }
 
+/* Every other group of four bytes is sent. */
+static void send_strided(struct send *q, const struct message *m)
+{
+    WAITIO_MPI_Datatype type;
+    int words = (int)(m->bytes / 4);
+    q->buf = must_alloc(2 * m->bytes);
+    fill(q->buf, m->bytes, m->seed);
+    for (int i = words - 1; i > 0; i--)
+        memmove(q->buf + 8 * (size_t)i, q->buf + 4 * (size_t)i, 4);
+    OK(WAITIO_MPI_Type_vector(words, 4, 8, WAITIO_MPI_BYTE, &type));
+    OK(WAITIO_MPI_Type_commit(&type));
+    OK(WAITIO_MPI_Isend(q->buf, 1, type, m->dst, m->tag, group[m->group], &q->mpi));
+    OK(WAITIO_MPI_Type_free(&type));
+}
+
+static enum mode any_mode(const struct message *m, uint64_t *s)
+{
+    if (below(s, 8) == 0)
+        return PERSISTENT;
+    if (seconds <= 0)
+        return PLAIN;
+    enum mode mode = (enum mode)below(s, 2 * MODES);
+    if (mode == STRIDED && (m->bytes == 0 || m->bytes % 4 != 0))
+        return PLAIN;
+    return mode == SYNCHRONOUS || mode == STRIDED ? mode : PLAIN;
+}
+
 static void start_send(struct send *q, uint64_t *s)
 {
     const struct message *m = &plan[q->message];
+    q->mode = any_mode(m, s);
+    if (q->mode == STRIDED) {
+        send_strided(q, m);
+        return;
+    }
     q->buf = must_alloc(m->bytes);
     fill(q->buf, m->bytes, m->seed);
-    q->persistent = below(s, 8) == 0;
-    if (q->persistent) {
+    if (q->mode == PERSISTENT) {
         OK(waitio_send_init(group[m->group], m->dst, q->buf, m->bytes, m->tag, &q->req));
         OK(waitio_start(&q->req));
+    } else if (q->mode == SYNCHRONOUS) {
+        OK(WAITIO_MPI_Issend(q->buf, (int)m->bytes, WAITIO_MPI_BYTE, m->dst, m->tag,
+                             group[m->group], &q->mpi));
     } else {
         OK(waitio_isend(group[m->group], m->dst, q->buf, m->bytes, m->tag, &q->req));
     }
@@ -314,16 +360,24 @@ static void finish_receives(uint64_t *s)
     }
 }
 
+static int sent(struct send *q, int wait, int *flag)
+{
+    if (q->mode == SYNCHRONOUS || q->mode == STRIDED)
+        return wait ? WAITIO_MPI_Wait(&q->mpi, WAITIO_MPI_STATUS_IGNORE)
+                    : WAITIO_MPI_Test(&q->mpi, flag, WAITIO_MPI_STATUS_IGNORE);
+    return wait ? waitio_wait(&q->req) : waitio_test(&q->req, flag, NULL);
+}
+
 static void finish_sends(uint64_t *s)
 {
     for (int i = 0; i < nsends; i++) {
         struct send *q = &sends[i];
         int flag = (int)below(s, 2);
         if (flag)
-            OK(waitio_wait(&q->req));
+            OK(sent(q, 1, NULL));
         while (!flag)
-            OK(waitio_test(&q->req, &flag, NULL));
-        if (q->persistent)
+            OK(sent(q, 0, &flag));
+        if (q->mode == PERSISTENT)
             OK(waitio_request_free(&q->req));
         free(q->buf);
     }
@@ -384,20 +438,80 @@ static void round_of(uint64_t seed, int messages)
     barrier(all, 1);
 }
 
+/* Ready sends, round a ring: the receive was posted before the barrier. */
+static void ready_ring(uint64_t seed)
+{
+    static char out[20000], in[20000];
+    size_t n = (size_t)(mix(seed) % sizeof out);
+    uint64_t left = (uint64_t)((world_rank - 1 + world_size) % world_size);
+    WAITIO_MPI_Request req[2];
+    fill(out, n, seed + (uint64_t)world_rank);
+    OK(WAITIO_MPI_Irecv(in, (int)n, WAITIO_MPI_BYTE, (int)left, 2, all, &req[0]));
+    barrier(all, 1);
+    OK(WAITIO_MPI_Irsend(out, (int)n, WAITIO_MPI_BYTE, (world_rank + 1) % world_size, 2, all,
+                         &req[1]));
+    OK(WAITIO_MPI_Waitall(2, req, WAITIO_MPI_STATUSES_IGNORE));
+    CHECK(wrong_at(in, n, seed + left) < 0, "a ready send of %zu bytes arrived changed", n);
+    done_messages++;
+    done_bytes += n;
+}
+
+/* Rank 0 says to all whether there is another round. */
+static bool another(double end)
+{
+    char go = now_s() < end;
+    waitio_req_t req;
+    if (world_rank == 0)
+        for (int i = 1; i < world_size; i++) {
+            OK(waitio_isend(all, i, &go, 1, 3, &req));
+            OK(waitio_wait(&req));
+        }
+    else {
+        OK(waitio_irecv(all, 0, &go, 1, 3, &req));
+        OK(waitio_wait(&req));
+    }
+    return go != 0;
+}
+
+static void tell_round(void)
+{
+    if (round_now >= 0)
+        fprintf(stderr, "ended in round %d\n", round_now);
+}
+
 int main(int argc, char **argv)
 {
-    CHECK(argc >= 4, "usage: traffic SEED ROUNDS MESSAGES [MAXSIZE]");
+    CHECK(argc >= 4, "usage: traffic SEED ROUNDS MESSAGES [MAXSIZE [SECONDS]]");
     uint64_t seed = strtoull(argv[1], NULL, 10);
     int rounds = atoi(argv[2]), messages = atoi(argv[3]);
     if (argc > 4)
         max_size = strtoull(argv[4], NULL, 10);
+    if (argc > 5)
+        seconds = strtod(argv[5], NULL);
     CHECK(messages <= MESSAGES_MAX, "at most %d messages a round", MESSAGES_MAX);
     OK(waitio_init(60));
+    if (seconds > 0)
+        CHECK(getchar() != EOF, "nobody said go");
     make_groups();
-    for (int i = 0; i < rounds; i++)
+    atexit(tell_round);
+    double end = now_s() + seconds;
+    for (int i = 0; i < rounds && (seconds <= 0 || another(end)); i++) {
+        round_now = i;
         round_of(mix(seed + (uint64_t)i), messages);
+        if (seconds > 0)
+            ready_ring(seed + (uint64_t)i);
+        if (seconds > 0 && i % 10 == 0)
+            printf("round %d: %llu messages\n", i, (unsigned long long)done_messages);
+        fflush(stdout);
+    }
+    round_now = -1;
     for (int i = 0; i < GROUPS; i++)
         OK(waitio_group_free(&group[i]));
+    if (seconds > 0)
+        printf("counters: breaks %llu, resumes %llu, resent %llu\n",
+               (unsigned long long)counter("link_breaks"),
+               (unsigned long long)counter("link_resumes"),
+               (unsigned long long)counter("resent_msgs"));
     OK(waitio_finalize());
     printf("traffic ok: %llu messages, %llu bytes received\n", (unsigned long long)done_messages,
            (unsigned long long)done_bytes);

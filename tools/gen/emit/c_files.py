@@ -94,7 +94,8 @@ def config_header(spec):
     for row in spec.variables:
         if row["type"] == "enum":
             prefix = f"WIO_CFG_{row['field'].upper()}_"
-            names = "".join(f"    {prefix}{value.upper()},\n" for value in row["values"])
+            values = (value.upper().replace("-", "_") for value in row["values"])
+            names = "".join(f"    {prefix}{value},\n" for value in values)
             out.append(
                 f"/** Values of {row['name']}. */\nenum wio_cfg_{row['field']} {{\n{names}}};\n\n"
             )

@@ -23,7 +23,7 @@ WEIGHTS = ("sourceweights", "destweights")
 LOCAL = re.compile(
     r"(Comm_(rank|size|remote_size|test_inter)|Cart(dim)?_(get|rank|coords|shift|map)"
     r"|Graph(dims)?_(get|map|neighbors|neighbors_count)|Dist_graph_neighbors(_count)?"
-    r"|(Unp|P)ack(_size)?(_c)?|Iprobe)"
+    r"|(Unp|P)ack(_size)?(_c)?)"
 )
 ROOTED = re.compile(r"I?(gather|scatter)v?(_init)?(_c)?", re.I)
 

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How readers find the writers: the first reader says hello in the message space of the stream's
+ * name to the first process of each other block, or to the one that the settings name. Who does not
+ * write that stream never looks into that space, or does so later: then the hello has waited.
+ */
+#include "stage/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How much longer a process waits for one that waits itself. */
+static const double GRACE = 10;
+
+static int64_t next_opening(void)
+{
+    static int64_t openings;
+
+    return __atomic_add_fetch(&openings, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_reader(const struct waitio_stage *s, int universe_rank)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->ranks[i] == universe_rank)
+            return true;
+    return false;
+}
+
+static int failed(int rc)
+{
+    return wio_stg_fail(rc, "%s", waitio_last_error());
+}
+
+static int say(struct waitio_stage *s, int to, enum wio_stg_word word, int64_t opening)
+{
+    const struct wio_stg_head h = {.word = word, .a = opening};
+
+    return wio_stg_tell(&s->r->office, to, WIO_STG_T_HELLO, &h, s->name, strlen(s->name));
+}
+
+static int known_writer(struct waitio_stage *s, int *rank)
+{
+    int rc = waitio_group_find(s->group, s->set.writer_pb, s->set.writer_rank, rank);
+
+    if (rc != 0)
+        return failed(rc);
+    if (*rank >= 0)
+        return 0;
+    return wio_stg_fail(WAITIO_ERR_ARG,
+                        "there is no process %d in PB %d, which shall be the first "
+                        "writer",
+                        s->set.writer_rank, s->set.writer_pb);
+}
+
+/* The first process of each block. */
+static int say_to_all(struct waitio_stage *s, enum wio_stg_word word, int64_t opening, int *asked)
+{
+    int blocks = 0, rc = waitio_pb_size(&blocks), rank = -1;
+
+    *asked = 0;
+    if (rc != 0)
+        return failed(rc);
+    if (s->set.writer_known) {
+        rc = known_writer(s, &rank);
+        *asked = 1;
+        return rc == 0 ? say(s, rank, word, opening) : rc;
+    }
+    for (int pb = 0; rc == 0 && pb < blocks; pb++) {
+        rc = waitio_group_find(s->group, pb, 0, &rank);
+        if (rc != 0)
+            return failed(rc);
+        if (rank < 0 || is_reader(s, rank))
+            continue;
+        rc = say(s, rank, word, opening);
+        ++*asked;
+    }
+    return rc;
+}
+
+static int await_welcome(struct waitio_stage *s)
+{
+    return wio_stg_await(&s->r->office, WAITIO_ANY_SOURCE, WIO_STG_T_WELCOME, WIO_STG_K_WELCOME,
+                         NULL);
+}
+
+static int nobody(struct waitio_stage *s, int asked)
+{
+    if (s->set.writer_known)
+        return wio_stg_fail(WAITIO_ERR_TIMEOUT,
+                            "process %d of PB %d has not opened it for writing within %g s",
+                            s->set.writer_rank, s->set.writer_pb, s->set.limit);
+    return wio_stg_fail(WAITIO_ERR_TIMEOUT,
+                        "no block has opened it for writing within %g s; asked were the first "
+                        "processes of %d blocks; if the first writer is another process, say so in "
+                        "the settings (writer_known)",
+                        s->set.limit, asked);
+}
+
+/* Welcomes of another opening, which gave up, are passed over. */
+static int hear_welcome(struct waitio_stage *s, int64_t opening, int asked, struct wio_stg_event *e)
+{
+    double until = wio_stg_now() + s->set.limit;
+    int rc = await_welcome(s);
+
+    while (rc == 0) {
+        rc = wio_stg_hear(s, WIO_STG_K_WELCOME, until, e);
+        if (rc == WAITIO_ERR_TIMEOUT)
+            return nobody(s, asked);
+        if (rc != 0 || (rc = e->rc) != 0 || e->head.a == opening)
+            break;
+        wio_stg_event_end(e);
+        rc = await_welcome(s);
+    }
+    if (rc == 0 && e->head.word == WIO_STG_REFUSED)
+        rc = wio_stg_fail(e->head.b < 0 ? (int)e->head.b : WAITIO_ERR_PROTOCOL,
+                          "process %d refuses to let this one read: %.*s", e->source,
+                          (int)(e->n_body < 800 ? e->n_body : 800), (const char *)e->body);
+    return rc;
+}
+
+static int keep_welcome(struct waitio_stage *s, const struct wio_stg_event *e)
+{
+    struct wio_stg_reader *r = s->r;
+    struct wio_stg_scan scan = {e->body, e->n_body, false};
+    int size = 0, rc = waitio_universe_size(&size);
+
+    if (rc != 0)
+        return failed(rc);
+    r->n_writers = (int)(e->n_body / 4);
+    if (e->head.word != WIO_STG_WELCOME || r->n_writers < 1 || e->head.b < 0)
+        return wio_stg_fail(WAITIO_ERR_PROTOCOL, "process %d has sent a malformed welcome",
+                            e->source);
+    r->writers = wio_stg_new((size_t)r->n_writers, sizeof *r->writers);
+    if (r->writers == NULL)
+        return WAITIO_ERR_NOMEM;
+    for (int i = 0; i < r->n_writers; i++) {
+        r->writers[i] = (int)wio_stg_take_u32(&scan);
+        if (r->writers[i] < 0 || r->writers[i] >= size)
+            return wio_stg_fail(WAITIO_ERR_PROTOCOL, "process %d names writer %d, who is none",
+                                e->source, r->writers[i]);
+    }
+    s->incarnation = e->head.incarnation;
+    r->group = e->head.b;
+    r->swaps = ((e->head.c & 1) != 0) != wio_stg_big();
+    r->ahead = (e->head.c & 2) != 0;
+    r->joined = true;
+    return 0;
+}
+
+static int tell_failure(struct waitio_stage *s, int code)
+{
+    struct wio_stg_head h = {.word = WIO_STG_FAILED, .a = code};
+    char why[WIO_STG_WHY];
+
+    wio_stg_text(why, sizeof why, "%s", wio_stg_why());
+    (void)wio_stg_pass_down(s, WIO_STG_T_OPEN, &h, why, strlen(why));
+    return wio_stg_fail(code, "%s", why);
+}
+
+static int meet_first(struct waitio_stage *s)
+{
+    struct wio_stg_event e = {.kind = 0};
+    int64_t opening = next_opening();
+    int asked = 0, rc = say_to_all(s, WIO_STG_HELLO, opening, &asked);
+    char why[WIO_STG_WHY];
+
+    if (rc == 0)
+        rc = hear_welcome(s, opening, asked, &e);
+    if (rc == 0)
+        rc = keep_welcome(s, &e);
+    if (rc == 0)
+        rc = wio_stg_pass_down(s, WIO_STG_T_OPEN, &e.head, e.body, e.n_body);
+    if (rc != 0) {
+        wio_stg_text(why, sizeof why, "%s", wio_stg_why());
+        (void)say_to_all(s, WIO_STG_BYE, opening, &asked);
+        (void)wio_stg_fail(rc, "%s", why);
+        rc = tell_failure(s, rc);
+    }
+    wio_stg_event_end(&e);
+    return rc;
+}
+
+static int meet_behind(struct waitio_stage *s)
+{
+    int parent = wio_stg_parent(s->rank);
+    double until = wio_stg_now() + s->set.limit + GRACE;
+    struct wio_stg_event e = {.kind = 0};
+    int rc = wio_stg_await(&s->r->office, s->ranks[parent], WIO_STG_T_OPEN, WIO_STG_K_DOWN, NULL);
+
+    if (rc == 0)
+        rc = wio_stg_hear(s, WIO_STG_K_DOWN, until, &e);
+    if (rc == WAITIO_ERR_TIMEOUT)
+        return wio_stg_fail(rc, "reader %d has not opened it within %g s", parent,
+                            s->set.limit + GRACE);
+    if (rc == 0)
+        rc = e.rc;
+    if (rc == 0)
+        (void)wio_stg_pass_down(s, WIO_STG_T_OPEN, &e.head, e.body, e.n_body);
+    if (rc == 0 && e.head.word == WIO_STG_FAILED)
+        rc = wio_stg_fail(e.head.a < 0 ? (int)e.head.a : WAITIO_ERR_PROTOCOL, "%.*s",
+                          (int)(e.n_body < 900 ? e.n_body : 900), (const char *)e.body);
+    else if (rc == 0)
+        rc = keep_welcome(s, &e);
+    wio_stg_event_end(&e);
+    return rc;
+}
+
+int wio_stg_meet(struct waitio_stage *s)
+{
+    return s->rank == 0 ? meet_first(s) : meet_behind(s);
+}
