@@ -26,7 +26,7 @@ def source_dir():
 
 @pytest.fixture(scope="session")
 def build_dir():
-    """Folder that CMake built in: bin/, lib/, tests/programs/."""
+    """Folder that CMake built in: bin/, lib/, tests/system/."""
     path = _build_dir()
     if not (path / "CMakeCache.txt").exists():
         pytest.fail(f"nothing is built in {path}: run make first, or set WAITIO_BUILD_DIR")
