@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PRESET ?= release
 BUILD := build/$(PRESET)
 CMAKE ?= cmake
-SUITE ?= all
+PART ?=
 MINUTES ?= 10
 SEED ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -12,6 +12,7 @@ KIND ?= kill
 TRIALS ?= 500
 TESTS ?=
 DEMO ?=
+STATUS ?=
 ROUTE ?=
 
 .DEFAULT_GOAL := all
@@ -44,10 +45,9 @@ test: ## build, run the short suite (8 minutes); TESTS='-k NAME' or '-R NAME': a
 	@scripts/build.sh $(PRESET) $(JOBS)
 	@.venv/bin/python scripts/run_tests.py --build $(BUILD) $(if $(TESTS),$(TESTS),--suite short)
 
-check-all: ## every test, the sanitizers, a short fuzz run; SUITE=long: without what make test has run
+check-all: ## every test that make test leaves out, in parts; PART=long|asan|tsan|fuzz|interop|K/N; STATUS=1
 	@scripts/setup.sh test
-	@scripts/build.sh release $(JOBS)
-	@scripts/check_all.sh $(SUITE) $(JOBS)
+	@STATUS='$(STATUS)' scripts/check_all.sh '$(PART)' $(JOBS)
 
 classify-tests: ## choose the short suite anew, from the times of the last runs (tests/long.txt)
 	@.venv/bin/python scripts/classify_tests.py

@@ -5,7 +5,7 @@
 # tests, any other counts as one. With a budget (seconds for everything; empty: none) a stage that is
 # under way when it is used up is asked to end, reports what it has, and counts as failed.
 passed=0 failed=0 skipped=0
-failures=() skips=()
+failures=() skips=() times=()
 budget=${budget:-}
 counts_line='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 
@@ -22,29 +22,53 @@ stage() {
     mkdir -p build/ci
     "${guard[@]}" "$@" 2>&1 | (trap '' TERM INT && exec tee "build/ci/$name.log")
     status=${PIPESTATUS[0]}
-    [ "$status" -eq 124 ] && echo "$name: not done when the $budget s for everything were over"
-    counts=$(grep -E "$counts_line" "build/ci/$name.log" | tail -n 1)
+    [ "$status" -eq 124 ] && echo "$name: not done when the $budget s for everything were over" |
+        tee -a "build/ci/$name.log"
+    counts=$(grep -aE "$counts_line" "build/ci/$name.log" | tail -n 1)
     if [ -n "$counts" ]; then
         read -r p _ f _ s _ <<<"$counts"
-        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-        [ "$s" -gt 0 ] && skips+=("$name: $s")
-        if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then failed=$((failed + 1)); fi
-    elif [ "$status" -eq 0 ]; then
-        passed=$((passed + 1))
+        if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then f=1; fi
     else
-        failed=$((failed + 1))
+        p=$((status == 0)) f=$((status != 0)) s=0
     fi
-    [ "$status" -ne 0 ] && failures+=("$name")
-    echo "=== $name: status $status, $((SECONDS - began)) s"
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    stage_counts="$p $f $s" stage_seconds=$((SECONDS - began))
+    [ "$s" -gt 0 ] && skips+=("$name: $s")
+    [ "$status" -ne 0 ] && failures+=("$name" "$*")
+    times+=("$name $stage_seconds s")
+    echo "=== $name: status $status, $stage_seconds s"
     return "$status"
 }
 
-# The last lines; the exit status is 1 when anything failed.
+# block NAME KIND: what a stage's report lists as "--- KIND tests"; nothing where it has no such list
+block() {
+    awk -v head="^--- $2 tests" '$0 ~ head { text = ""; on = 1; next }
+        /^--- / || /^[0-9]+ passed, / { on = 0 }
+        on { text = text $0 "\n" }
+        END { printf "%s", text }' "build/ci/$1.log"
+}
+
+# The last lines, forty at most: what was unsteady, what failed and how to run it again, the times of
+# the stages, the counts. The exit status is 1 when anything failed.
 sum_up() {
+    local name command found i
     echo
+    for found in "${times[@]}"; do
+        name=${found%% *}
+        found=$(block "$name" unsteady)
+        [ -n "$found" ] && printf 'unsteady in %s:\n%s\n' "$name" "$found"
+    done
     [ ${#skips[@]} -gt 0 ] && printf 'skipped in %s\n' "${skips[@]}"
-    [ ${#failures[@]} -gt 0 ] && echo "failed stages: ${failures[*]}"
-    echo "total time: $SECONDS s"
+    for ((i = 0; i < ${#failures[@]}; i += 2)); do
+        name=${failures[i]} command=${failures[i + 1]}
+        found=$(block "$name" failed)
+        if [ -z "$found" ]; then
+            found="    $(grep -avE '^[[:space:]]*$' "build/ci/$name.log" | tail -n 1 | cut -c 1-200)
+    again: $command"
+        fi
+        printf 'failed in %s:\n%s\n' "$name" "$found"
+    done
+    printf 'times: %s, in all %s s\n' "$(printf '%s, ' "${times[@]}" | sed 's/, $//')" "$SECONDS"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
 }

@@ -6,7 +6,8 @@ limited.py NAME SECONDS PROGRAM [WORD ...]
 
 CTest starts every test through this. SECONDS are for an idle machine. A test that reaches the limit
 is shown - its processes, where their threads wait, their stacks - and ended, with all it started;
-the exit status is then 124. Otherwise it is the program's own (128 + n after signal n).
+the exit status is then 124. Otherwise it is the program's own (128 + n after signal n). The load of
+the machine is said of one that fails.
 """
 
 import os
@@ -16,6 +17,8 @@ import sys
 import uuid
 
 import patience
+
+SKIPPED = 77
 
 
 def main(name, seconds, *words):
@@ -31,6 +34,8 @@ def main(name, seconds, *words):
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         status = patience.wait(child, limit)
+        if status not in (0, SKIPPED):
+            print(f"the load of the machine was {os.getloadavg()[0]:.2f}", flush=True)
         if status is None:
             print(patience.hang_report(name, limit, patience.of_test(mark)), flush=True)
             return 124

@@ -5,7 +5,8 @@
 --record FILE notes each test as it begins and ends, one JSON object a line: a run that dies is
 continued by another one, which skips what FILE says is done.
 --share DIR divides the tests among several runs at the same time: each takes the next file of tests
-that no other one has taken. --backwards begins with the last file.
+that no other one has taken. --backwards begins with the last file. --slice K/N takes the files of
+the K-th of N parts of the suite.
 
 A test that reaches its limit (180 s on an idle machine, WT_TEST_LIMIT) gets a TimeoutError where
 it waits; its processes are shown and ended. Where the interpreter itself is stuck, the run exits
@@ -24,20 +25,13 @@ import tempfile
 import threading
 import uuid
 
+import parts
 import patience
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-LONG = HERE.parent / "long.txt"
 SLOW = "1" in (os.environ.get("WAITIO_TEST_SLOW"), os.environ.get("WT_SLOW_TESTS"))
 STUCK = 70
 GRACE_S = float(os.environ.get("WT_TEST_GRACE", "20"))
-
-
-def long_tests(path=LONG):
-    """Names, as CTest and pytest give them, of the tests that the short suite leaves out."""
-    rows = [line.split(None, 1) for line in path.read_text().splitlines()]
-    return {row[1] for row in rows if len(row) == 2 and not row[0].startswith("#")}
 
 
 def read_record(path):
@@ -122,7 +116,7 @@ class Suite:
                 record.write(json.dumps({"test": test, **row}) + "\n")
 
     def pytest_collection_modifyitems(self, config, items):
-        listed = long_tests()
+        listed = parts.long_tests()
         for item in items:
             slow = item.get_closest_marker("slow") is not None
             if item.nodeid in listed or slow:
@@ -132,15 +126,26 @@ class Suite:
 
         def wanted(item):
             long = item.get_closest_marker("long") is not None
-            return item.nodeid not in self.done and self.suite in (
-                "all",
-                "long" if long else "short",
-            )
+            return self.suite in ("all", "long" if long else "short")
 
-        left_out = [item for item in items if not wanted(item)]
+        chosen = self.of_part(config.getoption("--slice"), [i for i in items if wanted(i)], listed)
+        chosen = [item for item in chosen if item.nodeid not in self.done]
+        left_out = set(items) - set(chosen)
         if left_out:
-            config.hook.pytest_deselected(items=left_out)
-            items[:] = [item for item in items if wanted(item)]
+            config.hook.pytest_deselected(items=list(left_out))
+            items[:] = chosen
+
+    @staticmethod
+    def of_part(which, items, listed):
+        """The tests of one part of the suite: whole files."""
+        if not which:
+            return items
+        files = {}
+        for item in items:
+            seconds = listed.get(item.nodeid, parts.UNKNOWN_S)
+            files[str(item.path)] = files.get(str(item.path), 0) + seconds
+        mine = parts.part_of(files, which)
+        return [item for item in items if str(item.path) in mine]
 
     def claim(self, file):
         """Is this file of tests ours? Also after the run that took it has died."""
@@ -211,7 +216,8 @@ class Suite:
                 text = report.longrepr[2]
             for title, section in report.sections if report.failed else ():
                 text += f"\n--- {title}\n{section[-4000:]}"
-            self.note(report.nodeid, when=report.when, outcome=report.outcome, text=text)
+            load = os.getloadavg()[0]
+            self.note(report.nodeid, when=report.when, outcome=report.outcome, text=text, load=load)
 
     def pytest_collectreport(self, report):
         if report.outcome != "passed":
@@ -227,6 +233,7 @@ def pytest_addoption(parser):
     group.addoption("--suite", choices=("short", "long", "all"), default="all")
     group.addoption("--record", metavar="FILE", help="note each test as it begins and ends")
     group.addoption("--share", metavar="DIR", help="take only files that no other run takes")
+    group.addoption("--slice", metavar="K/N", help="the K-th of N parts of the suite")
     group.addoption("--backwards", action="store_true", help="with --share: the last file first")
 
 

@@ -2,6 +2,7 @@
 """The test runner counts what it reports, whatever a test does; limits grow with the load."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -24,8 +25,11 @@ def load(path):
 
 
 @pytest.fixture
-def runner():
-    return load(ROOT / "scripts" / "run_tests.py")
+def part(monkeypatch):
+    """part(NAME): a module of the runner."""
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    monkeypatch.syspath_prepend(SUPPORT)
+    return lambda name: importlib.import_module("runner." + name)
 
 
 @pytest.fixture
@@ -33,7 +37,8 @@ def patience():
     return load(SUPPORT / "patience.py")
 
 
-def test_runner_adds_up_cases_and_reasons(runner, tmp_path, capsys):
+def test_runner_adds_up_cases_and_reasons(part, tmp_path, capsys):
+    runner = part("tally")
     (tmp_path / "a.xml").write_text(
         '<testsuites><testsuite name="g"><testcase name="one"/>'
         '<testcase name="two"><failure>1 != 2</failure></testcase>'
@@ -52,32 +57,35 @@ def test_runner_adds_up_cases_and_reasons(runner, tmp_path, capsys):
     assert out.splitlines()[-1] == "1 passed, 1 failed, 2 skipped"
 
 
-def test_many_skipped_tests_of_one_reason_are_one_line(runner):
+def test_many_skipped_tests_of_one_reason_are_one_line(part):
     skipped = [(f"a::{i}", "too old") for i in range(4)] + [("a::x", "too new"), ("b::y", "")]
-    assert list(runner.skipped_lines(skipped)) == [
+    assert list(part("tally").skipped_lines(skipped)) == [
         "a (4 tests): too old",
         "a::x: too new",
         "b::y: no reason given",
     ]
 
 
-def test_runner_fails_when_nothing_ran(runner, capsys):
+def test_runner_fails_when_nothing_ran(part, capsys):
+    runner = part("tally")
     assert runner.report(runner.Tally()) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 0 failed, 0 skipped"
 
 
-def test_program_that_dies_outside_of_its_cases_is_a_failure(runner, tmp_path):
+def test_program_that_dies_outside_of_its_cases_is_a_failure(part, tmp_path):
     """Every case passed, then the sanitizer ended the program: one failure more."""
     (tmp_path / "unit.a.g.xml").write_text('<testsuite><testcase name="one"/></testsuite>')
-    case = runner.ET.fromstring(
-        '<testcase name="unit/a" status="fail"><failure/><system-out>leak</system-out></testcase>'
+    case = part("ctests").ET.fromstring(
+        '<testcase name="unit/a" status="fail"><failure/><system-out>leak\n'
+        "the load of the machine was 3.25\n</system-out></testcase>"
     )
-    tally = runner.Tally()
-    runner.add_ctest_case(case, str(tmp_path), tally)
+    tally = part("tally").Tally()
+    part("ctests").add_case(case, str(tmp_path), tally)
     assert (tally.passed, len(tally.failed)) == (1, 1)
+    assert tally.loads == {"unit/a": 3.25}
 
 
-def test_progress_of_an_interrupted_ctest_is_counted(runner, tmp_path):
+def test_progress_of_an_interrupted_ctest_is_counted(part, tmp_path):
     text = (
         "      Start  1: unit/a\n"
         " 1/4 Test  #1: unit/a ...........................   Passed    0.01 sec\n"
@@ -85,9 +93,9 @@ def test_progress_of_an_interrupted_ctest_is_counted(runner, tmp_path):
         " 3/4 Test  #3: unit/c ...........................***Skipped   0.00 sec\n"
         "      Start  4: unit/d\n"
     )
-    tally = runner.Tally()
-    for case in runner.cases_from_log(text):
-        runner.add_ctest_case(case, str(tmp_path), tally)
+    tally = part("tally").Tally()
+    for case in part("ctests").cases_from_log(text):
+        part("ctests").add_case(case, str(tmp_path), tally)
     assert tally.passed == 1
     assert [name for name, _ in tally.failed] == ["lang/b"]
     assert [name for name, _ in tally.skipped] == ["unit/c"]
@@ -136,6 +144,7 @@ def checkout(tmp_path):
     for name in ("conftest.py", "pytest.ini", "scripts/run_tests.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "scripts" / "runner", tmp_path / "scripts" / "runner")
     shutil.copytree(SUPPORT, tmp_path / "tests" / "support")
     (tmp_path / "tests" / "test_days.py").write_text(BAD_DAYS)
     (tmp_path / "tests" / "long.txt").write_text(
@@ -289,25 +298,206 @@ def test_short_suite_is_chosen_by_time_and_has_every_file():
     assert choose(seconds, 10, False) == {"a::3", "b::1", "b::2"}
 
 
+STAGES = """
+    . {root}/scripts/stages.sh
+    stage counts sh -c 'echo 2 passed, 0 failed, 3 skipped'
+    stage inner sh -c 'echo 7 passed, 0 failed, 0 skipped
+        echo --- unsteady tests: ; echo "    unit/u: late"
+        echo --- failed tests: ; echo "    unit/x: 1 != 2"; echo "    again: make it"
+        echo 4 passed, 1 failed, 0 skipped; exit 1'
+    stage silent true
+    stage dies sh -c 'echo 5 passed, 0 failed, 0 skipped; exit 9'
+    stage wrong sh -c 'echo the reason; exit 1'
+    budget=1
+    stage endless sh -c 'trap "echo 6 passed, 1 failed, 0 skipped; exit 1" TERM
+        sleep 600 & wait'
+    sum_up
+"""
+
+
 def test_stages_are_added_up_and_go_on_after_a_failure(tmp_path):
-    script = f"""
-        . {ROOT}/scripts/stages.sh
-        stage counts sh -c 'echo 2 passed, 0 failed, 3 skipped'
-        stage inner sh -c 'echo 7 passed, 0 failed, 0 skipped
-            echo 4 passed, 1 failed, 0 skipped; exit 1'
-        stage silent true
-        stage dies sh -c 'echo 5 passed, 0 failed, 0 skipped; exit 9'
-        stage wrong false
-        budget=1
-        stage endless sh -c 'trap "echo 6 passed, 1 failed, 0 skipped; exit 1" TERM
-            sleep 600 & wait'
-        sum_up
-    """
     began = time.monotonic()
-    words = ["bash", "-u", "-c", script]
+    words = ["bash", "-u", "-c", STAGES.format(root=ROOT)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines()[-1] == "18 passed, 4 failed, 3 skipped", done.stdout
-    assert "failed stages: inner dies wrong endless" in done.stdout
-    assert "skipped in counts: 3" in done.stdout
     assert done.returncode == 1
+    told = done.stdout.splitlines()
+    assert told[-1] == "18 passed, 4 failed, 3 skipped", done.stdout
+    end = "\n".join(told[-40:]).partition("=== endless: status")[2]
+    assert "skipped in counts: 3" in end
+    assert "unsteady in inner:\n    unit/u: late\n" in end
+    assert "failed in inner:\n    unit/x: 1 != 2\n    again: make it\n" in end
+    assert "failed in wrong:\n    the reason\n    again: sh -c echo the reason; exit 1\n" in end
+    assert "failed in endless:" in end and "times: counts 0 s, inner 0 s" in end
     assert time.monotonic() - began < 300
+
+
+UNSTEADY = """\
+import pathlib
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+
+
+def test_passes():
+    with open(HERE / "order", "a") as out:
+        out.write("other ")
+
+
+def test_unsteady():
+    with open(HERE / "order", "a") as out:
+        out.write("unsteady ")
+    count = (HERE / "order").read_text().split().count("unsteady")
+    assert count > 1, "too early"
+
+
+def test_wrong():
+    assert 1 == 2, "never right"
+"""
+
+
+def test_what_fails_runs_again_alone_and_is_told(checkout):
+    days = checkout / "tests" / "test_days.py"
+    days.write_text(UNSTEADY)
+    other = UNSTEADY.replace("test_unsteady", "test_more").replace("test_wrong", "no_test")
+    (checkout / "tests" / "test_other.py").write_text(other.replace('"order"', '"order2"'))
+    child = start(checkout, "--suite", "python", limit="60")
+    out, _ = child.communicate()
+    lines = out.splitlines()
+    assert lines[-1] == "4 passed, 1 failed, 0 skipped", out
+    assert (checkout / "tests" / "order").read_text() == "other unsteady unsteady "
+    rows = {
+        row["name"]: row
+        for row in json.loads((checkout / "test-results" / "unsteady.json").read_text())
+    }
+    assert set(rows) == {"tests/test_days.py::test_unsteady", "tests/test_other.py::test_more"}
+    row = rows["tests/test_days.py::test_unsteady"]
+    assert row["line"] == "AssertionError: too early" and row["load"] >= 0
+    end = out[out.index("--- unsteady tests") :]
+    assert "test_days.py::test_unsteady: AssertionError: too early (load " in end
+    wrong = "tests/test_days.py::test_wrong"
+    assert f"--- failed tests:\n    {wrong}: AssertionError: never right\n" in end
+    assert f"again: make test TESTS=\"--only '{wrong}'\"" in end
+    child = start(
+        checkout, "--only", wrong, "--only", "tests/test_days.py::test_passes", limit="60"
+    )
+    out, _ = child.communicate()
+    assert out.splitlines()[-1] == "1 passed, 1 failed, 0 skipped", out
+
+
+def test_which_failures_get_a_second_try(part, monkeypatch):
+    again, tally = part("again"), part("tally").Tally()
+    names = ["unit/a::one", "unit/a::two", "t/test_b.py::x", "ctest", "t/test_c.py::y"]
+    for name in names:
+        tally.add(name, "failed", "why", 1.5)
+    tried, now = [], [0.0]
+
+    def passes(args, env, unit):
+        tried.append(unit)
+        now[0] += again.MOST_S + 1 if "test_b" in unit else 1
+        return True
+
+    class Args:
+        build = "nowhere"
+
+    monkeypatch.setattr(part("ctests"), "names", lambda build: {"unit/a": set()})
+    again.run(Args, {}, tally, 4, lambda: now[0], passes)
+    assert tried == [] and len(tally.failed) == 5  # so many are no accident
+    again.run(Args, {}, tally, 5, lambda: now[0], passes)
+    assert tried == ["unit/a", "t/test_b.py::x"]  # then the time was over
+    assert [name for name, _ in tally.failed] == ["ctest", "t/test_c.py::y"]
+    assert [row["name"] for row in tally.unsteady] == names[:3]
+    assert tally.passed == 3 and tally.unsteady[0]["load"] == 1.5
+
+
+def test_many_failures_are_told_in_few_lines(part):
+    failed = [(f"unit/x::case{i}", "E   1 != 2\nmore") for i in range(90)]
+    lines = list(part("tally").failed_lines(failed, "check-asan"))
+    assert len(lines) <= 27 and lines[0] == "unit/x::case0: 1 != 2"
+    assert lines[-1] == "again, each: make check-asan TESTS=\"--only 'NAME'\""
+
+
+def test_parts_of_a_suite_are_alike_and_leave_nothing_out(part):
+    parts = load(SUPPORT / "parts.py")
+    units = {f"unit/{i}": float(i % 7) for i in range(40)} | {"unit/long": 30.0}
+    found = [parts.part_of(units, f"{k}/3") for k in (1, 2, 3)]
+    assert set().union(*found) == set(units) and sum(map(len, found)) == len(units)
+    sums = [sum(units[name] for name in names) for names in found]
+    assert max(sums) - min(sums) <= 6
+    for wrong in ("0/3", "4/3", "x"):
+        with pytest.raises(ValueError):
+            parts.part_of(units, wrong)
+
+
+def test_a_slice_takes_whole_files(checkout):
+    for i in range(4):
+        text = "def test_one(): pass\ndef test_two(): pass\n"
+        (checkout / "tests" / f"test_part{i}.py").write_text(text)
+    (checkout / "tests" / "test_days.py").unlink()
+    for which in ("1/2", "2/2"):
+        out, _ = start(checkout, "--suite", "python", "--slice", which, limit="60").communicate()
+        assert out.splitlines()[-1] == "4 passed, 0 failed, 0 skipped", out
+
+
+@pytest.fixture
+def everything(tmp_path):
+    """A checkout in which make check-all runs nothing but says what it would."""
+    (tmp_path / "scripts").mkdir()
+    for name in ("check_all.sh", "stages.sh", "stamps.py"):
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "scripts" / "run_tests.py").write_text(
+        "import os, sys\nprint('ran', *sys.argv[1:])\n"
+        "rows = os.environ.get('ROWS')\n"
+        "if rows:\n    os.makedirs('build/test-results', exist_ok=True)\n"
+        "    open('build/test-results/unsteady.json', 'w').write(rows)\n"
+        "bad = os.environ.get('BAD') == sys.argv[4]\n"
+        "print(2, 'passed,', int(bad), 'failed, 0 skipped')\nsys.exit(bad)\n"
+    )
+    for name in ("build.sh", "setup.sh", "fuzz_smoke.sh"):
+        (tmp_path / "scripts" / name).write_text("#!/bin/sh\necho 1 passed, 0 failed, 0 skipped\n")
+        (tmp_path / "scripts" / name).chmod(0o755)
+    (tmp_path / ".gitignore").write_text("build\n.venv\n")
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], [*who, "commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+
+    def run(part="", **env):
+        return subprocess.run(
+            ["bash", "scripts/check_all.sh", part],
+            cwd=tmp_path,
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_check_all_runs_in_parts_and_knows_which_have_passed(everything, tmp_path):
+    done = everything("asan")
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "4 passed, 0 failed, 0 skipped"
+    assert done.stdout.count("ran --build build/asan --suite asan --slice") == 2
+    assert everything(STATUS="1").returncode == 1
+    assert "there is no such part; parts are long-1" in everything("nothing").stderr
+    assert "there is no such share" in everything("7/6").stderr
+    for k in range(1, 7):
+        done = everything(f"{k}/6", BAD="tsan")
+        assert done.returncode == ("tsan" in done.stdout), done.stdout
+    done = everything(STATUS="1")
+    assert done.returncode == 1 and "tsan-2     failed in" in done.stdout, done.stdout
+    assert everything("tsan").returncode == 0
+    done = everything(STATUS="1")
+    assert done.returncode == 0 and done.stdout.count(" passed in ") == 9, done.stdout
+    (tmp_path / "new.c").write_text("")
+    done = everything(STATUS="1")
+    assert done.returncode == 1 and "not everything is committed" in done.stdout
+
+
+def test_more_than_five_unsteady_tests_in_all_parts_are_a_failure(everything):
+    rows = json.dumps([{"name": f"unit/{i}", "line": "late", "load": 1.0} for i in range(3)])
+    assert everything("asan-1", ROWS=rows).returncode == 0
+    done = everything("asan", ROWS=rows)
+    assert done.returncode == 1 and "6 unsteady tests, more than 5" in done.stdout
+    assert "6 unsteady tests" in everything(STATUS="1").stdout

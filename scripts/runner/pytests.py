@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of pytest, several at a time, that go on whatever a test does to its interpreter."""
+
+import glob
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+
+import patience
+
+from runner import child
+
+
+def read_record(path):
+    """The rows of tests/support/suite.py's record, by test."""
+    found = {}
+    for line in child.read(path).splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:  # the run died while it wrote
+            continue
+        found.setdefault(row["test"], []).append(row)
+    return found
+
+
+def add_recorded(rows, name, tally):
+    """Add one Python test by its rows of the record."""
+    bad = [row for row in rows if row.get("outcome") == "failed"]
+    skip = [row["text"] for row in rows if row.get("outcome") == "skipped"]
+    if rows[-1]["when"] != "end":
+        tally.add(name, "failed", "was under way when the run was ended")
+        return
+    tally.seconds[name] = rows[-1]["seconds"]
+    if bad:
+        tally.add(name, "failed", bad[0]["text"], bad[0].get("load"))
+    elif skip:
+        tally.add(name, "skipped", skip[0].removeprefix("Skipped: "))
+    else:
+        tally.add(name, "passed")
+
+
+def under_way(record):
+    """(name, rows) of the test that began and did not end; None where there is none."""
+    for name, rows in read_record(record).items():
+        if rows[-1]["when"] != "end":
+            return name, rows
+    return None
+
+
+def write_off(record, pid, name, rows, why):
+    """Note that a test took the interpreter down; what it left behind is shown and ended.
+
+    @param pid  the interpreter's: other runs go on
+    """
+    marks = [row["mark"] for row in rows if row["when"] == "begin"]
+    left = patience.of_test(marks[-1], root=pid) if marks else []
+    text = [why, *(row["text"] for row in rows if row["when"] == "hang")]
+    for other in left[: patience.PROCESSES]:
+        text += patience.process_report(other)
+    if marks:
+        patience.end(marks[-1], root=pid)
+    load = os.getloadavg()[0]
+    died = {"test": name, "when": "died", "outcome": "failed", "text": "\n".join(text)}
+    with open(record, "a", encoding="utf-8") as handle:
+        for row in ({**died, "load": load}, {"test": name, "when": "end", "seconds": 0}):
+            handle.write(json.dumps(row) + "\n")
+    print(f"run_tests: {name}: {why}; going on with the next test", flush=True)
+
+
+class Stuck:
+    """Ends a pytest that does not end a test itself: one whose interpreter no longer runs."""
+
+    def __init__(self, record, base):
+        self.record, self.base = record, base + 60  # its own limit comes before
+        self.name, self.limit = None, None
+
+    def __call__(self, process):
+        name, _ = under_way(self.record) or (None, None)
+        if name != self.name:
+            self.name, self.limit = name, patience.Limit(self.base)
+        elif name and self.limit.left() <= 0:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+class Pytest:
+    """One run of pytest. A test that kills it fails, the rest goes on.
+
+    @param name  of its record and log
+    @param log   False: the output is shown as it comes
+    """
+
+    def __init__(self, args, env, command, name, log):
+        self.env = env
+        self.record = os.path.join(args.out, f"pytest-{name}.jsonl")
+        self.log = os.path.join(args.out, f"pytest-{name}.log") if log else None
+        self.base = float(env.get("WT_TEST_LIMIT", "180"))
+        for path in filter(None, (self.record, self.log)):
+            if os.path.exists(path):
+                os.remove(path)
+        self.command = [*command, "--record", self.record]
+        if log:
+            self.command += ["-p", "no:cacheprovider"]
+        self.child = self.status = None
+        self.begin()
+
+    def begin(self):
+        self.stuck = Stuck(self.record, self.base)
+        self.child = child.start(self.command, self.env, self.log)
+
+    def look(self):
+        """Is anything left to do?"""
+        if self.status is not None:
+            return False
+        status = self.child.poll()
+        if status is None:
+            self.stuck(self.child)
+            return True
+        found = under_way(self.record)
+        if found:
+            why = f"the interpreter ended with status {status} in this test"
+            write_off(self.record, self.child.pid, *found, why)
+            self.begin()
+            return True
+        self.status = status
+        return False
+
+
+def add_runs(runs, tally, show=True):
+    """Show and count what the runs of pytest did. @return how many tests that were"""
+    found = {}
+    for run in runs:
+        if run.log and show:
+            print(child.read(run.log), flush=True)
+        if run.status not in (None, 0, 1, 5):
+            tally.add("pytest", "failed", f"status {run.status}; its output is in {run.log}")
+        for name, rows in read_record(run.record).items():
+            found.setdefault(name, rows)  # both find what cannot be read
+    for name, rows in found.items():
+        add_recorded(rows, name, tally)
+    return len(found)
+
+
+def finish(runs, tally, show=True):
+    """Wait for runs of pytest, count them. @return how many tests that were"""
+    try:
+        while any([run.look() for run in runs]):
+            time.sleep(child.TICK_S / 4)
+    finally:
+        for run in runs:
+            child.end(run.child)
+        count = add_runs(runs, tally, show)
+    return count
+
+
+def run_one(args, env, tally, name):
+    """Run one test, alone; its output is kept, not shown."""
+    command = [sys.executable, "-m", "pytest", "-q", "--suite", "all", name]
+    finish([Pytest(args, env, command, "again", True)], tally, show=False)
+
+
+def run(args, env, tally, words, candidates, runs=1):
+    """pytest, until every test has ended.
+
+    @param words       pytest's words that choose the tests
+    @param candidates  folders or tests
+    @param runs        so many share the tests, each with files of its own
+    """
+    found = [
+        item
+        for item in candidates
+        if "::" in item
+        or glob.glob(os.path.join(child.ROOT, glob.escape(item), "**", "test_*.py"), recursive=True)
+    ]
+    if not found:
+        return
+    share = os.path.join(args.out, "share")
+    shutil.rmtree(share, ignore_errors=True)
+    os.makedirs(share)
+    command = [sys.executable, "-m", "pytest", *found, "-q", "-ra", "--share", share]
+    command += ["--continue-on-collection-errors", "--suite", args.length, *words]
+    started = time.monotonic()
+    all_runs = []
+    for number in range(runs):
+        more = ["--backwards"] if number else []
+        all_runs.append(Pytest(args, env, command + more, number, number > 0))
+    count = finish(all_runs, tally)
+    print(f"Python tests: {count} in {time.monotonic() - started:.0f} s", flush=True)
