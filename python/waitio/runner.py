@@ -77,6 +77,7 @@ class BlockRun:
         self.killed = 0
         self.late_signal = 0
         self.asked_at = 0.0  # the last time that it got a signal that asks it to end
+        self.asked_early = False  # such a signal came before all of its ranks were there
         self.stranded_others = False  # it ended without joining, and others waited for it
 
     @property
@@ -98,6 +99,8 @@ class BlockRun:
             procs.send(pid, number)
         if number in ENDING:
             self.asked_at = time.monotonic()
+            missing = len(self.ranks) < self.block.n
+            self.asked_early = self.asked_early or (self.launches[0].direct and missing)
         if number in ENDING and self.launches[0].direct and list(self.ranks) != targets:
             # A launcher that is still starting its ranks may forget it: they get it as they come.
             self.late_signal = number
@@ -478,9 +481,8 @@ class Runner:
             return 128 + number if number else code
         if code < 0 and launch.rank < 0 and self._interrupts():
             return 128 + self._interrupts()[0]  # hydra may crash when all its ranks end at once
-        unstarted = launch.rank < 0 and launch.direct and len(run.ranks) < run.block.n
-        if code == 0 and unstarted and self._interrupts():
-            return 128 + self._interrupts()[0]  # hydra ends well before it has started them all
+        if code == 0 and run.asked_early and self._interrupts():
+            return 128 + self._interrupts()[0]  # hydra ends well where its ranks are not all there
         return code if code >= 0 else 128 - code
 
     def _end(self, run: BlockRun, why: str) -> None:

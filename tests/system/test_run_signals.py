@@ -159,19 +159,23 @@ def test_signal_while_a_launcher_is_being_started(waitio, need, mpi):
     assert child.returncode == 128 + signal.SIGTERM, err.decode()
 
 
+# As hydra, where SIGTERM comes before it knows its processes: none of them is started any more, or
+# they are, and their end is not told.
 IDLE_MPIEXEC = """#!/bin/sh
-case "$*" in *version*) exec {} "$@";; esac
-trap 'exit 0' TERM
+case "$*" in *version*) exec {mpiexec} "$@";; esac
+while case $1 in */python*) false;; esac; do shift; done
+started() {{ for PMI_RANK in 0 1; do export PMI_RANK; "$@" & done; wait; }}
+trap '{then} "$@"; exit 0' TERM
 echo up
 while :; do sleep 0.05; done
 """
 
 
-def test_launcher_that_ends_well_before_it_has_started_a_process(waitio, need):
-    """As hydra does where SIGTERM comes that early."""
+@pytest.mark.parametrize("then", [":", "started"])
+def test_launcher_that_ends_well_though_a_signal_came_early(waitio, need, then):
     need("mpiexec.mpich")
     idle = waitio.cwd / "mpiexec.mpich"
-    idle.write_text(IDLE_MPIEXEC.format(shutil.which("mpiexec.mpich")))
+    idle.write_text(IDLE_MPIEXEC.format(mpiexec=shutil.which("mpiexec.mpich"), then=then))
     idle.chmod(0o755)
     words = ["run", "-n", 2, "--mpi", "mpich", "--mpiexec", idle, "sh", "-c", LOOP]
     child = waitio.start(*words)
