@@ -27,25 +27,25 @@ constexpr const char *MARK_TEXTS = "adios2:texts:";
 /** An attribute of type char: its bytes. */
 constexpr const char *MARK_CHARS = "adios2:chars:";
 
-/** WaitIO's type for T; 0: it has none. */
+/** WaitIO's type for T; 0: it has none. Inline, for clang defines the others in each file. */
 template <class T> constexpr int type_of = 0;
-template <> constexpr int type_of<char> = WAITIO_STAGE_INT8;
-template <> constexpr int type_of<int8_t> = WAITIO_STAGE_INT8;
-template <> constexpr int type_of<int16_t> = WAITIO_STAGE_INT16;
-template <> constexpr int type_of<int32_t> = WAITIO_STAGE_INT32;
-template <> constexpr int type_of<int64_t> = WAITIO_STAGE_INT64;
-template <> constexpr int type_of<uint8_t> = WAITIO_STAGE_UINT8;
-template <> constexpr int type_of<uint16_t> = WAITIO_STAGE_UINT16;
-template <> constexpr int type_of<uint32_t> = WAITIO_STAGE_UINT32;
-template <> constexpr int type_of<uint64_t> = WAITIO_STAGE_UINT64;
-template <> constexpr int type_of<float> = WAITIO_STAGE_FLOAT;
-template <> constexpr int type_of<double> = WAITIO_STAGE_DOUBLE;
-template <> constexpr int type_of<std::complex<float>> = WAITIO_STAGE_FLOAT_COMPLEX;
-template <> constexpr int type_of<std::complex<double>> = WAITIO_STAGE_DOUBLE_COMPLEX;
-template <> constexpr int type_of<std::string> = WAITIO_STAGE_STRING;
+template <> inline constexpr int type_of<char> = WAITIO_STAGE_INT8;
+template <> inline constexpr int type_of<int8_t> = WAITIO_STAGE_INT8;
+template <> inline constexpr int type_of<int16_t> = WAITIO_STAGE_INT16;
+template <> inline constexpr int type_of<int32_t> = WAITIO_STAGE_INT32;
+template <> inline constexpr int type_of<int64_t> = WAITIO_STAGE_INT64;
+template <> inline constexpr int type_of<uint8_t> = WAITIO_STAGE_UINT8;
+template <> inline constexpr int type_of<uint16_t> = WAITIO_STAGE_UINT16;
+template <> inline constexpr int type_of<uint32_t> = WAITIO_STAGE_UINT32;
+template <> inline constexpr int type_of<uint64_t> = WAITIO_STAGE_UINT64;
+template <> inline constexpr int type_of<float> = WAITIO_STAGE_FLOAT;
+template <> inline constexpr int type_of<double> = WAITIO_STAGE_DOUBLE;
+template <> inline constexpr int type_of<std::complex<float>> = WAITIO_STAGE_FLOAT_COMPLEX;
+template <> inline constexpr int type_of<std::complex<double>> = WAITIO_STAGE_DOUBLE_COMPLEX;
+template <> inline constexpr int type_of<std::string> = WAITIO_STAGE_STRING;
 
 template <class T> constexpr bool is_char = false;
-template <> constexpr bool is_char<char> = true;
+template <> inline constexpr bool is_char<char> = true;
 
 /** Call use(T()) with the C++ type of a WaitIO type. @param chars int8 is char
  * @return false: no such type */

@@ -30,6 +30,13 @@ static void rates(const struct flow_plan *p, double *even, double *odd)
     *odd = 1 / (MAGIC / half + 0.5);
 }
 
+/* The turns of the loop that follows do not depend on each other. */
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 /* ---- moving and colliding -------------------------------------------------------------------- */
 
 struct moments {
@@ -60,7 +67,7 @@ static void move_and_collide(const struct flow_slab *s, size_t first, size_t las
     for (int q = 0; q < Q; q++)
         back[q] =
             flow_c[q][0] * (ptrdiff_t)s->plane + flow_c[q][1] * (ptrdiff_t)s->row + flow_c[q][2];
-#pragma GCC ivdep
+    INDEPENDENT
     for (size_t i = first; i < last; i++) {
         double p[Q], rho = 0, ux, uy, uz, rest;
 
