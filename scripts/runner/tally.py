@@ -45,8 +45,8 @@ def first_line(text):
 
 def headline(text, width=160):
     """The first line of a failure: of pytest's the error, not the arguments above it."""
-    errors = [line for line in (text or "").splitlines() if re.match(r"E\s+\S", line)]
-    line = first_line(errors[0][1:]) if errors else first_line(text)
+    errors = [line[1:].strip() for line in (text or "").splitlines() if re.match(r"E\s+\S", line)]
+    line = " ".join(errors[: 1 + errors[0].endswith(":")]) if errors else first_line(text)
     return line if len(line) <= width else line[: width - 3] + "..."
 
 
