@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every test that the gate (.ci/run) leaves out, in parts of at most ten minutes on two idle cores: the long
+# Every test that the gate (.ci/run) leaves out, in parts meant for ten minutes on two idle cores: the long
 # tests, the C tests under the address and the thread sanitizer, a short fuzz run, unlike machines.
 #   scripts/check_all.sh [PART] [JOBS]
 # PART: a name (long, asan-1, ...), K/N for the K-th of N shares of the list, or empty for all of them. Each part leaves

@@ -10,20 +10,9 @@ import sys
 import time
 
 import patience
+import record
 
 from runner import child
-
-
-def read_record(path):
-    """The rows of tests/support/suite.py's record, by test."""
-    found = {}
-    for line in child.read(path).splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:  # the run died while it wrote
-            continue
-        found.setdefault(row["test"], []).append(row)
-    return found
 
 
 def add_recorded(rows, name, tally):
@@ -42,15 +31,15 @@ def add_recorded(rows, name, tally):
         tally.add(name, "passed")
 
 
-def under_way(record):
+def under_way(path):
     """(name, rows) of the test that began and did not end; None where there is none."""
-    for name, rows in read_record(record).items():
+    for name, rows in record.read(path).items():
         if rows[-1]["when"] != "end":
             return name, rows
     return None
 
 
-def write_off(record, pid, name, rows, why):
+def write_off(path, pid, name, rows, why):
     """Note that a test took the interpreter down; what it left behind is shown and ended.
 
     @param pid  the interpreter's: other runs go on
@@ -64,7 +53,7 @@ def write_off(record, pid, name, rows, why):
         patience.end(marks[-1], root=pid)
     load = os.getloadavg()[0]
     died = {"test": name, "when": "died", "outcome": "failed", "text": "\n".join(text)}
-    with open(record, "a", encoding="utf-8") as handle:
+    with open(path, "a", encoding="utf-8") as handle:
         for row in ({**died, "load": load}, {"test": name, "when": "end", "seconds": 0}):
             handle.write(json.dumps(row) + "\n")
     print(f"run_tests: {name}: {why}; going on with the next test", flush=True)
@@ -73,12 +62,12 @@ def write_off(record, pid, name, rows, why):
 class Stuck:
     """Ends a pytest that does not end a test itself: one whose interpreter no longer runs."""
 
-    def __init__(self, record, base):
-        self.record, self.base = record, base + 60  # its own limit comes before
+    def __init__(self, path, base):
+        self.path, self.base = path, base + 60  # its own limit comes before
         self.name, self.limit = None, None
 
     def __call__(self, process):
-        name, _ = under_way(self.record) or (None, None)
+        name, _ = under_way(self.path) or (None, None)
         if name != self.name:
             self.name, self.limit = name, patience.Limit(self.base)
         elif name and self.limit.left() <= 0:
@@ -136,7 +125,7 @@ def add_runs(runs, tally, show=True):
             print(child.read(run.log), flush=True)
         if run.status not in (None, 0, 1, 5):
             tally.add("pytest", "failed", f"status {run.status}; its output is in {run.log}")
-        for name, rows in read_record(run.record).items():
+        for name, rows in record.read(run.record).items():
             found.setdefault(name, rows)  # both find what cannot be read
     for name, rows in found.items():
         add_recorded(rows, name, tally)

@@ -28,24 +28,11 @@ import uuid
 import parts
 import patience
 import pytest
+import record
 
 SLOW = "1" in (os.environ.get("WAITIO_TEST_SLOW"), os.environ.get("WT_SLOW_TESTS"))
 STUCK = 70
 GRACE_S = float(os.environ.get("WT_TEST_GRACE", "20"))
-
-
-def read_record(path):
-    """What a record says: {test: [lines of it]}, in order."""
-    found = {}
-    if path and os.path.exists(path):
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                try:
-                    row = json.loads(line)
-                except ValueError:  # the run died while it wrote
-                    continue
-                found.setdefault(row["test"], []).append(row)
-    return found
 
 
 class Watch:
@@ -106,14 +93,14 @@ class Suite:
         self.share = config.getoption("--share")
         self.backwards = config.getoption("--backwards")
         self.done = {
-            test for test, rows in read_record(self.path).items() if rows[-1]["when"] == "end"
+            test for test, rows in record.read(self.path).items() if rows[-1]["when"] == "end"
         }
         self.watch = None
 
     def note(self, test, **row):
         if self.path:
-            with open(self.path, "a", encoding="utf-8") as record:
-                record.write(json.dumps({"test": test, **row}) + "\n")
+            with open(self.path, "a", encoding="utf-8") as out:
+                out.write(json.dumps({"test": test, **row}) + "\n")
 
     def pytest_collection_modifyitems(self, config, items):
         listed = parts.long_tests()
