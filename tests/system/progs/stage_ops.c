@@ -43,8 +43,8 @@ static void must(int rc)
         return;
     (void)printf("error %d %s\n", rc, waitio_stage_last_error());
     (void)fflush(stdout);
-    if (stage != NULL)
-        (void)waitio_stage_close(&stage, 0);
+    if (stage != NULL) /* within no time at all, readers would hear of no end */
+        (void)waitio_stage_close(&stage, 10);
     exit(3);
 }
 
