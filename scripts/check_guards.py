@@ -9,7 +9,7 @@ check_guards.py --table      print the rows as a table for docs/design/bad-days.
 Works on a copy (a git worktree of HEAD) with its own build folder, both in --folder. Takes about
 half an hour for all rows: a test that misses its guard often ends by its time limit only. A test
 "build unit/test_NAME" is a static assertion in that program, which has to end the build. The exit
-status is 0 when every test failed. Python 3.9 or later; below 3.11 the package tomli is needed.
+status is 0 when every test failed.
 """
 
 import argparse
@@ -20,20 +20,10 @@ import sys
 import tempfile
 import time
 
-try:
-    import tomllib
-except ModuleNotFoundError:
-    import tomli as tomllib
+import guards
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_S = 600
-
-
-def load():
-    rows = []
-    for path in sorted((ROOT / "tests").glob("guards*.toml")):
-        rows += tomllib.loads(path.read_text())["guard"]
-    return rows
 
 
 def misfit(row, root):
@@ -69,7 +59,7 @@ def command(test, copy, build):
     if kind == "ctest":
         return ["ctest", "--test-dir", str(build), "-R", name, "--timeout", "60"]
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    return [*words, str(copy / "tests" / "system"), "-k", name]
+    return [*words, str(copy / guards.FOLDER), "-k", name]
 
 
 def asserted(row, text):
@@ -122,7 +112,7 @@ def main():
     parser.add_argument("--table", action="store_true", help="print the rows as a table")
     parser.add_argument("--folder", help="for the copy and its build (default: a temporary one)")
     args = parser.parse_args()
-    rows = [r for r in load() if not args.words or any(w in r["name"] for w in args.words)]
+    rows = [r for r in guards.load() if not args.words or any(w in r["name"] for w in args.words)]
     if args.table:
         table(rows)
         return 0

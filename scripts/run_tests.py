@@ -77,8 +77,7 @@ def run_python(args, env, tally, suite):
     words = ["-m", suite["pytest"]] if suite["pytest"] else []
     words += ["-k", args.keyword] if args.keyword else []
     words += ["--slice", args.slice] if args.slice else []
-    # They wait for other processes, and for limits to pass, most of the time: one more.
-    runs = 1 if args.keyword else args.jobs + 1
+    runs = 1 if args.keyword else args.jobs
     folders = suite.get("folders", ["tests", "python/tests"])
     pytests.run(args, env, tally, words, folders, runs)
 

@@ -492,6 +492,7 @@ CALLS = {
 }
 
 
+@pytest.mark.alone  # an interrupt is there within a second
 @pytest.mark.parametrize("call", CALLS)
 def test_interrupt_in_a_collective(universe, call):
     """Control-C ends it at once; the next call on the group comes after it (not those on objects,

@@ -328,6 +328,7 @@ WAITS = {
 }
 
 
+@pytest.mark.alone  # an interrupt is there within a second
 @pytest.mark.parametrize("call", WAITS)
 def test_interrupt_ends_a_wait_at_once(alone, call):
     """Control-C in every blocking call; the process can go on communicating."""
@@ -360,6 +361,7 @@ def test_interrupt_ends_a_wait_at_once(alone, call):
     process.ended(0)
 
 
+@pytest.mark.alone  # an interrupt is there within a second
 def test_interrupt_while_joining(alone):
     """Nobody else comes: the wait for them ends at control-C, not at its timeout."""
     alone.set(WAITIO_INIT_TIMEOUT="100")

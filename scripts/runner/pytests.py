@@ -22,7 +22,10 @@ def add_recorded(rows, name, tally):
     if rows[-1]["when"] != "end":
         tally.add(name, "failed", "was under way when the run was ended")
         return
-    tally.seconds[name] = rows[-1]["seconds"]
+    setup = rows[-1].get("setup", 0.0)  # of its file: another test pays for it another time
+    tally.seconds[name] = rows[-1]["seconds"] - setup
+    if setup:
+        tally.seconds[name.partition("::")[0]] = setup
     if bad:
         tally.add(name, "failed", bad[0]["text"], bad[0].get("load"))
     elif skip:
@@ -132,26 +135,28 @@ def add_runs(runs, tally, show=True):
     return len(found)
 
 
-def finish(runs, tally, show=True):
-    """Wait for runs of pytest, count them. @return how many tests that were"""
+def wait(runs):
+    """Until they end; what interrupts that ends them."""
     try:
         while any([run.look() for run in runs]):
             time.sleep(child.TICK_S / 4)
     finally:
         for run in runs:
             child.end(run.child)
-        count = add_runs(runs, tally, show)
-    return count
 
 
 def run_one(args, env, tally, name):
     """Run one test, alone; its output is kept, not shown."""
     command = [sys.executable, "-m", "pytest", "-q", "--suite", "all", name]
-    finish([Pytest(args, env, command, "again", True)], tally, show=False)
+    again = [Pytest(args, env, command, "again", True)]
+    try:
+        wait(again)
+    finally:
+        add_runs(again, tally, show=False)
 
 
 def run(args, env, tally, words, candidates, runs=1):
-    """pytest, until every test has ended.
+    """pytest, until every test has ended; the tests that measure time come last, one by one.
 
     @param words       pytest's words that choose the tests
     @param candidates  folders or tests
@@ -165,15 +170,22 @@ def run(args, env, tally, words, candidates, runs=1):
     ]
     if not found:
         return
-    share = os.path.join(args.out, "share")
-    shutil.rmtree(share, ignore_errors=True)
-    os.makedirs(share)
-    command = [sys.executable, "-m", "pytest", *found, "-q", "-ra", "--share", share]
+    command = [sys.executable, "-m", "pytest", *found, "-q", "-ra"]
     command += ["--continue-on-collection-errors", "--suite", args.length, *words]
     started = time.monotonic()
-    all_runs = []
-    for number in range(runs):
-        more = ["--backwards"] if number else []
-        all_runs.append(Pytest(args, env, command + more, number, number > 0))
-    count = finish(all_runs, tally)
+    all_runs, count = [], 0
+    try:
+        for lane, workers in (("shared", runs), ("alone", 1)) if runs > 1 else (("all", 1),):
+            share = os.path.join(args.out, "share")
+            shutil.rmtree(share, ignore_errors=True)
+            os.makedirs(share)
+            lane_runs = []
+            for number in range(workers):
+                more = ["--share", share, "--lane", lane, *(["--backwards"] if number else [])]
+                name = lane if lane == "alone" else number
+                lane_runs.append(Pytest(args, env, command + more, name, number > 0))
+                all_runs.append(lane_runs[-1])
+            wait(lane_runs)
+    finally:
+        count = add_runs(all_runs, tally)
     print(f"Python tests: {count} in {time.monotonic() - started:.0f} s", flush=True)

@@ -6,7 +6,8 @@
 continued by another one, which skips what FILE says is done.
 --share DIR divides the tests among several runs at the same time: each takes the next file of tests
 that no other one has taken. --backwards begins with the last file. --slice K/N takes the files of
-the K-th of N parts of the suite.
+the K-th of N parts of the suite. --lane shared leaves out the tests that measure time (mark
+"alone"), --lane alone runs those only.
 
 A test that reaches its limit (180 s on an idle machine, WT_TEST_LIMIT) gets a TimeoutError where
 it waits; its processes are shown and ended. Where the interpreter itself is stuck, the run exits
@@ -29,8 +30,8 @@ import parts
 import patience
 import pytest
 import record
+import turns
 
-SLOW = "1" in (os.environ.get("WAITIO_TEST_SLOW"), os.environ.get("WT_SLOW_TESTS"))
 STUCK = 70
 GRACE_S = float(os.environ.get("WT_TEST_GRACE", "20"))
 
@@ -45,7 +46,6 @@ class Watch:
         self.mark = uuid.uuid4().hex
         self.over = threading.Event()
         self.story = None
-        self.seconds = 0.0  # without the set-up, where the first test pays for all
         self.thread = threading.Thread(target=self.run, daemon=True, name="time limit")
 
     def start(self):
@@ -92,10 +92,13 @@ class Suite:
         self.path = config.getoption("--record")
         self.share = config.getoption("--share")
         self.backwards = config.getoption("--backwards")
+        self.lane = config.getoption("--lane")
         self.done = {
             test for test, rows in record.read(self.path).items() if rows[-1]["when"] == "end"
         }
         self.watch = None
+        self.begun = set()  # files of which a test has run: their set-up is paid for
+        self.setup = 0.0
 
     def note(self, test, **row):
         if self.path:
@@ -103,19 +106,21 @@ class Suite:
                 out.write(json.dumps({"test": test, **row}) + "\n")
 
     def pytest_collection_modifyitems(self, config, items):
+        mine = turns.taken(items)
         listed = parts.long_tests()
         for item in items:
-            slow = item.get_closest_marker("slow") is not None
-            if item.nodeid in listed or slow:
+            if item.nodeid in listed:
                 item.add_marker(pytest.mark.long)
-            if slow and not SLOW:
-                item.add_marker(pytest.mark.skip(reason="slow: make check-all runs it"))
 
         def wanted(item):
             long = item.get_closest_marker("long") is not None
-            return self.suite in ("all", "long" if long else "short")
+            alone = item.get_closest_marker("alone") is not None
+            return self.suite in ("all", "long" if long else "short") and self.lane in (
+                "all",
+                "alone" if alone else "shared",
+            )
 
-        chosen = self.of_part(config.getoption("--slice"), [i for i in items if wanted(i)], listed)
+        chosen = self.of_part(config.getoption("--slice"), [i for i in mine if wanted(i)], listed)
         chosen = [item for item in chosen if item.nodeid not in self.done]
         left_out = set(items) - set(chosen)
         if left_out:
@@ -179,15 +184,20 @@ class Suite:
         self.watch.start()
         yield
         self.watch.finish()
+        first = str(item.path) not in self.begun
+        self.begun.add(str(item.path))
         self.note(
-            item.nodeid, when="end", seconds=self.watch.limit.clock() - self.watch.limit.began
+            item.nodeid,
+            when="end",
+            seconds=self.watch.limit.clock() - self.watch.limit.began,
+            setup=self.setup if first else 0.0,
         )
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item, call):
         report = (yield).get_result()
-        if self.watch and call.when != "setup":
-            self.watch.seconds += call.duration
+        if call.when == "setup":
+            self.setup = call.duration
         if self.watch and self.watch.story:
             if (
                 report.passed
@@ -221,11 +231,14 @@ def pytest_addoption(parser):
     group.addoption("--record", metavar="FILE", help="note each test as it begins and ends")
     group.addoption("--share", metavar="DIR", help="take only files that no other run takes")
     group.addoption("--slice", metavar="K/N", help="the K-th of N parts of the suite")
+    group.addoption("--lane", choices=("shared", "alone", "all"), default="all")
     group.addoption("--backwards", action="store_true", help="with --share: the last file first")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: left out by the short suite (tests/long.txt)")
+    config.addinivalue_line("markers", turns.MARK)
+    config.addinivalue_line("markers", "alone: measures time; no other test runs beside it")
     subprocess.Popen = patience.PatientPopen
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's job in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -156,6 +156,7 @@ def test_mpi_finalize_first(job, mpi):
     fine(job(mpi, (2, [EMULATED, "order"]), (2, [EMULATED, "order"])), "order ok", 4)
 
 
+@pytest.mark.alone
 def test_a_waiting_process_sleeps(job, mpi):
     done = job(mpi, (1, [EMULATED, "idle"]), (1, [EMULATED, "idle"]))
     fine(done, "idle ok", 2)
@@ -163,6 +164,7 @@ def test_a_waiting_process_sleeps(job, mpi):
     assert spent < 0.5, f"{spent} s of processor time for a wait of 1 s"
 
 
+@pytest.mark.alone
 def test_service_thread_answers_where_mpi_allows_it(job, mpi):
     """Without MPI_THREAD_MULTIPLE a program that computes answers when it calls again."""
     both = (1, [EMULATED, "busy", "threads"]), (1, [EMULATED, "busy", "threads"])

@@ -193,9 +193,13 @@ def test_files_are_shared_among_two_runs(checkout):
             f"    with open({str(checkout / 'who')!r}, 'a') as out:\n"
             f"        print({i}, os.getpid(), file=out)\n"
         )
+    (checkout / "tests" / "test_part0_time.py").write_text(
+        "import pytest\n@pytest.mark.alone\ndef test_alone():\n"
+        f"    assert len(open({str(checkout / 'who')!r}).readlines()) == 6\n"
+    )
     child = start(checkout, "--suite", "python", "-j", "2", limit="60")
     out, _ = child.communicate()
-    assert out.splitlines()[-1] == "17 passed, 1 failed, 0 skipped", out
+    assert out.splitlines()[-1] == "18 passed, 1 failed, 0 skipped", out
     rows = [line.split() for line in (checkout / "who").read_text().splitlines()]
     assert sorted(row[0] for row in rows) == ["0", "1", "2", "3", "4", "5"]
     assert len({row[1] for row in rows}) >= 2, "one run did it all"
@@ -290,12 +294,61 @@ def test_limit_grows_with_the_load(patience, monkeypatch):
     assert limit.left() == 100 * patience.MOST - 299
 
 
-def test_short_suite_is_chosen_by_time_and_has_every_file():
-    choose = load(ROOT / "scripts" / "classify_tests.py").choose_long
-    seconds = {"a::1": 1, "a::2": 3, "a::3": 90, "b::1": 50, "b::2": 60, "c::1": 6}
-    assert choose(seconds, 60, True) == {"a::3", "b::2"}
-    assert choose(seconds, 54, True) == {"a::2", "a::3", "b::2"}
-    assert choose(seconds, 10, False) == {"a::3", "b::1", "b::2"}
+def test_short_suite_has_every_guard_and_every_file_then_the_quickest(part):
+    part("tally")  # finds the modules
+    classify = importlib.import_module("classify_tests")
+    here = "tests/system/test_"
+    cost = {"unit/a": 1, "unit/b": 30, "model/c": 9}
+    cost |= {f"{here}d.py::{name}": s for name, s in (("slow", 40), ("dies[tcp]", 2), ("x", 3))}
+    cost |= {f"{here}e.py::Dies_late": 8, "python/tests/test_f.py::dies": 1, f"{here}g.py::y": 50}
+    rows = [
+        {"name": "one", "tests": ["pytest dies and not late", "ctest unit/"]},
+        {"name": "two", "tests": ["pytest late or Tcp", "ctest model"]},
+        {"name": "three", "tests": ["build unit/a"]},
+    ]
+    must, lost = classify.cover(list(cost), cost, rows)
+    assert must == {f"{here}d.py::dies[tcp]", "model/c"} and not lost
+    _, lost = classify.cover(list(cost), cost, [{"name": "four", "tests": ["pytest nothing"]}])
+    assert lost == ["four"]
+    whole = must | {"python/tests/test_f.py::dies", f"{here}e.py::Dies_late", f"{here}g.py::y"}
+    setup = {f"{here}d.py": 5}
+    assert classify.choose(cost, setup, must, 0) == (whole, 75)
+    assert classify.choose(cost, setup, must, 79) == (whole | {"unit/a", f"{here}d.py::x"}, 79)
+
+
+@pytest.mark.parametrize(
+    ("ways", "sizes", "wanted"),
+    [
+        ("abcd", "xy", "ax by cx dy"),
+        ("ab", "wxyz", "aw ay bx bz"),
+        ("abc", "x", "ax bx cx"),
+        ("a", "xy", "ax ay"),
+    ],
+)
+def test_parameters_that_take_turns_leave_out_no_value(checkout, ways, sizes, wanted):
+    (checkout / "tests" / "test_days.py").write_text(
+        "import pytest\n@pytest.mark.in_turn('way')\n"
+        f"@pytest.mark.parametrize('way', list({ways!r}))\n"
+        f"@pytest.mark.parametrize('size', list({sizes!r}))\n"
+        "def test_it(way, size): open('ran', 'a').write(f'{way}{size} ')\n"
+        "def test_other(): pass\n"
+    )
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_days.py"]
+    done = subprocess.run(words, cwd=checkout, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert sorted((checkout / "ran").read_text().split()) == wanted.split()
+
+
+def test_times_of_tests_are_kept_apart_from_the_setup_of_their_file(checkout):
+    """Whichever test comes first pays for it."""
+    (checkout / "tests" / "test_days.py").write_text(
+        "import pytest, time\n@pytest.fixture(scope='module')\ndef slow(): time.sleep(0.7)\n"
+        "def test_a(slow): pass\ndef test_b(slow): time.sleep(0.3)\n"
+    )
+    start(checkout, "--suite", "python", limit="60").communicate()
+    kept = json.loads((checkout / "b" / "test-results" / "seconds.json").read_text())
+    file = "tests/test_days.py"
+    assert kept[file] > 0.6 > kept[f"{file}::test_b"] > 0.2 > kept[f"{file}::test_a"]
 
 
 STAGES = """

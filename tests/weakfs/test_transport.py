@@ -15,12 +15,15 @@ import pytest
 SEEN = ("hidden", "unlisted", "stale_sizes", "stale_pages", "held")
 
 
-def conform(build_dir, program, folders, before=()):
-    """Run a program of tests/conform, files only; nothing may be left of it."""
+def conform(build_dir, program, folders, before=(), share=1):
+    """Run a program of tests/conform, files only; nothing may be left of it.
+
+    @param share  of the messages it sends one in so many: a weakness comes to bear in some hundred
+    """
     env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
-    env.update(CONFORM_ONLY="file", CONFORM_SCRATCH=":".join(map(str, folders)))
-    if os.environ.get("WT_SLOW_TESTS") != "1":
-        env["CONFORM_SHARE"] = "4"  # each weakness comes to bear in some hundred messages
+    env.update(
+        CONFORM_ONLY="file", CONFORM_SCRATCH=":".join(map(str, folders)), CONFORM_SHARE=str(share)
+    )
     done = subprocess.run(
         [*before, build_dir / "tests" / "conform" / program],
         env=env,
@@ -34,24 +37,18 @@ def conform(build_dir, program, folders, before=()):
     return done.stdout
 
 
-SLOW = ("late names", "close-to-open", "worst")  # 20 s to minutes: much is synced and waited for
-
-
-@pytest.mark.parametrize(
-    "weakness",
-    [pytest.param(w, marks=pytest.mark.slow) if w in SLOW else w for w in clients.WEAK],
-)
+@pytest.mark.parametrize("weakness", clients.WEAK)
 def test_messages(weak, build_dir, weakness):
     """All sizes both ways, batches, order, random traffic. Guard: without opening again, or
     without syncing, most of the weaknesses end this by its time limit."""
     with weak(**clients.WEAK[weakness]) as pair:
-        conform(build_dir, "messages", [c.path for c in pair])
+        share = 1 if weakness in ("strong", "worst") else 4
+        conform(build_dir, "messages", [c.path for c in pair], share=share)
         seen = {name: n + pair[1].counts()[name] for name, n in pair[0].counts().items()}
         idle = ("strong", "late sizes")  # files have their size before they have their name
         assert weakness in idle or sum(seen[name] for name in SEEN) > 0, seen
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("weakness", ["late names"])
 def test_links(weak, build_dir, weakness):
     """Links that are made, closed, made again, broken by deaths and given up. It is names that they
@@ -65,7 +62,7 @@ mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work seen || e
 "$@" && ls -A seen | wc -l"""
 
 
-@pytest.mark.parametrize("program", ["messages", pytest.param("links", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("program", ["messages", "links"])
 def test_overlay(tmp_path, build_dir, program):
     """Containers have such a file system as their root."""
     (tmp_path / "at").mkdir()

@@ -148,6 +148,7 @@ def test_eager(universe):
     others_go_on(u, s, b)
 
 
+@pytest.mark.in_turn("universe")
 @pytest.mark.parametrize("size", [2 << 20, BIG])
 def test_sender_waits_in_rendezvous(universe, size):
     u, s, v, b = trio(universe)
@@ -346,6 +347,7 @@ def end_all_phases(pairs):
         assert pairs[i][0].was_ok(pairs[i][0].answer(30))[-1] == "-1"
 
 
+@pytest.mark.in_turn("universe")
 @pytest.mark.parametrize("progress", ["service", "poll"])
 def test_stopped_in_every_phase(universe, progress):
     """Six pairs, each in another phase; all second halves are stopped for longer than death takes
@@ -397,6 +399,7 @@ def test_stopped_when_no_credit_is_left(universe):
     u.leave(s, v)
 
 
+@pytest.mark.in_turn("universe")
 @pytest.mark.parametrize("who", ["sender", "receiver"])
 def test_stopped_in_the_middle_of_a_transfer(universe, who):
     """It stops itself when part of the data has moved; the other one waits, however long."""
@@ -454,6 +457,7 @@ def test_computing_is_not_dead(universe):
 # ---- fork and exit ----
 
 
+@pytest.mark.in_turn("universe")
 @pytest.mark.parametrize("progress", ["service", "poll"])
 def test_fork(universe, progress):
     """The child's calls return an error; its exit disturbs nobody."""
@@ -469,6 +473,7 @@ def test_fork(universe, progress):
     u.leave(a, b)
 
 
+@pytest.mark.in_turn("universe")
 @pytest.mark.parametrize("progress", ["service", "thread", "poll"])
 @pytest.mark.parametrize("how", ["exit 0", "finalize"])
 @pytest.mark.parametrize("linked", [True, False])

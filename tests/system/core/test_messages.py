@@ -58,7 +58,6 @@ def test_truncation_tells_both_sizes(universe):
         a.ok("wait 1 0")
 
 
-@pytest.mark.slow
 def test_beyond_4_gib(universe):
     """One message of more than 4 GiB: needs two buffers of that size."""
     with open("/proc/meminfo") as info:
@@ -68,6 +67,7 @@ def test_beyond_4_gib(universe):
     universe().go([1, 1], "sizes", "big", timeout=170)
 
 
+@pytest.mark.in_turn("universe")
 @pytest.mark.parametrize("progress", ["service", "thread", "poll"])
 def test_threads(universe, progress):
     """8 threads in each of 3 processes; one more is blocked in a wait all the time.
@@ -81,6 +81,7 @@ def test_threads_share_a_process(universe):
     universe().go([1], "threads", 8, 200)
 
 
+@pytest.mark.in_turn("universe")
 @pytest.mark.parametrize("progress", ["service", "poll"])
 def test_thousands_in_flight(universe, progress):
     universe(WAITIO_PROGRESS=progress).go([2, 1], "flood", "inflight", 10000)
@@ -101,6 +102,7 @@ def test_send_pool_is_bounded(universe):
     universe(WAITIO_SEND_BUFFER_MAX=MIB, WAITIO_UNEXPECTED_MAX=MIB).go([1, 1], "flood", "pool")
 
 
+@pytest.mark.in_turn("universe")
 @pytest.mark.parametrize("size", [3000, 30000])
 @pytest.mark.parametrize("blocks", [[1, 1], [1, 4]])
 def test_unexpected_memory_is_bounded(universe, blocks, size):
@@ -108,12 +110,10 @@ def test_unexpected_memory_is_bounded(universe, blocks, size):
     universe(WAITIO_UNEXPECTED_MAX=MIB).go(blocks, "flood", "credit", size)
 
 
+@pytest.mark.only_socket  # the shares are above the routes
 def test_a_hundred_shouting_senders(universe):
-    """Guard: as above; the share of each of so many may shrink to the floor, never the sum grow.
-    The shares are above the routes: where files make a hundred links slow, there are thirty."""
-    u = universe(WAITIO_UNEXPECTED_MAX=MIB)
-    n = 30 if u.env["WAITIO_COMM_TYPE"] in ("file", "hybrid") else 100
-    u.go([1, n], "flood", "credit", 3000, timeout=150)
+    """Guard: as above; the share of each of so many may shrink to the floor, never the sum grow."""
+    universe(WAITIO_UNEXPECTED_MAX=MIB).go([1, 100], "flood", "credit", 3000, timeout=150)
 
 
 @pytest.mark.only_socket

@@ -106,7 +106,6 @@ def test_unreachable(universe, net, pending):
     assert 2.5 < took < patience.scaled(12), f"noticed after {took:.1f} s"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pending", PENDING, ids=PENDING_IDS)
 def test_unreachable_by_default(universe, net, pending):
     """The same with the default."""

@@ -68,7 +68,7 @@ def test_programs_join_and_exchange(pair, weakness):
     p.leave()
 
 
-@pytest.mark.parametrize("weakness", ["late names", "close-to-open", "worst", "sshfs"])
+@pytest.mark.parametrize("weakness", ["worst", "sshfs"])
 def test_a_living_peer_is_not_taken_for_dead(pair, weakness):
     """Neither while it is silent for longer than the silence, nor before its signs show."""
     p = pair(weakness, **{**QUICK, "WAITIO_FILE_SILENCE": 2})
@@ -84,7 +84,7 @@ def test_a_living_peer_is_not_taken_for_dead(pair, weakness):
     p.leave()
 
 
-@pytest.mark.parametrize("weakness", ["strong", "late names", "close-to-open", "worst", "sshfs"])
+@pytest.mark.parametrize("weakness", ["strong", "worst", "sshfs"])
 def test_a_death_is_noticed(pair, weakness):
     """By the counter, since neither client sees the locks of the other."""
     p = pair(weakness, **QUICK)
