@@ -687,6 +687,14 @@ static inline int reset_faults(void **state)
     wio_os_fault = NULL;
     return 0;
 }
+/* So many of something, or a share of them where each takes long (CONFORM_SHARE: tests/weakfs). */
+static inline int share_of(int n)
+{
+    const char *share = getenv("CONFORM_SHARE");
+    int by = share == NULL ? 1 : atoi(share);
+    return by > 1 ? n / by : n;
+}
+
 #define CONFORM(f) cmocka_unit_test_teardown(f, reset_faults)
 
 /* With the contract checked from both sides (WAITIO_WRAP=check). */

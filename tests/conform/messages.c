@@ -8,14 +8,6 @@ static const uint32_t sizes[] = {
     4096,     16320,   16384,    16385, 32704, 32768, 65536, 65600, 1u << 17, (1u << 18) + 1,
     1u << 20, 3000001, 16u << 20};
 
-/* So many messages, or a share of them where each takes long (CONFORM_SHARE: tests/weakfs). */
-static int many(int n)
-{
-    const char *share = getenv("CONFORM_SHARE");
-    int by = share == NULL ? 1 : atoi(share);
-    return by > 1 ? n / by : n;
-}
-
 static void test_sizes_both_ways(void **state)
 {
     (void)state;
@@ -73,7 +65,7 @@ static void test_batch(void **state)
             assert_int_equal(tr->queued(w->node[0].peer[1].ep), 0);
         UNTIL(w, all_arrived(w));
         /* More than fits, mixed with unbatched and large ones. */
-        for (int i = 0; i < many(2000); i++)
+        for (int i = 0; i < share_of(2000); i++)
             node_send(&w->node[0], 1, rnd(w, 20) == 0 ? rnd(w, 70000) : rnd(w, 600),
                       rnd(w, 3) != 0 ? WIO_TX_BATCH : 0, false);
         tr->flush(w->node[0].iface);
@@ -218,7 +210,7 @@ static void random_traffic(const struct wio_transport *tr, bool puts)
         w->node[i].stop_every = i == 3 ? 7 : 0;
         w->node[i].cfg.crc = i == 2;
     }
-    for (int i = 0; i < many(6000); i++) {
+    for (int i = 0; i < share_of(6000); i++) {
         uint32_t a = rnd(w, 5), b = rnd(w, 5);
         if (a == b)
             continue;

@@ -54,7 +54,7 @@ def test_links(weak, build_dir, weakness):
     """Links that are made, closed, made again, broken by deaths and given up. It is names that they
     hang on; where data is old, too, this takes many minutes."""
     with weak(**clients.WEAK[weakness]) as pair:
-        conform(build_dir, "links", [c.path for c in pair])
+        conform(build_dir, "links", [c.path for c in pair], share=8)
 
 
 OVERLAY = """mount -t tmpfs tmpfs "$0" && cd "$0" && mkdir lower upper work seen &&
