@@ -148,6 +148,11 @@ def test_errors(span, shape):
     assert set(lines) == {"ok"}
 
 
+def test_every_way_to_complete_every_kind_of_request(span):
+    lines = all_well(span("completions.c", SHAPES["2+2"]), SHAPES["2+2"])
+    assert set(lines) == {"ok"}
+
+
 @pytest.mark.parametrize("how", ["kill", "abort", "exit"])
 @pytest.mark.parametrize("shape", ["2+2", "1+3"])
 def test_a_death_ends_all_jobs(span, how, shape):
