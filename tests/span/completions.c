@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every call that completes requests, with every kind of request, alone and beside requests that
- * cannot complete: statuses, indices, errors, and what becomes of the handle. A query that completes
- * what it asks about would lose them.
+ * cannot complete: statuses, indices, errors, and what becomes of the handle. A query that
+ * completes what it asks about would lose them.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -211,7 +211,8 @@ static void one(enum how how, enum kind kind, int rest)
     what = wrong(how, kind, at, list[at], &r);
     if (what == NULL && list[1 - at] != others[rest])
         what = "the other handle";
-    if (what == NULL && has_message(kind) && !fails(kind) && memcmp(numbers, out, SHORT * sizeof(int)) != 0)
+    if (what == NULL && has_message(kind) && !fails(kind) &&
+        memcmp(numbers, out, SHORT * sizeof(int)) != 0)
         what = "the data";
     if (what == NULL && is_persistent(kind) &&
         (MPI_Wait(&list[at], &again) != MPI_SUCCESS || again.MPI_SOURCE != MPI_ANY_SOURCE ||

@@ -153,6 +153,17 @@ def test_every_way_to_complete_every_kind_of_request(span):
     assert set(lines) == {"ok"}
 
 
+@pytest.mark.parametrize(
+    "jobs",
+    [[("openmpi", 1), ("mpich", 1)], [("mpich", 1), ("mpich", 1)], [("openmpi", 1), ("openmpi", 1)]],
+    ids=["mixed", "mpich", "openmpi"],
+)
+def test_types_lie_where_the_programs_mpi_says(span, jobs):
+    # Large counts are in MPICH 4 alone.
+    lines = all_well(span("layouts.c", jobs), jobs)
+    assert set(lines) == {"ok"}
+
+
 @pytest.mark.parametrize("how", ["kill", "abort", "exit"])
 @pytest.mark.parametrize("shape", ["2+2", "1+3"])
 def test_a_death_ends_all_jobs(span, how, shape):
