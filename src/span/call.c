@@ -29,12 +29,25 @@ void span_scratch_free(struct span_scratch *list)
     }
 }
 
-const WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int n, const MPI_Datatype types[])
+/* Type @p i of an array: of the Fortran program's own, if it has called. */
+static MPI_Datatype type_at(int side, const MPI_Datatype types[], int i)
+{
+#if defined(OPEN_MPI)
+    if (SPAN_UNLIKELY(span_fortran_types[side] != NULL))
+        return PMPI_Type_f2c(span_fortran_types[side][i]);
+#else
+    (void)side;
+#endif
+    return types[i];
+}
+
+const WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n,
+                                         const MPI_Datatype types[])
 {
     WAITIO_MPI_Datatype *ours = span_scratch(call, (size_t)n, sizeof *ours);
 
     for (int i = 0; ours != NULL && i < n; i++)
-        ours[i] = span_type(call, types[i]);
+        ours[i] = span_type(call, type_at(side, types, i));
     return ours;
 }
 

@@ -97,8 +97,14 @@ static inline WAITIO_MPI_Op span_op(struct span_call *call, MPI_Op op)
     return ours;
 }
 
-/** @return @p n types, or NULL with call->code set */
-const WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int n, const MPI_Datatype types[]);
+/** @return @p n types, or NULL with call->code set. @param side SPAN_IN: of what is received */
+const WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n,
+                                         const MPI_Datatype types[]);
+#if defined(OPEN_MPI)
+/** Arrays of types of the Fortran procedure that calls C now, by side, or NULL (fortran_types.c).
+ */
+extern _Thread_local const MPI_Fint *span_fortran_types[2];
+#endif
 /** A count that our calls can have, or 0 with call->code set. */
 int span_count(struct span_call *call, MPI_Count count);
 const int *span_counts(struct span_call *call, int n, const MPI_Count counts[]);

@@ -371,8 +371,9 @@ int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         return SPAN_BLOCKING(span_vendor.Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
             recvcounts, rdispls, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
+        NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
@@ -420,8 +421,9 @@ int PMPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallv_init_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
+        NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
@@ -447,8 +449,8 @@ int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispl
             recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw"};
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+        SPAN_OUT, c->fan, sendtypes) : NULL;
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw(span_buffer(sendbuf), sendcounts, sdispls, our_sendtypes,
             span_room(recvbuf), recvcounts, rdispls, our_recvtypes, c->comm);
@@ -466,13 +468,14 @@ int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         return SPAN_BLOCKING(span_vendor.Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
             recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
+        NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        c->fan, sendtypes) : NULL;
+        SPAN_OUT, c->fan, sendtypes) : NULL;
     const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
     const int *our_rdispls = span_places(&call, c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
             our_sendtypes, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtypes, c->comm);
@@ -493,8 +496,8 @@ int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int s
         return span_vendor.Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_init"};
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+        SPAN_OUT, c->fan, sendtypes) : NULL;
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw_init(span_buffer(sendbuf), sendcounts, sdispls,
@@ -515,13 +518,14 @@ int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_init_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
+        NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        c->fan, sendtypes) : NULL;
+        SPAN_OUT, c->fan, sendtypes) : NULL;
     const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
     const int *our_rdispls = span_places(&call, c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw_init(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -1428,8 +1432,9 @@ int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
+        NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
@@ -1454,8 +1459,8 @@ int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdisp
         return span_vendor.Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallw"};
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+        SPAN_OUT, c->fan, sendtypes) : NULL;
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ialltoallw(span_buffer(sendbuf), sendcounts, sdispls, our_sendtypes,
@@ -1473,13 +1478,14 @@ int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
+        NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        c->fan, sendtypes) : NULL;
+        SPAN_OUT, c->fan, sendtypes) : NULL;
     const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
     const int *our_rdispls = span_places(&call, c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ialltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -1879,9 +1885,9 @@ int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const 
         return span_vendor.Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallw"};
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
-        recvtypes);
+        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
+        SPAN_IN), recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_alltoallw(span_buffer(sendbuf), sendcounts, sdispls,
@@ -1903,10 +1909,10 @@ int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[]
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallw_c"};
     const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
     const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
-        recvtypes);
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
+        SPAN_IN), recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_alltoallw(span_buffer(sendbuf), our_sendcounts, sdispls,
@@ -2680,9 +2686,9 @@ int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const M
             recvbuf, recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw"};
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
-        recvtypes);
+        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
+        SPAN_IN), recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw(span_buffer(sendbuf), sendcounts, sdispls,
             our_sendtypes, span_room(recvbuf), recvcounts, rdispls, our_recvtypes, c->comm);
@@ -2703,10 +2709,10 @@ int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_c"};
     const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
     const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
-        recvtypes);
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
+        SPAN_IN), recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw(span_buffer(sendbuf), our_sendcounts, sdispls,
             our_sendtypes, span_room(recvbuf), our_recvcounts, rdispls, our_recvtypes, c->comm);
@@ -2729,9 +2735,9 @@ int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
         return span_vendor.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_init"};
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
-        recvtypes);
+        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
+        SPAN_IN), recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw_init(span_buffer(sendbuf), sendcounts, sdispls,
@@ -2754,10 +2760,10 @@ int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_init_c"};
     const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
     const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
-        recvtypes);
+    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
+        SPAN_IN), recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw_init(span_buffer(sendbuf), our_sendcounts,

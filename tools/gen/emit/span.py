@@ -213,7 +213,8 @@ class Writer:
 
     def _types(self, p):
         when = _significant(self.f, p.name)
-        got = f"span_types_of(&call, {_fan(self.f, p.name)}, {p.name})"
+        side = "SPAN_OUT" if p.name == "sendtypes" else "SPAN_IN"
+        got = f"span_types_of(&call, {side}, {_fan(self.f, p.name)}, {p.name})"
         got = f"{when} ? {got} : NULL" if when else got
         self.before.append(f"const WAITIO_MPI_Datatype *our_{p.name} = {got};")
         return f"our_{p.name}"
@@ -256,6 +257,8 @@ class Writer:
         got = f"span_{kind}(&call, {_fan(self.f, p.name)}, {p.name})"
         if _is_rooted(self.f):
             got = f"span_has_root_part(c, root) ? {got} : NULL"
+        elif p.name in ("sendcounts", "sdispls") and "neighbor" not in self.f.name.lower():
+            got = f"sendbuf != MPI_IN_PLACE ? {got} : NULL"
         self.before.append(f"const int *our_{p.name} = {got};")
         return f"our_{p.name}"
 
