@@ -105,10 +105,14 @@ const WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n
  */
 extern _Thread_local const MPI_Fint *span_fortran_types[2];
 #endif
-/** A count that our calls can have, or 0 with call->code set. */
-int span_count(struct span_call *call, MPI_Count count);
-const int *span_counts(struct span_call *call, int n, const MPI_Count counts[]);
-const int *span_places(struct span_call *call, int n, const MPI_Aint places[]);
+/** Large counts and displacements as ours, or 0 or NULL with call->code set, which then names the
+ * argument. A large count of elements becomes one element of a type of so many; the call has it
+ * until it is over. */
+int span_count(struct span_call *call, const char *name, MPI_Count count);
+int span_large(struct span_call *call, const char *name, MPI_Count count,
+               WAITIO_MPI_Datatype *type);
+const int *span_counts(struct span_call *call, const char *name, int n, const MPI_Count counts[]);
+const int *span_places(struct span_call *call, const char *name, int n, const MPI_Aint places[]);
 /** Neighbours of this process. @param side SPAN_IN, SPAN_OUT */
 int span_degree(struct span_call *call, int side);
 /** A request for what the call starts; sets call->code when there is none. */

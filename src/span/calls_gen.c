@@ -31,11 +31,12 @@ int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
         return SPAN_BLOCKING(span_vendor.Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
             recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Allgather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Allgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
@@ -75,11 +76,12 @@ int PMPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Allgather_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Allgather_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -118,12 +120,13 @@ int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
         return SPAN_BLOCKING(span_vendor.Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
             displs, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Allgatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_displs = span_places(&call, c->fan, displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Allgatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm);
@@ -165,12 +168,13 @@ int PMPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatyp
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Allgatherv_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_displs = span_places(&call, c->fan, displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Allgatherv_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -205,7 +209,7 @@ int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm));
     struct span_call call = {.comm = c, .name = "MPI_Allreduce_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
@@ -244,7 +248,7 @@ int PMPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Allreduce_init_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -283,11 +287,12 @@ int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
         return SPAN_BLOCKING(span_vendor.Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
             recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoall_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
@@ -327,11 +332,12 @@ int PMPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype 
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoall_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoall_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -371,13 +377,14 @@ int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         return SPAN_BLOCKING(span_vendor.Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
             recvcounts, rdispls, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallv_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
-        NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallv(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -421,13 +428,14 @@ int PMPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallv_init_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
-        NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, true);
     if (call.code == 0)
@@ -468,13 +476,14 @@ int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         return SPAN_BLOCKING(span_vendor.Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
             recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
-        NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
         SPAN_OUT, c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -518,13 +527,14 @@ int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_init_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
-        NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
         SPAN_OUT, c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, true);
     if (call.code == 0)
@@ -584,8 +594,8 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Bcast_c(buffer, count, datatype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Bcast_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Bcast(span_room(buffer), our_count, our_datatype, span_rank(root),
             c->comm);
@@ -621,8 +631,8 @@ int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int 
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Bcast_init_c(buffer, count, datatype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Bcast_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Bcast_init(span_room(buffer), our_count, our_datatype,
@@ -654,8 +664,8 @@ int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Bsend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Bsend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Bsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
@@ -688,8 +698,8 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Bsend_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Bsend_init(span_buffer(buf), our_count, our_datatype,
@@ -932,7 +942,7 @@ int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datat
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Exscan_c(sendbuf, recvbuf, count, datatype, op, comm));
     struct span_call call = {.comm = c, .name = "MPI_Exscan_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
@@ -971,7 +981,7 @@ int PMPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Exscan_init_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -1020,12 +1030,14 @@ int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
         return SPAN_BLOCKING(span_vendor.Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
             recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Gather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
+    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
+        &our_recvtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Gather(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
@@ -1068,12 +1080,14 @@ int PMPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype se
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Gather_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
+    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
+        &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Gather_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1113,14 +1127,16 @@ int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         return SPAN_BLOCKING(span_vendor.Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
             displs, recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Gatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, recvcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
+        c->fan, recvcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Gatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, span_rank(root), c->comm);
@@ -1163,14 +1179,16 @@ int PMPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype s
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Gatherv_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, recvcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
+        c->fan, recvcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Gatherv_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1270,11 +1288,12 @@ int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iallgather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Iallgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1312,12 +1331,13 @@ int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype se
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iallgatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_displs = span_places(&call, c->fan, displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Iallgatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1352,7 +1372,7 @@ int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_D
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iallreduce_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -1390,11 +1410,12 @@ int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoall_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ialltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1432,13 +1453,14 @@ int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallv_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
-        NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, false);
     if (call.code == 0)
@@ -1478,13 +1500,14 @@ int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallw_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, c->fan, sendcounts) :
-        NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, c->fan, sdispls) : NULL;
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
         SPAN_OUT, c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, false);
     if (call.code == 0)
@@ -1533,8 +1556,8 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ibcast_c(buffer, count, datatype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ibcast_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ibcast(span_room(buffer), our_count, our_datatype, span_rank(root),
@@ -1568,8 +1591,8 @@ int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ibsend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ibsend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ibsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -1604,7 +1627,7 @@ int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Data
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iexscan_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -1643,12 +1666,14 @@ int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Igather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
+    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
+        &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Igather(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1688,14 +1713,16 @@ int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Igatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, recvcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
+        c->fan, recvcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Igatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1732,11 +1759,12 @@ int PMPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_allgather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_allgather(span_buffer(sendbuf), our_sendcount,
@@ -1774,12 +1802,14 @@ int PMPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_allgatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_displs = span_places(&call, span_degree(&call, SPAN_OUT), displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_allgatherv(span_buffer(sendbuf), our_sendcount,
@@ -1816,11 +1846,12 @@ int PMPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoall_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1859,12 +1890,14 @@ int PMPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[]
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const int *our_sdispls = span_places(&call, span_degree(&call, SPAN_OUT), sdispls);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
+    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_rdispls = span_places(&call, span_degree(&call, SPAN_IN), rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, false);
     if (call.code == 0)
@@ -1907,10 +1940,12 @@ int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[]
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
         SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
     const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
         SPAN_IN), recvtypes);
     span_start(&call, false);
@@ -1961,8 +1996,8 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Irecv_c(buf, count, datatype, source, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Irecv_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Irecv(span_room(buf), our_count, our_datatype, span_rank(source),
@@ -1997,7 +2032,7 @@ int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Data
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -2051,7 +2086,7 @@ int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count r
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_scatter_block_c"};
-    int our_recvcount = span_count(&call, recvcount);
+    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -2071,7 +2106,7 @@ int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count r
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_scatter_c"};
-    const int *our_recvcounts = span_counts(&call, c->size, recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -2107,8 +2142,8 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Irsend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Irsend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Irsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -2143,7 +2178,7 @@ int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Dataty
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iscan_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -2182,12 +2217,14 @@ int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iscatter_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Iscatter(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -2226,14 +2263,16 @@ int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iscatterv_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, sendcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
+        c->fan, sendcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Iscatterv(span_buffer(sendbuf), our_sendcounts, our_displs,
@@ -2268,8 +2307,8 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Isend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Isend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Isend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -2303,8 +2342,8 @@ int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Issend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Issend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Issend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -2341,11 +2380,12 @@ int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
         return SPAN_BLOCKING(span_vendor.Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf,
             recvcount, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_allgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
@@ -2387,11 +2427,12 @@ int PMPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgather_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_allgather_init(span_buffer(sendbuf), our_sendcount,
@@ -2430,12 +2471,14 @@ int PMPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
         return SPAN_BLOCKING(span_vendor.Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf,
             recvcounts, displs, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_displs = span_places(&call, span_degree(&call, SPAN_OUT), displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_allgatherv(span_buffer(sendbuf), our_sendcount,
             our_sendtype, span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm);
@@ -2477,12 +2520,14 @@ int PMPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MP
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgatherv_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_displs = span_places(&call, span_degree(&call, SPAN_OUT), displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_allgatherv_init(span_buffer(sendbuf), our_sendcount,
@@ -2520,11 +2565,12 @@ int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf,
             recvcount, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoall_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
@@ -2566,11 +2612,12 @@ int PMPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoall_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoall_init(span_buffer(sendbuf), our_sendcount,
@@ -2610,12 +2657,14 @@ int PMPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype,
             recvbuf, recvcounts, rdispls, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const int *our_sdispls = span_places(&call, span_degree(&call, SPAN_OUT), sdispls);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
+    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_rdispls = span_places(&call, span_degree(&call, SPAN_IN), rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallv(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -2659,12 +2708,14 @@ int PMPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcoun
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallv_init_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const int *our_sdispls = span_places(&call, span_degree(&call, SPAN_OUT), sdispls);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
+    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_rdispls = span_places(&call, span_degree(&call, SPAN_IN), rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, true);
     if (call.code == 0)
@@ -2707,10 +2758,12 @@ int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes,
             recvbuf, recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
         SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
     const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
         SPAN_IN), recvtypes);
     if (call.code == 0)
@@ -2758,10 +2811,12 @@ int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_init_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
     const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
         SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
     const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
         SPAN_IN), recvtypes);
     span_start(&call, true);
@@ -2797,10 +2852,10 @@ int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, voi
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
     struct span_call call = {.comm = c, .name = "MPI_Pack_c"};
-    int our_incount = span_count(&call, incount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_outsize = span_count(&call, outsize);
-    int our_position = span_count(&call, *position);
+    int our_outsize = span_count(&call, "outsize", outsize);
+    int our_position = span_count(&call, "position", *position);
+    int our_incount = span_large(&call, "incount", incount, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Pack(span_buffer(inbuf), our_incount, our_datatype,
             span_room(outbuf), our_outsize, &our_position, c->comm);
@@ -2832,9 +2887,9 @@ int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MP
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Pack_size_c(incount, datatype, comm, size);
     struct span_call call = {.comm = c, .name = "MPI_Pack_size_c"};
-    int our_incount = span_count(&call, incount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     int our_size = 0;
+    int our_incount = span_large(&call, "incount", incount, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Pack_size(our_incount, our_datatype, c->comm, &our_size);
     if (call.code == 0) {
@@ -2910,9 +2965,9 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Recv_c(buf, count, datatype, source, tag, comm, status));
     struct span_call call = {.comm = c, .name = "MPI_Recv_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Status our_status = {0};
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Recv(span_room(buf), our_count, our_datatype, span_rank(source),
             span_tag(tag), c->comm, &our_status);
@@ -2946,8 +3001,8 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int sour
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Recv_init_c(buf, count, datatype, source, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Recv_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Recv_init(span_room(buf), our_count, our_datatype, span_rank(source),
@@ -2981,7 +3036,7 @@ int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datat
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Reduce_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
@@ -3020,7 +3075,7 @@ int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_init_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -3074,7 +3129,7 @@ int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count re
         return SPAN_BLOCKING(span_vendor.Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op,
             comm));
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_block_c"};
-    int our_recvcount = span_count(&call, recvcount);
+    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
@@ -3113,7 +3168,7 @@ int PMPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Cou
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_block_init_c"};
-    int our_recvcount = span_count(&call, recvcount);
+    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -3134,7 +3189,7 @@ int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count re
         return SPAN_BLOCKING(span_vendor.Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op,
             comm));
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_c"};
-    const int *our_recvcounts = span_counts(&call, c->size, recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
@@ -3173,7 +3228,7 @@ int PMPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, const MPI_Cou
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_init_c"};
-    const int *our_recvcounts = span_counts(&call, c->size, recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -3207,8 +3262,8 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Rsend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Rsend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Rsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
@@ -3241,8 +3296,8 @@ int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Rsend_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Rsend_init(span_buffer(buf), our_count, our_datatype,
@@ -3276,7 +3331,7 @@ int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatyp
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Scan_c(sendbuf, recvbuf, count, datatype, op, comm));
     struct span_call call = {.comm = c, .name = "MPI_Scan_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
@@ -3315,7 +3370,7 @@ int PMPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Scan_init_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -3355,12 +3410,14 @@ int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         return SPAN_BLOCKING(span_vendor.Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
             recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Scatter_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Scatter(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
@@ -3403,12 +3460,14 @@ int PMPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype s
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Scatter_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Scatter_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -3449,14 +3508,16 @@ int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI
         return SPAN_BLOCKING(span_vendor.Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf,
             recvcount, recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Scatterv_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, sendcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
+        c->fan, sendcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Scatterv(span_buffer(sendbuf), our_sendcounts, our_displs,
             our_sendtype, span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
@@ -3499,14 +3560,16 @@ int PMPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], cons
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Scatterv_init_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, sendcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
+        c->fan, sendcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Scatterv_init(span_buffer(sendbuf), our_sendcounts, our_displs,
@@ -3539,8 +3602,8 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Send_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Send_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Send(span_buffer(buf), our_count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
@@ -3573,8 +3636,8 @@ int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, in
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Send_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Send_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Send_init(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -3616,12 +3679,13 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
         return SPAN_BLOCKING(span_vendor.Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
             recvcount, recvtype, source, recvtag, comm, status));
     struct span_call call = {.comm = c, .name = "MPI_Sendrecv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     WAITIO_MPI_Status our_status = {0};
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Sendrecv(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_rank(dest), span_tag(sendtag), span_room(recvbuf), our_recvcount, our_recvtype,
@@ -3659,9 +3723,9 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
         return SPAN_BLOCKING(span_vendor.Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source,
             recvtag, comm, status));
     struct span_call call = {.comm = c, .name = "MPI_Sendrecv_replace_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Status our_status = {0};
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Sendrecv_replace(span_room(buf), our_count, our_datatype,
             span_rank(dest), span_tag(sendtag), span_rank(source), span_tag(recvtag), c->comm, &our_status);
@@ -3693,8 +3757,8 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Ssend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Ssend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ssend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
@@ -3727,8 +3791,8 @@ int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ssend_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ssend_init(span_buffer(buf), our_count, our_datatype,
@@ -3761,10 +3825,10 @@ int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
     struct span_call call = {.comm = c, .name = "MPI_Unpack_c"};
-    int our_insize = span_count(&call, insize);
-    int our_position = span_count(&call, *position);
-    int our_outcount = span_count(&call, outcount);
+    int our_insize = span_count(&call, "insize", insize);
+    int our_position = span_count(&call, "position", *position);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_outcount = span_large(&call, "outcount", outcount, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Unpack(span_buffer(inbuf), our_insize, &our_position,
             span_room(outbuf), our_outcount, our_datatype, c->comm);

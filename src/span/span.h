@@ -37,6 +37,7 @@ struct span_comm {
 /** Memory that a call needs until it, or the operation that it starts, is over. */
 struct span_scratch {
     struct span_scratch *next;
+    WAITIO_MPI_Datatype type; /**< to be freed with it, or DATATYPE_NULL */
 };
 
 /** An operation that was started on a communicator that spans jobs (requests.c). */

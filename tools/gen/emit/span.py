@@ -191,6 +191,7 @@ class Writer:
     def __init__(self, f):
         self.f = f
         self.before, self.after, self.arguments = [], [], []
+        self.last = []  # of what is before the call: changes what is above
         for p in f.parameters:
             self.arguments.append(self._argument(p))
 
@@ -254,7 +255,7 @@ class Writer:
         if "neighbor_alltoallw" in self.f.name.lower() and p.name.endswith("displs"):
             return p.name
         kind = "counts" if p.base == "MPI_Count" else "places"
-        got = f"span_{kind}(&call, {_fan(self.f, p.name)}, {p.name})"
+        got = f'span_{kind}(&call, "{p.name}", {_fan(self.f, p.name)}, {p.name})'
         if _is_rooted(self.f):
             got = f"span_has_root_part(c, root) ? {got} : NULL"
         elif p.name in ("sendcounts", "sdispls") and "neighbor" not in self.f.name.lower():
@@ -263,11 +264,20 @@ class Writer:
         return f"our_{p.name}"
 
     def _large(self, p):
+        """A large count of elements is one element of a larger type; operators take no such type."""
+        f, kind = self.f, {"count": "datatype", "incount": "datatype", "outcount": "datatype"}
+        kind = kind.get(p.name, p.name.replace("count", "type"))
+        if not p.stars and p.name.endswith("count") and f.has(kind) and not f.has("op"):
+            got = f'span_large(&call, "{p.name}", {p.name}, &our_{kind})'
+            when = _significant(f, kind)
+            got = f"{when} ? {got} : 0" if when else got
+            self.last.append(f"int our_{p.name} = {got};")
+            return f"our_{p.name}"
         if not p.stars:
-            self.before.append(f"int our_{p.name} = span_count(&call, {p.name});")
+            self.before.append(f'int our_{p.name} = span_count(&call, "{p.name}", {p.name});')
             return f"our_{p.name}"
         # position, size: given back
-        first = f"span_count(&call, *{p.name})" if p.name == "position" else "0"
+        first = f'span_count(&call, "{p.name}", *{p.name})' if p.name == "position" else "0"
         self.before.append(f"int our_{p.name} = {first};")
         self.after.append(f"*{p.name} = our_{p.name};")
         return f"&our_{p.name}"
@@ -297,7 +307,7 @@ class Writer:
             f"        {self._local()}",
             wrapped(f'    struct span_call call = {{.comm = c, .name = "MPI_{name}"}};'),
         ]
-        lines += [wrapped(f"    {line}").replace("\n", "\n    ") for line in self.before]
+        lines += [wrapped(f"    {line}").replace("\n", "\n    ") for line in self.before + self.last]
         if f.starts:  # before the arguments: it says whether there is memory
             lines.append(f"    span_start(&call{persistent});")
         lines += ["    if (call.code == 0)", call]
