@@ -45,8 +45,8 @@ static MPI_Datatype type_at(int side, const MPI_Datatype types[], int i)
     return types[i];
 }
 
-const WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n,
-                                         const MPI_Datatype types[])
+WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n,
+                                   const MPI_Datatype types[])
 {
     WAITIO_MPI_Datatype *ours = span_scratch(call, (size_t)n, sizeof *ours);
 
@@ -87,6 +87,14 @@ int span_count(struct span_call *call, const char *name, MPI_Count count)
     return 0;
 }
 
+/* The call has this type instead of @p type, until it is over. */
+static void keep_type(struct span_call *call, WAITIO_MPI_Datatype made, WAITIO_MPI_Datatype *type)
+{
+    call->code = WAITIO_MPI_Type_commit(&made);
+    if (span_scratch(call, 0, 1) != NULL)
+        call->scratch->type = *type = made;
+}
+
 int span_large(struct span_call *call, const char *name, MPI_Count count, WAITIO_MPI_Datatype *type)
 {
     WAITIO_MPI_Datatype row = WAITIO_MPI_DATATYPE_NULL;
@@ -97,11 +105,37 @@ int span_large(struct span_call *call, const char *name, MPI_Count count, WAITIO
         too_large(call, name, -1, count);
         return 0;
     }
-    call->code = WAITIO_MPI_Type_commit(&row);
-    if (span_scratch(call, 0, 1) == NULL)
-        return 0;
-    call->scratch->type = *type = row;
+    keep_type(call, row, type);
     return 1;
+}
+
+const int *span_counts_by_type(struct span_call *call, const char *name, int n,
+                               const MPI_Count counts[], WAITIO_MPI_Datatype types[])
+{
+    int *ours = span_scratch(call, (size_t)n, sizeof *ours);
+
+    for (int i = 0; ours != NULL && types != NULL && i < n; i++)
+        ours[i] = span_large(call, name, counts[i], &types[i]);
+    return ours;
+}
+
+const int *span_places_by_type(struct span_call *call, const char *name, int n,
+                               const MPI_Aint bytes[], WAITIO_MPI_Datatype types[])
+{
+    int *ours = span_scratch(call, (size_t)n, sizeof *ours);
+    WAITIO_MPI_Datatype there = WAITIO_MPI_DATATYPE_NULL;
+
+    for (int i = 0; ours != NULL && types != NULL && i < n && call->code == 0; i++) {
+        ours[i] = (int)bytes[i];
+        if (ours[i] == bytes[i] || types[i] == WAITIO_MPI_DATATYPE_NULL)
+            continue;
+        ours[i] = 0;
+        if (span_layout_at(types[i], bytes[i], &there) != 0)
+            too_large(call, name, i, bytes[i]);
+        else
+            keep_type(call, there, &types[i]);
+    }
+    return ours;
 }
 
 const int *span_counts(struct span_call *call, const char *name, int n, const MPI_Count counts[])

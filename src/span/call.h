@@ -98,8 +98,8 @@ static inline WAITIO_MPI_Op span_op(struct span_call *call, MPI_Op op)
 }
 
 /** @return @p n types, or NULL with call->code set. @param side SPAN_IN: of what is received */
-const WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n,
-                                         const MPI_Datatype types[]);
+WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n,
+                                   const MPI_Datatype types[]);
 #if defined(OPEN_MPI)
 /** Arrays of types of the Fortran procedure that calls C now, by side, or NULL (fortran_types.c).
  */
@@ -113,6 +113,12 @@ int span_large(struct span_call *call, const char *name, MPI_Count count,
                WAITIO_MPI_Datatype *type);
 const int *span_counts(struct span_call *call, const char *name, int n, const MPI_Count counts[]);
 const int *span_places(struct span_call *call, const char *name, int n, const MPI_Aint places[]);
+/** The same where each entry has a type of its own: a large count and a place too far away become
+ * another one. @param types NULL: the call has failed before */
+const int *span_counts_by_type(struct span_call *call, const char *name, int n,
+                               const MPI_Count counts[], WAITIO_MPI_Datatype types[]);
+const int *span_places_by_type(struct span_call *call, const char *name, int n,
+                               const MPI_Aint bytes[], WAITIO_MPI_Datatype types[]);
 /** Neighbours of this process. @param side SPAN_IN, SPAN_OUT */
 int span_degree(struct span_call *call, int side);
 /** A request for what the call starts; sets call->code when there is none. */

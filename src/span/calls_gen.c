@@ -456,9 +456,9 @@ int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispl
         return SPAN_BLOCKING(span_vendor.Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
             recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        c->fan, sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw(span_buffer(sendbuf), sendcounts, sdispls, our_sendtypes,
             span_room(recvbuf), recvcounts, rdispls, our_recvtypes, c->comm);
@@ -476,15 +476,16 @@ int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         return SPAN_BLOCKING(span_vendor.Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
             recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
-        sendcounts) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
-        sdispls) : NULL;
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        c->fan, sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        c->fan, sendcounts, our_sendtypes) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
+        sdispls, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
+        our_recvtypes);
+    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
             our_sendtypes, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtypes, c->comm);
@@ -504,9 +505,9 @@ int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int s
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_init"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        c->fan, sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw_init(span_buffer(sendbuf), sendcounts, sdispls,
@@ -527,15 +528,16 @@ int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_init_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
-        sendcounts) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
-        sdispls) : NULL;
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        c->fan, sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        c->fan, sendcounts, our_sendtypes) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
+        sdispls, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
+        our_recvtypes);
+    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw_init(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -1480,9 +1482,9 @@ int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdisp
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallw"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        c->fan, sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ialltoallw(span_buffer(sendbuf), sendcounts, sdispls, our_sendtypes,
@@ -1500,15 +1502,16 @@ int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallw_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
-        sendcounts) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
-        sdispls) : NULL;
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        c->fan, sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        c->fan, sendcounts, our_sendtypes) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
+        sdispls, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
+        our_recvtypes);
+    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ialltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -1917,10 +1920,10 @@ int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const 
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallw"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
-        SPAN_IN), recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
+        recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_alltoallw(span_buffer(sendbuf), sendcounts, sdispls,
@@ -1940,14 +1943,14 @@ int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[]
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
-        sendcounts);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
-        SPAN_IN), recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
+        recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
+        SPAN_IN), recvcounts, our_recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_alltoallw(span_buffer(sendbuf), our_sendcounts, sdispls,
@@ -2736,10 +2739,10 @@ int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const M
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes,
             recvbuf, recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
-        SPAN_IN), recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
+        recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw(span_buffer(sendbuf), sendcounts, sdispls,
             our_sendtypes, span_room(recvbuf), recvcounts, rdispls, our_recvtypes, c->comm);
@@ -2758,14 +2761,14 @@ int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes,
             recvbuf, recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
-        sendcounts);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
-        SPAN_IN), recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
+        recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
+        SPAN_IN), recvcounts, our_recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw(span_buffer(sendbuf), our_sendcounts, sdispls,
             our_sendtypes, span_room(recvbuf), our_recvcounts, rdispls, our_recvtypes, c->comm);
@@ -2787,10 +2790,10 @@ int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_init"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
-        SPAN_IN), recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
+        recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw_init(span_buffer(sendbuf), sendcounts, sdispls,
@@ -2811,14 +2814,14 @@ int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_init_c"};
-    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
-        sendcounts);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
-        SPAN_OUT, span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call,
-        SPAN_IN), recvtypes);
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
+        span_degree(&call, SPAN_OUT), sendtypes) : NULL;
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
+        recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
+        SPAN_IN), recvcounts, our_recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw_init(span_buffer(sendbuf), our_sendcounts,

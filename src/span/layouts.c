@@ -75,6 +75,14 @@ int span_layout_row(type_t type, MPI_Count n, type_t *out)
     return rc != 0 ? rc : repeat(type, n, extent, out);
 }
 
+int span_layout_at(type_t type, MPI_Count bytes, type_t *out)
+{
+    const int one = 1;
+    const WAITIO_MPI_Aint place = (WAITIO_MPI_Aint)bytes;
+
+    return WAITIO_MPI_Type_create_hindexed(1, &one, &place, type, out);
+}
+
 /* @p n blocks of @p length elements, @p stride bytes apart. */
 static int vector(type_t of, MPI_Count n, MPI_Count length, MPI_Count stride, type_t *out)
 {
@@ -180,9 +188,7 @@ static void go_on(type_t *done, bool *mine, type_t next)
 /* The end: what was made, at byte @p at. */
 static int put_at(type_t *done, bool mine, MPI_Count at, type_t *out)
 {
-    const int one = 1;
-    const WAITIO_MPI_Aint place = (WAITIO_MPI_Aint)at;
-    int rc = WAITIO_MPI_Type_create_hindexed(1, &one, &place, *done, out);
+    int rc = span_layout_at(*done, at, out);
 
     if (mine)
         (void)WAITIO_MPI_Type_free(done);

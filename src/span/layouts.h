@@ -21,5 +21,7 @@ struct span_layout {
 int span_layout_make(const struct span_layout *l, WAITIO_MPI_Datatype *out);
 /** A type of @p n elements of @p type side by side, any number. */
 int span_layout_row(WAITIO_MPI_Datatype type, MPI_Count n, WAITIO_MPI_Datatype *out);
+/** The type @p bytes further on, with the same extent. */
+int span_layout_at(WAITIO_MPI_Datatype type, MPI_Count bytes, WAITIO_MPI_Datatype *out);
 
 #endif /* SPAN_LAYOUTS_H */

@@ -154,6 +154,31 @@ static void collectives(MPI_Datatype none)
     finish(&q);
 }
 
+/* Each partner has a type of its own; displacements are addresses. */
+static void by_type(MPI_Datatype none)
+{
+    int out[MOST];
+    MPI_Count many[MOST];
+    MPI_Aint from[MOST], to[MOST];
+    MPI_Datatype nothing[MOST];
+
+    fill();
+    memcpy(out, b, sizeof out);
+    memset(b, 0, sizeof b);
+    for (int i = 0; i < size; i++) {
+        MPI_Get_address(&out[i], &from[i]);
+        MPI_Get_address(&b[i], &to[i]);
+        many[i] = MANY;
+        nothing[i] = none;
+    }
+    MPI_Alltoallw_c(MPI_BOTTOM, counts, from, types, MPI_BOTTOM, counts, to, types, MPI_COMM_WORLD);
+    expect(memcmp(b, want, (size_t)size * sizeof *b) == 0, "an exchange by addresses");
+    expect(MPI_Alltoallw_c(out, many, bytes, nothing, b, many, bytes, nothing, MPI_COMM_WORLD) ==
+               MPI_SUCCESS,
+           "alltoallw");
+    expect(memcmp(b, want, (size_t)size * sizeof *b) == 0, "data of an empty exchange");
+}
+
 /* ---- what is refused ---- */
 
 static void refused(int rc, const char *words)
@@ -198,6 +223,7 @@ int main(int argc, char **argv)
     rooted();
     messages(none);
     collectives(none);
+    by_type(none);
     refusals(none);
     MPI_Type_free(&none);
     MPI_Finalize();

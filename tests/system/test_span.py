@@ -164,6 +164,12 @@ def test_types_lie_where_the_programs_mpi_says(span, jobs):
     assert set(lines) == {"ok"}
 
 
+def test_large_counts(span):
+    jobs = [("mpich", 1), ("mpich", 2)]
+    lines = all_well(span("large.c", jobs), jobs)
+    assert set(lines) == {"ok"}
+
+
 @pytest.mark.parametrize("how", ["kill", "abort", "exit"])
 @pytest.mark.parametrize("shape", ["2+2", "1+3"])
 def test_a_death_ends_all_jobs(span, how, shape):

@@ -217,7 +217,7 @@ class Writer:
         side = "SPAN_OUT" if p.name == "sendtypes" else "SPAN_IN"
         got = f"span_types_of(&call, {side}, {_fan(self.f, p.name)}, {p.name})"
         got = f"{when} ? {got} : NULL" if when else got
-        self.before.append(f"const WAITIO_MPI_Datatype *our_{p.name} = {got};")
+        self.before.append(f"WAITIO_MPI_Datatype *our_{p.name} = {got};")
         return f"our_{p.name}"
 
     def _handle(self, p):
@@ -255,12 +255,23 @@ class Writer:
         if "neighbor_alltoallw" in self.f.name.lower() and p.name.endswith("displs"):
             return p.name
         kind = "counts" if p.base == "MPI_Count" else "places"
+        types = "sendtypes" if p.name.startswith("s") else "recvtypes"
+        if self.f.has(types):
+            return self._large_array_of_types(p, kind, types)
         got = f'span_{kind}(&call, "{p.name}", {_fan(self.f, p.name)}, {p.name})'
         if _is_rooted(self.f):
             got = f"span_has_root_part(c, root) ? {got} : NULL"
         elif p.name in ("sendcounts", "sdispls") and "neighbor" not in self.f.name.lower():
             got = f"sendbuf != MPI_IN_PLACE ? {got} : NULL"
         self.before.append(f"const int *our_{p.name} = {got};")
+        return f"our_{p.name}"
+
+    def _large_array_of_types(self, p, kind, types):
+        """Each entry has a type of its own, which can be another one instead."""
+        got = f'span_{kind}_by_type(&call, "{p.name}", {_fan(self.f, p.name)}, {p.name}, our_{types})'
+        when = _significant(self.f, types)
+        got = f"{when} ? {got} : NULL" if when else got
+        self.last.append(f"const int *our_{p.name} = {got};")
         return f"our_{p.name}"
 
     def _large(self, p):
