@@ -2847,29 +2847,6 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
 }
 SPAN_NAME(Pack)
 
-#if MPI_VERSION >= 4
-int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
-    MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return span_vendor.Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
-    struct span_call call = {.comm = c, .name = "MPI_Pack_c"};
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_outsize = span_count(&call, "outsize", outsize);
-    int our_position = span_count(&call, "position", *position);
-    int our_incount = span_large(&call, "incount", incount, &our_datatype);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Pack(span_buffer(inbuf), our_incount, our_datatype,
-            span_room(outbuf), our_outsize, &our_position, c->comm);
-    if (call.code == 0) {
-        *position = our_position;
-    }
-    return span_end(&call);
-}
-SPAN_NAME(Pack_c)
-#endif
-
 int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
 {
     struct span_comm *c = span_comm_of(comm);
@@ -2882,26 +2859,6 @@ int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
     return span_end(&call);
 }
 SPAN_NAME(Pack_size)
-
-#if MPI_VERSION >= 4
-int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return span_vendor.Pack_size_c(incount, datatype, comm, size);
-    struct span_call call = {.comm = c, .name = "MPI_Pack_size_c"};
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_size = 0;
-    int our_incount = span_large(&call, "incount", incount, &our_datatype);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Pack_size(our_incount, our_datatype, c->comm, &our_size);
-    if (call.code == 0) {
-        *size = our_size;
-    }
-    return span_end(&call);
-}
-SPAN_NAME(Pack_size_c)
-#endif
 
 #if MPI_VERSION >= 4
 int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
@@ -3819,29 +3776,6 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
     return span_end(&call);
 }
 SPAN_NAME(Unpack)
-
-#if MPI_VERSION >= 4
-int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
-    MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return span_vendor.Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
-    struct span_call call = {.comm = c, .name = "MPI_Unpack_c"};
-    int our_insize = span_count(&call, "insize", insize);
-    int our_position = span_count(&call, "position", *position);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_outcount = span_large(&call, "outcount", outcount, &our_datatype);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Unpack(span_buffer(inbuf), our_insize, &our_position,
-            span_room(outbuf), our_outcount, our_datatype, c->comm);
-    if (call.code == 0) {
-        *position = our_position;
-    }
-    return span_end(&call);
-}
-SPAN_NAME(Unpack_c)
-#endif
 
 int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
     MPI_Win *win)

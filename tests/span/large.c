@@ -179,6 +179,27 @@ static void by_type(MPI_Datatype none)
     expect(memcmp(b, want, (size_t)size * sizeof *b) == 0, "data of an empty exchange");
 }
 
+/* A position beyond an int: the buffer begins so far before what is used of it. */
+static void packed(MPI_Datatype none)
+{
+    MPI_Count position = MANY, all = 0;
+    int back[MOST] = {0};
+    char room[sizeof back], *before = room - MANY;
+
+    fill();
+    MPI_Pack_size_c(MANY, MPI_INT, MPI_COMM_WORLD, &all);
+    expect(all >= 4 * MANY, "a packed size");
+    MPI_Pack_c(b, size, MPI_INT, before, MANY + (MPI_Count)sizeof room, &position, MPI_COMM_WORLD);
+    expect(position == MANY + size * (int)sizeof(int), "a position of packing");
+    expect(MPI_Pack_c(b, MANY, none, before, MANY + (MPI_Count)sizeof room, &position,
+                      MPI_COMM_WORLD) == MPI_SUCCESS,
+           "packing of nothing");
+    position = MANY;
+    MPI_Unpack_c(before, MANY + (MPI_Count)sizeof room, &position, back, size, MPI_INT,
+                 MPI_COMM_WORLD);
+    expect(memcmp(back, b, (size_t)size * sizeof *b) == 0, "what was unpacked");
+}
+
 /* ---- what is refused ---- */
 
 static void refused(int rc, const char *words)
@@ -224,6 +245,7 @@ int main(int argc, char **argv)
     messages(none);
     collectives(none);
     by_type(none);
+    packed(none);
     refusals(none);
     MPI_Type_free(&none);
     MPI_Finalize();
