@@ -794,7 +794,7 @@ int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm co
     MPI_Comm *newcomm)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Comm_accept",
+        return span_refuse(comm, "MPI_Comm_accept", "comm",
                            "use a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Comm_accept(port_name, info, root, comm, newcomm));
 }
@@ -804,7 +804,7 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm c
     MPI_Comm *newcomm)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Comm_connect",
+        return span_refuse(comm, "MPI_Comm_connect", "comm",
                            "use a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Comm_connect(port_name, info, root, comm, newcomm));
 }
@@ -815,7 +815,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
     MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
     if (span_group_of(group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Comm_create_from_group",
+        return span_refuse(MPI_COMM_NULL, "MPI_Comm_create_from_group", "group",
                            "use MPI_Comm_create_group on MPI_COMM_WORLD: sessions are of one job");
     return SPAN_INSIDE(span_vendor.Comm_create_from_group(group, stringtag, info, errhandler,
         newcomm));
@@ -863,7 +863,7 @@ int PMPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info in
     MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Comm_spawn",
+        return span_refuse(comm, "MPI_Comm_spawn", "comm",
                            "use a communicator inside one job: the new processes belong to its MPI");
     return SPAN_INSIDE(span_vendor.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm,
         array_of_errcodes));
@@ -875,7 +875,7 @@ int PMPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_
     MPI_Comm *intercomm, int array_of_errcodes[])
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Comm_spawn_multiple",
+        return span_refuse(comm, "MPI_Comm_spawn_multiple", "comm",
                            "use a communicator inside one job: the new processes belong to its MPI");
     return SPAN_INSIDE(span_vendor.Comm_spawn_multiple(count, array_of_commands, array_of_argv,
         array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes));
@@ -998,7 +998,7 @@ SPAN_NAME(Exscan_init_c)
 int PMPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_File_open",
+        return span_refuse(comm, "MPI_File_open", "comm",
                            "open the file on a communicator inside one job (MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes one)");
     return SPAN_INSIDE(span_vendor.File_open(comm, filename, amode, info, fh));
 }
@@ -1966,8 +1966,11 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
     MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info,
     MPI_Errhandler errhandler, MPI_Comm *newintercomm)
 {
-    if (span_group_of(local_group) != NULL || span_group_of(remote_group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Intercomm_create_from_groups",
+    if (span_group_of(local_group) != NULL)
+        return span_refuse(MPI_COMM_NULL, "MPI_Intercomm_create_from_groups", "local_group",
+                           "use MPI_Intercomm_create: sessions are of one job");
+    if (span_group_of(remote_group) != NULL)
+        return span_refuse(MPI_COMM_NULL, "MPI_Intercomm_create_from_groups", "remote_group",
                            "use MPI_Intercomm_create: sessions are of one job");
     return SPAN_INSIDE(span_vendor.Intercomm_create_from_groups(local_group, local_leader,
         remote_group, remote_leader, stringtag, info, errhandler, newintercomm));
@@ -2865,7 +2868,7 @@ int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype dat
     int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Precv_init",
+        return span_refuse(comm, "MPI_Precv_init", "comm",
                            "use MPI_Recv_init: partitioned messages are of one job");
     return SPAN_INSIDE(span_vendor.Precv_init(buf, partitions, count, datatype, dest, tag, comm,
         info, request));
@@ -2892,7 +2895,7 @@ int PMPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Dataty
     int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Psend_init",
+        return span_refuse(comm, "MPI_Psend_init", "comm",
                            "use MPI_Send_init: partitioned messages are of one job");
     return SPAN_INSIDE(span_vendor.Psend_init(buf, partitions, count, datatype, dest, tag, comm,
         info, request));
@@ -3781,7 +3784,7 @@ int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm
     MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_allocate",
+        return span_refuse(comm, "MPI_Win_allocate", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_allocate(size, disp_unit, info, comm, baseptr, win));
 }
@@ -3792,7 +3795,7 @@ int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Co
     void *baseptr, MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_allocate_c",
+        return span_refuse(comm, "MPI_Win_allocate_c", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_allocate_c(size, disp_unit, info, comm, baseptr, win));
 }
@@ -3803,7 +3806,7 @@ int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Co
     void *baseptr, MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_allocate_shared",
+        return span_refuse(comm, "MPI_Win_allocate_shared", "comm",
                            "make the window on a communicator that MPI_Comm_split_type gave out");
     return SPAN_INSIDE(span_vendor.Win_allocate_shared(size, disp_unit, info, comm, baseptr, win));
 }
@@ -3814,7 +3817,7 @@ int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
     void *baseptr, MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_allocate_shared_c",
+        return span_refuse(comm, "MPI_Win_allocate_shared_c", "comm",
                            "make the window on a communicator that MPI_Comm_split_type gave out");
     return SPAN_INSIDE(span_vendor.Win_allocate_shared_c(size, disp_unit, info, comm, baseptr,
         win));
@@ -3826,7 +3829,7 @@ int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI
     MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_create",
+        return span_refuse(comm, "MPI_Win_create", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_create(base, size, disp_unit, info, comm, win));
 }
@@ -3837,7 +3840,7 @@ int PMPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info in
     MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_create_c",
+        return span_refuse(comm, "MPI_Win_create_c", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_create_c(base, size, disp_unit, info, comm, win));
 }
@@ -3847,7 +3850,7 @@ SPAN_NAME(Win_create_c)
 int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_create_dynamic",
+        return span_refuse(comm, "MPI_Win_create_dynamic", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_create_dynamic(info, comm, win));
 }
@@ -3856,7 +3859,7 @@ SPAN_NAME(Win_create_dynamic)
 int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
     if (span_group_of(group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Win_post",
+        return span_refuse(MPI_COMM_NULL, "MPI_Win_post", "group",
                            "windows are of one job: name a group inside it");
     return SPAN_INSIDE(span_vendor.Win_post(group, assert, win));
 }
@@ -3865,7 +3868,7 @@ SPAN_NAME(Win_post)
 int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
     if (span_group_of(group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Win_start",
+        return span_refuse(MPI_COMM_NULL, "MPI_Win_start", "group",
                            "windows are of one job: name a group inside it");
     return SPAN_INSIDE(span_vendor.Win_start(group, assert, win));
 }

@@ -11,7 +11,7 @@
 
 #if defined(OPEN_MPI)
 
-#include <stdlib.h>
+#include "os/os.h"
 
 _Thread_local const MPI_Fint *span_fortran_types[2];
 
@@ -34,7 +34,7 @@ static MPI_Fint *leave(ints comm, ints sendtypes, ints recvtypes)
 
     if (c == NULL)
         return NULL;
-    byte = malloc(((size_t)c->size + (size_t)c->fan + 1) * sizeof *byte);
+    byte = wio_os_alloc(((size_t)c->size + (size_t)c->fan + 1) * sizeof *byte);
     for (int i = 0; byte != NULL && i < c->size + c->fan; i++)
         byte[i] = PMPI_Type_c2f(MPI_BYTE);
     span_fortran_types[SPAN_OUT] = sendtypes;
@@ -45,7 +45,7 @@ static MPI_Fint *leave(ints comm, ints sendtypes, ints recvtypes)
 static void take_back(MPI_Fint *byte)
 {
     span_fortran_types[SPAN_OUT] = span_fortran_types[SPAN_IN] = NULL;
-    free(byte);
+    wio_os_free(byte);
 }
 
 /* One name of many: compilers differ in how they spell them. */

@@ -284,19 +284,14 @@ static int spaced(type_t *type, bool *mine, MPI_Count row)
     return rc;
 }
 
-static int darray(const struct span_layout *l, type_t *out)
+/* What process v[1] of a grid has of each dimension. */
+static int deal_all(const MPI_Count *v, const MPI_Count *sizes, const MPI_Count *how,
+                    struct dealt all[])
 {
-    const MPI_Count *v = l->value;
-    MPI_Count dims = v[2], rank = v[1], row = 0;
-    const MPI_Count *how = l->large ? v + 3 : v + 3 + dims, *args = how + dims,
-                    *parts = args + dims, *sizes = l->large ? parts + dims + 1 : v + 3;
-    bool by_rows = parts[dims] == MPI_ORDER_C, mine = false;
-    type_t done = l->of[0], next;
-    int rc = extent_of(done, &row);
-    struct dealt *all = wio_os_alloc(((size_t)dims + 1) * sizeof *all);
+    MPI_Count dims = v[2], rank = v[1];
+    const MPI_Count *args = how + dims, *parts = args + dims;
+    int rc = 0;
 
-    if (all == NULL)
-        return WAITIO_ERR_NOMEM;
     for (MPI_Count d = dims - 1; rc == 0 && d >= 0; d--) { /* the grid is in row order */
         all[d] = (struct dealt){.size = sizes[d], .parts = parts[d]};
         rc = deal(how[d], args[d], &all[d]);
@@ -305,19 +300,44 @@ static int darray(const struct span_layout *l, type_t *out)
             rank /= parts[d];
         }
     }
+    return rc;
+}
+
+/* The type of all dimensions, from the fastest outwards. */
+static int take_all(MPI_Count dims, bool by_rows, const struct dealt all[], type_t of, type_t *out)
+{
+    MPI_Count row = 0;
+    bool mine = false;
+    type_t done = of, next;
+    int rc = extent_of(done, &row);
+
     for (MPI_Count i = 0; rc == 0 && i < dims; i++) {
-        MPI_Count d = by_rows ? dims - 1 - i : i;
+        const struct dealt *d = &all[by_rows ? dims - 1 - i : i];
         rc = i > 0 ? spaced(&done, &mine, row) : 0;
-        rc = rc != 0 ? rc : take(&all[d], done, row, &next);
+        rc = rc != 0 ? rc : take(d, done, row, &next);
         if (rc == 0)
             go_on(&done, &mine, next);
-        rc = rc != 0 ? rc : scale(all[d].size, row, &row);
+        rc = rc != 0 ? rc : scale(d->size, row, &row);
     }
-    wio_os_free(all);
     if (rc == 0)
         return put_at(&done, mine, 0, out);
     if (mine)
         (void)WAITIO_MPI_Type_free(&done);
+    return rc;
+}
+
+static int darray(const struct span_layout *l, type_t *out)
+{
+    const MPI_Count *v = l->value;
+    MPI_Count dims = v[2];
+    const MPI_Count *how = l->large ? v + 3 : v + 3 + dims, *order = how + 3 * dims,
+                    *sizes = l->large ? order + 1 : v + 3;
+    struct dealt *all = wio_os_alloc(((size_t)dims + 1) * sizeof *all);
+    int rc = all != NULL ? deal_all(v, sizes, how, all) : WAITIO_ERR_NOMEM;
+
+    if (rc == 0)
+        rc = take_all(dims, *order == MPI_ORDER_C, all, l->of[0], out);
+    wio_os_free(all);
     return rc;
 }
 

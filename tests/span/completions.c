@@ -85,51 +85,60 @@ struct result {
     int rest_error; /* of the status of another request, all */
 };
 
+/* Calls that give one status. */
+static void complete_one(enum how how, int n, MPI_Request requests[], int at, struct result *r)
+{
+    int flag = 0;
+
+    if (how == WAIT)
+        r->rc = MPI_Wait(&requests[at], &r->status);
+    else if (how == WAITANY)
+        r->rc = MPI_Waitany(n, requests, &r->index, &r->status);
+    while (how == TEST && !flag)
+        r->rc = MPI_Test(&requests[at], &flag, &r->status);
+    while (how == TESTANY && !flag)
+        r->rc = MPI_Testany(n, requests, &r->index, &flag, &r->status);
+}
+
+static void complete_some(enum how how, int n, MPI_Request requests[], struct result *r)
+{
+    MPI_Status list[2];
+    int indices[2], out = 0;
+
+    memset(list, 0x55, sizeof list);
+    if (how == WAITSOME)
+        r->rc = MPI_Waitsome(n, requests, &out, indices, list);
+    while (how == TESTSOME && out == 0)
+        r->rc = MPI_Testsome(n, requests, &out, indices, list);
+    r->index = out == 1 ? indices[0] : out == MPI_UNDEFINED ? MPI_UNDEFINED : -out;
+    r->status = list[0];
+}
+
+static void complete_all(enum how how, int n, MPI_Request requests[], int at, struct result *r)
+{
+    MPI_Status list[2];
+    int flag = 0;
+
+    memset(list, 0x55, sizeof list);
+    if (how == WAITALL)
+        r->rc = MPI_Waitall(n, requests, list);
+    while (how == TESTALL && !flag)
+        r->rc = MPI_Testall(n, requests, &flag, list);
+    r->status = list[at];
+    r->rest_error = r->rc == MPI_SUCCESS ? MPI_SUCCESS : list[1 - at].MPI_ERROR;
+}
+
 static struct result complete(enum how how, int n, MPI_Request requests[], int at)
 {
     struct result r = {.index = at};
-    MPI_Status list[REST + 1];
-    int flag = 0, indices[REST + 1], out = 0;
 
-    memset(list, 0x55, sizeof list);
     memset(&r.status, 0x55, sizeof r.status);
-    switch (how) {
-    case WAIT:
-        r.rc = MPI_Wait(&requests[at], &r.status);
-        return r;
-    case TEST:
-        while (!flag)
-            r.rc = MPI_Test(&requests[at], &flag, &r.status);
-        return r;
-    case WAITANY:
-        r.rc = MPI_Waitany(n, requests, &r.index, &r.status);
-        return r;
-    case TESTANY:
-        while (!flag)
-            r.rc = MPI_Testany(n, requests, &r.index, &flag, &r.status);
-        return r;
-    case WAITSOME:
-        r.rc = MPI_Waitsome(n, requests, &out, indices, list);
-        break;
-    case TESTSOME:
-        while (out == 0)
-            r.rc = MPI_Testsome(n, requests, &out, indices, list);
-        break;
-    case WAITALL:
-        r.rc = MPI_Waitall(n, requests, list);
-        break;
-    default:
-        while (!flag)
-            r.rc = MPI_Testall(n, requests, &flag, list);
-        break;
-    }
-    if (how == WAITALL || how == TESTALL) {
-        r.status = list[at];
-        r.rest_error = r.rc == MPI_SUCCESS ? MPI_SUCCESS : list[(at + 1) % n].MPI_ERROR;
-        return r;
-    }
-    r.index = out == 1 ? indices[0] : out == MPI_UNDEFINED ? MPI_UNDEFINED : -out;
-    r.status = list[0];
+    if (how < WAITSOME)
+        complete_one(how, n, requests, at, &r);
+    else if (how < WAITALL)
+        complete_some(how, n, requests, &r);
+    else
+        complete_all(how, n, requests, at, &r);
     return r;
 }
 
@@ -195,11 +204,19 @@ static const char *wrong(enum how how, enum kind kind, int at, MPI_Request after
 /* Requests that cannot complete: none, of all jobs, of this process alone. */
 static MPI_Request others[REST];
 
+/* A persistent request is left inactive, and is the same one. */
+static int left_well(MPI_Request *request, MPI_Request first)
+{
+    MPI_Status status;
+
+    return MPI_Wait(request, &status) == MPI_SUCCESS && status.MPI_SOURCE == MPI_ANY_SOURCE &&
+           *request == first;
+}
+
 static void one(enum how how, enum kind kind, int rest)
 {
-    int numbers[LONG] = {0}, out[LONG] = {1, 2, 3, 4, 5}, at = rest % 2, n = 2;
+    int numbers[LONG] = {0}, out[LONG] = {1, 2, 3, 4, 5}, at = rest % 2;
     MPI_Request list[2], sent = MPI_REQUEST_NULL, first;
-    MPI_Status again;
     struct result r;
     const char *what;
 
@@ -207,16 +224,14 @@ static void one(enum how how, enum kind kind, int rest)
     first = list[at] = make(kind, numbers);
     if (has_message(kind))
         MPI_Isend(out, fails(kind) ? LONG : SHORT, MPI_INT, to, TAG, MPI_COMM_WORLD, &sent);
-    r = complete(how, n, list, at);
+    r = complete(how, 2, list, at);
     what = wrong(how, kind, at, list[at], &r);
     if (what == NULL && list[1 - at] != others[rest])
         what = "the other handle";
     if (what == NULL && has_message(kind) && !fails(kind) &&
         memcmp(numbers, out, SHORT * sizeof(int)) != 0)
         what = "the data";
-    if (what == NULL && is_persistent(kind) &&
-        (MPI_Wait(&list[at], &again) != MPI_SUCCESS || again.MPI_SOURCE != MPI_ANY_SOURCE ||
-         list[at] != first))
+    if (what == NULL && is_persistent(kind) && !left_well(&list[at], first))
         what = "what is left";
     if (what != NULL && failures++ < 20)
         fprintf(stderr, "completions %d: %s of %s, beside %d: %s\n", rank, how_names[how],

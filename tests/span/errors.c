@@ -35,14 +35,14 @@ static void refused(void)
     char byte = 0;
 
     expect(MPI_Win_create(&byte, 1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window),
-           MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Win_create");
+           MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Win_create: comm spans");
     expect(MPI_File_open(MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
-           MPI_ERR_UNSUPPORTED_OPERATION, "MPI_File_open");
+           MPI_ERR_UNSUPPORTED_OPERATION, "MPI_File_open: comm spans");
     expect(MPI_Comm_accept("x", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &made),
-           MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Comm_accept");
+           MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Comm_accept: comm spans");
     expect(MPI_Comm_spawn("x", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &made,
                           MPI_ERRCODES_IGNORE),
-           MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Comm_spawn");
+           MPI_ERR_UNSUPPORTED_OPERATION, "MPI_Comm_spawn: comm spans");
 }
 
 /* Split an intercommunicator by what processes share: they share it inside a job. */
