@@ -111,6 +111,17 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
 }
 SPAN_NAME(Comm_split)
 
+/* What processes may share (memory, a socket of the machine) they share inside a job: the vendor
+ * splits the members of this job. */
+int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (c != NULL && c->inter)
+        return span_comm_split_both(c, split_type, key, info, newcomm);
+    return SPAN_BLOCKING(span_vendor.Comm_split_type(comm, split_type, key, info, newcomm));
+}
+SPAN_NAME(Comm_split_type)
+
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
     struct span_comm *c = span_comm_of(comm);
@@ -195,11 +206,12 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
     if (c == NULL && other == NULL)
         return span_vendor.Comm_compare(comm1, comm2, result);
     struct span_call call = {.comm = c != NULL ? c : other, .name = "MPI_Comm_compare"};
-    if (comm1 == MPI_COMM_NULL || comm2 == MPI_COMM_NULL) {
+    if (c != NULL && other != NULL)
+        call.code = WAITIO_MPI_Comm_compare(c->comm, other->comm, &ours);
+    else if (comm1 == MPI_COMM_NULL || comm2 == MPI_COMM_NULL) {
         call.code = WAITIO_MPI_ERR_COMM;
         call.why = comm1 == MPI_COMM_NULL ? "comm1 is MPI_COMM_NULL" : "comm2 is MPI_COMM_NULL";
-    } else if (c != NULL && other != NULL)
-        call.code = WAITIO_MPI_Comm_compare(c->comm, other->comm, &ours);
+    }
     *result = comparison(ours);
     return span_end(&call);
 }

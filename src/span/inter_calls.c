@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on intercommunicators, and the one that splits by what processes share. */
+/* Intercommunicators. */
 #include "span/call.h"
 #include "span/comms.h"
 
@@ -121,7 +121,7 @@ static int first_of(MPI_Comm part, int *first)
 
 /* The stand-in has the members of both groups in this job. Where the vendor splits it lie the
  * borders in both groups. */
-static int split_both(struct span_comm *c, int split_type, int key, MPI_Info info, MPI_Comm *out)
+int span_comm_split_both(struct span_comm *c, int split_type, int key, MPI_Info info, MPI_Comm *out)
 {
     struct span_place place = {"MPI_Comm_split_type", c->handle, 0};
     MPI_Comm part = MPI_COMM_NULL;
@@ -139,15 +139,3 @@ static int split_both(struct span_comm *c, int split_type, int key, MPI_Info inf
     rc = WAITIO_MPI_Comm_split(c->comm, color, key, &made);
     return rc != 0 ? span_fail(c->handle, place.name, rc) : span_comm_give(&place, made, out);
 }
-
-/* What processes may share (memory, a socket of the machine) they share inside a job: the vendor
- * splits the members of this job. */
-int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
-{
-    struct span_comm *c = span_comm_of(comm);
-
-    if (c != NULL && c->inter)
-        return split_both(c, split_type, key, info, newcomm);
-    return SPAN_BLOCKING(span_vendor.Comm_split_type(comm, split_type, key, info, newcomm));
-}
-SPAN_NAME(Comm_split_type)
