@@ -201,25 +201,6 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype d
 }
 SPAN_NAME(Allreduce)
 
-#if MPI_VERSION >= 4
-int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return SPAN_BLOCKING(span_vendor.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm));
-    struct span_call call = {.comm = c, .name = "MPI_Allreduce_c"};
-    int our_count = span_count(&call, "count", count);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    WAITIO_MPI_Op our_op = span_op(&call, op);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Allreduce(span_buffer(sendbuf), span_room(recvbuf), our_count,
-            our_datatype, our_op, c->comm);
-    return span_end(&call);
-}
-SPAN_NAME(Allreduce_c)
-#endif
-
 SPAN_PUBLIC int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
@@ -935,25 +916,6 @@ int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
     return span_end(&call);
 }
 SPAN_NAME(Exscan)
-
-#if MPI_VERSION >= 4
-int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return SPAN_BLOCKING(span_vendor.Exscan_c(sendbuf, recvbuf, count, datatype, op, comm));
-    struct span_call call = {.comm = c, .name = "MPI_Exscan_c"};
-    int our_count = span_count(&call, "count", count);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    WAITIO_MPI_Op our_op = span_op(&call, op);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Exscan(span_buffer(sendbuf), span_room(recvbuf), our_count,
-            our_datatype, our_op, c->comm);
-    return span_end(&call);
-}
-SPAN_NAME(Exscan_c)
-#endif
 
 SPAN_PUBLIC int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
@@ -2991,25 +2953,6 @@ int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
 }
 SPAN_NAME(Reduce)
 
-#if MPI_VERSION >= 4
-int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, int root, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return SPAN_BLOCKING(span_vendor.Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm));
-    struct span_call call = {.comm = c, .name = "MPI_Reduce_c"};
-    int our_count = span_count(&call, "count", count);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    WAITIO_MPI_Op our_op = span_op(&call, op);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Reduce(span_buffer(sendbuf), span_room(recvbuf), our_count,
-            our_datatype, our_op, span_rank(root), c->comm);
-    return span_end(&call);
-}
-SPAN_NAME(Reduce_c)
-#endif
-
 SPAN_PUBLIC int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
@@ -3285,25 +3228,6 @@ int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype dataty
     return span_end(&call);
 }
 SPAN_NAME(Scan)
-
-#if MPI_VERSION >= 4
-int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return SPAN_BLOCKING(span_vendor.Scan_c(sendbuf, recvbuf, count, datatype, op, comm));
-    struct span_call call = {.comm = c, .name = "MPI_Scan_c"};
-    int our_count = span_count(&call, "count", count);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    WAITIO_MPI_Op our_op = span_op(&call, op);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Scan(span_buffer(sendbuf), span_room(recvbuf), our_count,
-            our_datatype, our_op, c->comm);
-    return span_end(&call);
-}
-SPAN_NAME(Scan_c)
-#endif
 
 SPAN_PUBLIC int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
     MPI_Comm comm, MPI_Info info, MPI_Request *request);

@@ -154,6 +154,39 @@ static void collectives(MPI_Datatype none)
     finish(&q);
 }
 
+static void add(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    MPI_Aint lb, extent;
+
+    MPI_Type_get_extent(*type, &lb, &extent);
+    for (int i = 0; i < *n && extent > 0; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
+/* With data, and of elements without, which are many. */
+static void reductions(MPI_Datatype none)
+{
+    MPI_Comm world = MPI_COMM_WORLD;
+    int x[2] = {rank + 1, 1}, y[2] = {0, 0}, z[2] = {7, 7}, sum = size * (size + 1) / 2;
+    MPI_Op op;
+
+    MPI_Op_create(add, 1, &op);
+    MPI_Allreduce_c(x, y, 2, MPI_INT, op, world);
+    expect(y[0] == sum && y[1] == size, "allreduce");
+    MPI_Reduce_c(rank == 0 ? MPI_IN_PLACE : x, x, 2, MPI_INT, MPI_SUM, 0, world);
+    expect(x[0] == (rank == 0 ? sum : rank + 1), "reduce");
+    MPI_Scan_c(&rank, y, 1, MPI_INT, MPI_MAX, world);
+    expect(y[0] == rank, "scan");
+    MPI_Exscan_c(&rank, y, 1, MPI_INT, MPI_MAX, world);
+    expect(rank == 0 || y[0] == rank - 1, "exscan");
+    expect(MPI_Allreduce_c(x, z, MANY, none, op, world) == MPI_SUCCESS, "a large allreduce");
+    expect(MPI_Reduce_c(x, z, MANY, none, op, 0, world) == MPI_SUCCESS, "a large reduce");
+    expect(MPI_Scan_c(x, z, MANY, none, op, world) == MPI_SUCCESS, "a large scan");
+    expect(MPI_Exscan_c(x, z, MANY, none, op, world) == MPI_SUCCESS, "a large exscan");
+    expect(z[0] == 7 && z[1] == 7, "data of a reduction of nothing");
+    MPI_Op_free(&op);
+}
+
 /* Each partner has a type of its own; displacements are addresses. */
 static void by_type(MPI_Datatype none)
 {
@@ -215,11 +248,12 @@ static void refused(int rc, const char *words)
 static void refusals(MPI_Datatype none)
 {
     MPI_Count some[MOST];
+    MPI_Request request;
 
     memcpy(some, counts, sizeof some);
     some[1] = MANY;
-    refused(MPI_Allreduce_c(b, want, MANY, MPI_INT, MPI_SUM, MPI_COMM_WORLD),
-            "MPI_Allreduce_c: count is 3000000000");
+    refused(MPI_Iallreduce_c(b, want, MANY, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request),
+            "MPI_Iallreduce_c: count is 3000000000");
     refused(MPI_Allgatherv_c(b, 0, MPI_INT, want, some, places, none, MPI_COMM_WORLD),
             "MPI_Allgatherv_c: recvcounts[1] is 3000000000");
 }
@@ -244,6 +278,7 @@ int main(int argc, char **argv)
     rooted();
     messages(none);
     collectives(none);
+    reductions(none);
     by_type(none);
     packed(none);
     refusals(none);
