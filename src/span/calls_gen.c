@@ -31,11 +31,12 @@ int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
         return SPAN_BLOCKING(span_vendor.Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
             recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Allgather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Allgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
@@ -75,11 +76,12 @@ int PMPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Allgather_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Allgather_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -118,12 +120,13 @@ int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
         return SPAN_BLOCKING(span_vendor.Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
             displs, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Allgatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_displs = span_places(&call, c->fan, displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Allgatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm);
@@ -165,12 +168,13 @@ int PMPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatyp
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Allgatherv_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_displs = span_places(&call, c->fan, displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Allgatherv_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -196,25 +200,6 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype d
     return span_end(&call);
 }
 SPAN_NAME(Allreduce)
-
-#if MPI_VERSION >= 4
-int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return SPAN_BLOCKING(span_vendor.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm));
-    struct span_call call = {.comm = c, .name = "MPI_Allreduce_c"};
-    int our_count = span_count(&call, count);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    WAITIO_MPI_Op our_op = span_op(&call, op);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Allreduce(span_buffer(sendbuf), span_room(recvbuf), our_count,
-            our_datatype, our_op, c->comm);
-    return span_end(&call);
-}
-SPAN_NAME(Allreduce_c)
-#endif
 
 SPAN_PUBLIC int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
@@ -244,7 +229,7 @@ int PMPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Allreduce_init_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -283,11 +268,12 @@ int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
         return SPAN_BLOCKING(span_vendor.Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
             recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoall_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
@@ -327,11 +313,12 @@ int PMPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype 
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoall_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoall_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -371,12 +358,14 @@ int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         return SPAN_BLOCKING(span_vendor.Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
             recvcounts, rdispls, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallv(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -420,12 +409,14 @@ int PMPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallv_init_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, true);
     if (call.code == 0)
@@ -446,9 +437,9 @@ int PMPI_Alltoallw(const void *sendbuf, const int sendcounts[], const int sdispl
         return SPAN_BLOCKING(span_vendor.Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
             recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw(span_buffer(sendbuf), sendcounts, sdispls, our_sendtypes,
             span_room(recvbuf), recvcounts, rdispls, our_recvtypes, c->comm);
@@ -466,13 +457,16 @@ int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         return SPAN_BLOCKING(span_vendor.Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
             recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        c->fan, sendcounts, our_sendtypes) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
+        sdispls, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
+        our_recvtypes);
+    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
             our_sendtypes, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtypes, c->comm);
@@ -492,9 +486,9 @@ int PMPI_Alltoallw_init(const void *sendbuf, const int sendcounts[], const int s
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_init"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw_init(span_buffer(sendbuf), sendcounts, sdispls,
@@ -515,13 +509,16 @@ int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallw_init_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        c->fan, sendcounts, our_sendtypes) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
+        sdispls, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
+        our_recvtypes);
+    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Alltoallw_init(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -580,8 +577,8 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Bcast_c(buffer, count, datatype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Bcast_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Bcast(span_room(buffer), our_count, our_datatype, span_rank(root),
             c->comm);
@@ -617,8 +614,8 @@ int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int 
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Bcast_init_c(buffer, count, datatype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Bcast_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Bcast_init(span_room(buffer), our_count, our_datatype,
@@ -650,8 +647,8 @@ int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Bsend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Bsend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Bsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
@@ -684,8 +681,8 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Bsend_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Bsend_init(span_buffer(buf), our_count, our_datatype,
@@ -778,7 +775,7 @@ int PMPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm co
     MPI_Comm *newcomm)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Comm_accept",
+        return span_refuse(comm, "MPI_Comm_accept", "comm",
                            "use a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Comm_accept(port_name, info, root, comm, newcomm));
 }
@@ -788,7 +785,7 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm c
     MPI_Comm *newcomm)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Comm_connect",
+        return span_refuse(comm, "MPI_Comm_connect", "comm",
                            "use a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Comm_connect(port_name, info, root, comm, newcomm));
 }
@@ -799,7 +796,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info
     MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
     if (span_group_of(group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Comm_create_from_group",
+        return span_refuse(MPI_COMM_NULL, "MPI_Comm_create_from_group", "group",
                            "use MPI_Comm_create_group on MPI_COMM_WORLD: sessions are of one job");
     return SPAN_INSIDE(span_vendor.Comm_create_from_group(group, stringtag, info, errhandler,
         newcomm));
@@ -847,7 +844,7 @@ int PMPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info in
     MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Comm_spawn",
+        return span_refuse(comm, "MPI_Comm_spawn", "comm",
                            "use a communicator inside one job: the new processes belong to its MPI");
     return SPAN_INSIDE(span_vendor.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm,
         array_of_errcodes));
@@ -859,7 +856,7 @@ int PMPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_
     MPI_Comm *intercomm, int array_of_errcodes[])
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Comm_spawn_multiple",
+        return span_refuse(comm, "MPI_Comm_spawn_multiple", "comm",
                            "use a communicator inside one job: the new processes belong to its MPI");
     return SPAN_INSIDE(span_vendor.Comm_spawn_multiple(count, array_of_commands, array_of_argv,
         array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes));
@@ -920,25 +917,6 @@ int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
 }
 SPAN_NAME(Exscan)
 
-#if MPI_VERSION >= 4
-int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return SPAN_BLOCKING(span_vendor.Exscan_c(sendbuf, recvbuf, count, datatype, op, comm));
-    struct span_call call = {.comm = c, .name = "MPI_Exscan_c"};
-    int our_count = span_count(&call, count);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    WAITIO_MPI_Op our_op = span_op(&call, op);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Exscan(span_buffer(sendbuf), span_room(recvbuf), our_count,
-            our_datatype, our_op, c->comm);
-    return span_end(&call);
-}
-SPAN_NAME(Exscan_c)
-#endif
-
 SPAN_PUBLIC int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
@@ -967,7 +945,7 @@ int PMPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Exscan_init_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -982,7 +960,7 @@ SPAN_NAME(Exscan_init_c)
 int PMPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_File_open",
+        return span_refuse(comm, "MPI_File_open", "comm",
                            "open the file on a communicator inside one job (MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes one)");
     return SPAN_INSIDE(span_vendor.File_open(comm, filename, amode, info, fh));
 }
@@ -1016,12 +994,14 @@ int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
         return SPAN_BLOCKING(span_vendor.Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
             recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Gather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
+    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
+        &our_recvtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Gather(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
@@ -1064,12 +1044,14 @@ int PMPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype se
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Gather_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
+    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
+        &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Gather_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1109,14 +1091,16 @@ int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         return SPAN_BLOCKING(span_vendor.Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
             displs, recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Gatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, recvcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
+        c->fan, recvcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Gatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, span_rank(root), c->comm);
@@ -1159,14 +1143,16 @@ int PMPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype s
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Gatherv_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, recvcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
+        c->fan, recvcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Gatherv_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1266,11 +1252,12 @@ int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iallgather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Iallgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1308,12 +1295,13 @@ int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype se
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iallgatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_displs = span_places(&call, c->fan, displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Iallgatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1348,7 +1336,7 @@ int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_D
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iallreduce_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -1386,11 +1374,12 @@ int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoall_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ialltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1428,12 +1417,14 @@ int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
+        sendcounts) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
+        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, false);
     if (call.code == 0)
@@ -1453,9 +1444,9 @@ int PMPI_Ialltoallw(const void *sendbuf, const int sendcounts[], const int sdisp
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallw"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ialltoallw(span_buffer(sendbuf), sendcounts, sdispls, our_sendtypes,
@@ -1473,13 +1464,16 @@ int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, c->fan, sendcounts);
-    const int *our_sdispls = span_places(&call, c->fan, sdispls);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, c->fan, rdispls);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, c->fan, recvtypes);
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        c->fan, sendcounts, our_sendtypes) : NULL;
+    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
+        sdispls, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
+        our_recvtypes);
+    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ialltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -1527,8 +1521,8 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ibcast_c(buffer, count, datatype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ibcast_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ibcast(span_room(buffer), our_count, our_datatype, span_rank(root),
@@ -1562,8 +1556,8 @@ int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ibsend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ibsend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ibsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -1598,7 +1592,7 @@ int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Data
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iexscan_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -1637,12 +1631,14 @@ int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Igather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
+    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
+        &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Igather(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1682,14 +1678,16 @@ int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Igatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, recvcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
+        c->fan, recvcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
+        "sendcount", sendcount, &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Igatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1726,11 +1724,12 @@ int PMPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_allgather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_allgather(span_buffer(sendbuf), our_sendcount,
@@ -1768,12 +1767,14 @@ int PMPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_allgatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_displs = span_places(&call, span_degree(&call, SPAN_OUT), displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_allgatherv(span_buffer(sendbuf), our_sendcount,
@@ -1810,11 +1811,12 @@ int PMPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoall_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -1853,12 +1855,14 @@ int PMPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[]
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const int *our_sdispls = span_places(&call, span_degree(&call, SPAN_OUT), sdispls);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
+    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_rdispls = span_places(&call, span_degree(&call, SPAN_IN), rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, false);
     if (call.code == 0)
@@ -1878,9 +1882,9 @@ int PMPI_Ineighbor_alltoallw(const void *sendbuf, const int sendcounts[], const 
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallw"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
     span_start(&call, false);
     if (call.code == 0)
@@ -1901,12 +1905,14 @@ int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[]
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
+        SPAN_IN), recvcounts, our_recvtypes);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ineighbor_alltoallw(span_buffer(sendbuf), our_sendcounts, sdispls,
@@ -1922,8 +1928,11 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
     MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info,
     MPI_Errhandler errhandler, MPI_Comm *newintercomm)
 {
-    if (span_group_of(local_group) != NULL || span_group_of(remote_group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Intercomm_create_from_groups",
+    if (span_group_of(local_group) != NULL)
+        return span_refuse(MPI_COMM_NULL, "MPI_Intercomm_create_from_groups", "local_group",
+                           "use MPI_Intercomm_create: sessions are of one job");
+    if (span_group_of(remote_group) != NULL)
+        return span_refuse(MPI_COMM_NULL, "MPI_Intercomm_create_from_groups", "remote_group",
                            "use MPI_Intercomm_create: sessions are of one job");
     return SPAN_INSIDE(span_vendor.Intercomm_create_from_groups(local_group, local_leader,
         remote_group, remote_leader, stringtag, info, errhandler, newintercomm));
@@ -1955,8 +1964,8 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Irecv_c(buf, count, datatype, source, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Irecv_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Irecv(span_room(buf), our_count, our_datatype, span_rank(source),
@@ -1991,7 +2000,7 @@ int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Data
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -2045,7 +2054,7 @@ int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count r
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_scatter_block_c"};
-    int our_recvcount = span_count(&call, recvcount);
+    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -2065,7 +2074,7 @@ int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count r
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_scatter_c"};
-    const int *our_recvcounts = span_counts(&call, c->size, recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -2101,8 +2110,8 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Irsend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Irsend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Irsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -2137,7 +2146,7 @@ int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Dataty
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iscan_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
@@ -2176,12 +2185,14 @@ int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iscatter_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Iscatter(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -2220,14 +2231,16 @@ int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iscatterv_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, sendcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
+        c->fan, sendcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Iscatterv(span_buffer(sendbuf), our_sendcounts, our_displs,
@@ -2262,8 +2275,8 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Isend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Isend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Isend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -2297,8 +2310,8 @@ int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Issend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Issend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
         call.code = WAITIO_MPI_Issend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -2335,11 +2348,12 @@ int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
         return SPAN_BLOCKING(span_vendor.Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf,
             recvcount, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgather_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_allgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
@@ -2381,11 +2395,12 @@ int PMPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgather_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_allgather_init(span_buffer(sendbuf), our_sendcount,
@@ -2424,12 +2439,14 @@ int PMPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
         return SPAN_BLOCKING(span_vendor.Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf,
             recvcounts, displs, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgatherv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_displs = span_places(&call, span_degree(&call, SPAN_OUT), displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_allgatherv(span_buffer(sendbuf), our_sendcount,
             our_sendtype, span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm);
@@ -2471,12 +2488,14 @@ int PMPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MP
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgatherv_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_displs = span_places(&call, span_degree(&call, SPAN_OUT), displs);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_allgatherv_init(span_buffer(sendbuf), our_sendcount,
@@ -2514,11 +2533,12 @@ int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf,
             recvcount, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoall_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
@@ -2560,11 +2580,12 @@ int PMPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoall_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoall_init(span_buffer(sendbuf), our_sendcount,
@@ -2604,12 +2625,14 @@ int PMPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype,
             recvbuf, recvcounts, rdispls, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const int *our_sdispls = span_places(&call, span_degree(&call, SPAN_OUT), sdispls);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
+    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_rdispls = span_places(&call, span_degree(&call, SPAN_IN), rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallv(span_buffer(sendbuf), our_sendcounts, our_sdispls,
@@ -2653,12 +2676,14 @@ int PMPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcoun
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallv_init_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const int *our_sdispls = span_places(&call, span_degree(&call, SPAN_OUT), sdispls);
+    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
+        sendcounts);
+    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const int *our_rdispls = span_places(&call, span_degree(&call, SPAN_IN), rdispls);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
+        recvcounts);
+    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, true);
     if (call.code == 0)
@@ -2679,9 +2704,9 @@ int PMPI_Neighbor_alltoallw(const void *sendbuf, const int sendcounts[], const M
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes,
             recvbuf, recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw(span_buffer(sendbuf), sendcounts, sdispls,
@@ -2701,12 +2726,14 @@ int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes,
             recvbuf, recvcounts, rdispls, recvtypes, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
+        SPAN_IN), recvcounts, our_recvtypes);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw(span_buffer(sendbuf), our_sendcounts, sdispls,
             our_sendtypes, span_room(recvbuf), our_recvcounts, rdispls, our_recvtypes, c->comm);
@@ -2728,9 +2755,9 @@ int PMPI_Neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_init"};
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
     span_start(&call, true);
     if (call.code == 0)
@@ -2752,12 +2779,14 @@ int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallw_init_c"};
-    const int *our_sendcounts = span_counts(&call, span_degree(&call, SPAN_OUT), sendcounts);
-    const WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call,
+    WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
-    const int *our_recvcounts = span_counts(&call, span_degree(&call, SPAN_IN), recvcounts);
-    const WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, span_degree(&call, SPAN_IN),
+    WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
+    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
+        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
+    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
+        SPAN_IN), recvcounts, our_recvtypes);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Neighbor_alltoallw_init(span_buffer(sendbuf), our_sendcounts,
@@ -2783,29 +2812,6 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
 }
 SPAN_NAME(Pack)
 
-#if MPI_VERSION >= 4
-int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
-    MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return span_vendor.Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
-    struct span_call call = {.comm = c, .name = "MPI_Pack_c"};
-    int our_incount = span_count(&call, incount);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_outsize = span_count(&call, outsize);
-    int our_position = span_count(&call, *position);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Pack(span_buffer(inbuf), our_incount, our_datatype,
-            span_room(outbuf), our_outsize, &our_position, c->comm);
-    if (call.code == 0) {
-        *position = our_position;
-    }
-    return span_end(&call);
-}
-SPAN_NAME(Pack_c)
-#endif
-
 int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
 {
     struct span_comm *c = span_comm_of(comm);
@@ -2820,31 +2826,11 @@ int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
 SPAN_NAME(Pack_size)
 
 #if MPI_VERSION >= 4
-int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return span_vendor.Pack_size_c(incount, datatype, comm, size);
-    struct span_call call = {.comm = c, .name = "MPI_Pack_size_c"};
-    int our_incount = span_count(&call, incount);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_size = 0;
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Pack_size(our_incount, our_datatype, c->comm, &our_size);
-    if (call.code == 0) {
-        *size = our_size;
-    }
-    return span_end(&call);
-}
-SPAN_NAME(Pack_size_c)
-#endif
-
-#if MPI_VERSION >= 4
 int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
     int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Precv_init",
+        return span_refuse(comm, "MPI_Precv_init", "comm",
                            "use MPI_Recv_init: partitioned messages are of one job");
     return SPAN_INSIDE(span_vendor.Precv_init(buf, partitions, count, datatype, dest, tag, comm,
         info, request));
@@ -2871,7 +2857,7 @@ int PMPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Dataty
     int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Psend_init",
+        return span_refuse(comm, "MPI_Psend_init", "comm",
                            "use MPI_Send_init: partitioned messages are of one job");
     return SPAN_INSIDE(span_vendor.Psend_init(buf, partitions, count, datatype, dest, tag, comm,
         info, request));
@@ -2904,9 +2890,9 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Recv_c(buf, count, datatype, source, tag, comm, status));
     struct span_call call = {.comm = c, .name = "MPI_Recv_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Status our_status = {0};
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Recv(span_room(buf), our_count, our_datatype, span_rank(source),
             span_tag(tag), c->comm, &our_status);
@@ -2940,8 +2926,8 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int sour
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Recv_init_c(buf, count, datatype, source, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Recv_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Recv_init(span_room(buf), our_count, our_datatype, span_rank(source),
@@ -2966,25 +2952,6 @@ int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
     return span_end(&call);
 }
 SPAN_NAME(Reduce)
-
-#if MPI_VERSION >= 4
-int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, int root, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return SPAN_BLOCKING(span_vendor.Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm));
-    struct span_call call = {.comm = c, .name = "MPI_Reduce_c"};
-    int our_count = span_count(&call, count);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    WAITIO_MPI_Op our_op = span_op(&call, op);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Reduce(span_buffer(sendbuf), span_room(recvbuf), our_count,
-            our_datatype, our_op, span_rank(root), c->comm);
-    return span_end(&call);
-}
-SPAN_NAME(Reduce_c)
-#endif
 
 SPAN_PUBLIC int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
@@ -3014,7 +2981,7 @@ int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_init_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -3068,7 +3035,7 @@ int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count re
         return SPAN_BLOCKING(span_vendor.Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op,
             comm));
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_block_c"};
-    int our_recvcount = span_count(&call, recvcount);
+    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
@@ -3107,7 +3074,7 @@ int PMPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Cou
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_block_init_c"};
-    int our_recvcount = span_count(&call, recvcount);
+    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -3128,7 +3095,7 @@ int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count re
         return SPAN_BLOCKING(span_vendor.Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op,
             comm));
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_c"};
-    const int *our_recvcounts = span_counts(&call, c->size, recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
@@ -3167,7 +3134,7 @@ int PMPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, const MPI_Cou
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_init_c"};
-    const int *our_recvcounts = span_counts(&call, c->size, recvcounts);
+    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -3201,8 +3168,8 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Rsend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Rsend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Rsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
@@ -3235,8 +3202,8 @@ int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Rsend_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Rsend_init(span_buffer(buf), our_count, our_datatype,
@@ -3261,25 +3228,6 @@ int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype dataty
     return span_end(&call);
 }
 SPAN_NAME(Scan)
-
-#if MPI_VERSION >= 4
-int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
-    MPI_Op op, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return SPAN_BLOCKING(span_vendor.Scan_c(sendbuf, recvbuf, count, datatype, op, comm));
-    struct span_call call = {.comm = c, .name = "MPI_Scan_c"};
-    int our_count = span_count(&call, count);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    WAITIO_MPI_Op our_op = span_op(&call, op);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Scan(span_buffer(sendbuf), span_room(recvbuf), our_count,
-            our_datatype, our_op, c->comm);
-    return span_end(&call);
-}
-SPAN_NAME(Scan_c)
-#endif
 
 SPAN_PUBLIC int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
     MPI_Comm comm, MPI_Info info, MPI_Request *request);
@@ -3309,7 +3257,7 @@ int PMPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Scan_init_c"};
-    int our_count = span_count(&call, count);
+    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
@@ -3349,12 +3297,14 @@ int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         return SPAN_BLOCKING(span_vendor.Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount,
             recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Scatter_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Scatter(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
@@ -3397,12 +3347,14 @@ int PMPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype s
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Scatter_init_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Scatter_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
@@ -3443,14 +3395,16 @@ int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI
         return SPAN_BLOCKING(span_vendor.Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf,
             recvcount, recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Scatterv_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, sendcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
+        c->fan, sendcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     if (call.code == 0)
         call.code = WAITIO_MPI_Scatterv(span_buffer(sendbuf), our_sendcounts, our_displs,
             our_sendtype, span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
@@ -3493,14 +3447,16 @@ int PMPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], cons
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Scatterv_init_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, c->fan, sendcounts)
-        : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, c->fan, displs) : NULL;
+    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
+        c->fan, sendcounts) : NULL;
+    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
+        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
+    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
+        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Scatterv_init(span_buffer(sendbuf), our_sendcounts, our_displs,
@@ -3533,8 +3489,8 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Send_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Send_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Send(span_buffer(buf), our_count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
@@ -3567,8 +3523,8 @@ int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, in
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Send_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Send_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Send_init(span_buffer(buf), our_count, our_datatype, span_rank(dest),
@@ -3610,12 +3566,13 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
         return SPAN_BLOCKING(span_vendor.Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
             recvcount, recvtype, source, recvtag, comm, status));
     struct span_call call = {.comm = c, .name = "MPI_Sendrecv_c"};
-    int our_sendcount = span_count(&call, sendcount);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    int our_recvcount = span_count(&call, recvcount);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     WAITIO_MPI_Status our_status = {0};
+    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
+        &our_sendtype) : 0;
+    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Sendrecv(span_buffer(sendbuf), our_sendcount, our_sendtype,
             span_rank(dest), span_tag(sendtag), span_room(recvbuf), our_recvcount, our_recvtype,
@@ -3653,9 +3610,9 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
         return SPAN_BLOCKING(span_vendor.Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source,
             recvtag, comm, status));
     struct span_call call = {.comm = c, .name = "MPI_Sendrecv_replace_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Status our_status = {0};
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Sendrecv_replace(span_room(buf), our_count, our_datatype,
             span_rank(dest), span_tag(sendtag), span_rank(source), span_tag(recvtag), c->comm, &our_status);
@@ -3687,8 +3644,8 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Ssend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Ssend_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ssend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
@@ -3721,8 +3678,8 @@ int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ssend_init_c"};
-    int our_count = span_count(&call, count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
         call.code = WAITIO_MPI_Ssend_init(span_buffer(buf), our_count, our_datatype,
@@ -3747,34 +3704,11 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
 }
 SPAN_NAME(Unpack)
 
-#if MPI_VERSION >= 4
-int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
-    MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
-{
-    struct span_comm *c = span_comm_of(comm);
-    if (SPAN_LIKELY(c == NULL))
-        return span_vendor.Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
-    struct span_call call = {.comm = c, .name = "MPI_Unpack_c"};
-    int our_insize = span_count(&call, insize);
-    int our_position = span_count(&call, *position);
-    int our_outcount = span_count(&call, outcount);
-    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    if (call.code == 0)
-        call.code = WAITIO_MPI_Unpack(span_buffer(inbuf), our_insize, &our_position,
-            span_room(outbuf), our_outcount, our_datatype, c->comm);
-    if (call.code == 0) {
-        *position = our_position;
-    }
-    return span_end(&call);
-}
-SPAN_NAME(Unpack_c)
-#endif
-
 int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
     MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_allocate",
+        return span_refuse(comm, "MPI_Win_allocate", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_allocate(size, disp_unit, info, comm, baseptr, win));
 }
@@ -3785,7 +3719,7 @@ int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Co
     void *baseptr, MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_allocate_c",
+        return span_refuse(comm, "MPI_Win_allocate_c", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_allocate_c(size, disp_unit, info, comm, baseptr, win));
 }
@@ -3796,7 +3730,7 @@ int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Co
     void *baseptr, MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_allocate_shared",
+        return span_refuse(comm, "MPI_Win_allocate_shared", "comm",
                            "make the window on a communicator that MPI_Comm_split_type gave out");
     return SPAN_INSIDE(span_vendor.Win_allocate_shared(size, disp_unit, info, comm, baseptr, win));
 }
@@ -3807,7 +3741,7 @@ int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
     void *baseptr, MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_allocate_shared_c",
+        return span_refuse(comm, "MPI_Win_allocate_shared_c", "comm",
                            "make the window on a communicator that MPI_Comm_split_type gave out");
     return SPAN_INSIDE(span_vendor.Win_allocate_shared_c(size, disp_unit, info, comm, baseptr,
         win));
@@ -3819,7 +3753,7 @@ int PMPI_Win_create(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI
     MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_create",
+        return span_refuse(comm, "MPI_Win_create", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_create(base, size, disp_unit, info, comm, win));
 }
@@ -3830,7 +3764,7 @@ int PMPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info in
     MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_create_c",
+        return span_refuse(comm, "MPI_Win_create_c", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_create_c(base, size, disp_unit, info, comm, win));
 }
@@ -3840,7 +3774,7 @@ SPAN_NAME(Win_create_c)
 int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     if (span_comm_of(comm) != NULL)
-        return span_refuse(comm, "MPI_Win_create_dynamic",
+        return span_refuse(comm, "MPI_Win_create_dynamic", "comm",
                            "make the window on a communicator inside one job");
     return SPAN_INSIDE(span_vendor.Win_create_dynamic(info, comm, win));
 }
@@ -3849,7 +3783,7 @@ SPAN_NAME(Win_create_dynamic)
 int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
     if (span_group_of(group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Win_post",
+        return span_refuse(MPI_COMM_NULL, "MPI_Win_post", "group",
                            "windows are of one job: name a group inside it");
     return SPAN_INSIDE(span_vendor.Win_post(group, assert, win));
 }
@@ -3858,7 +3792,7 @@ SPAN_NAME(Win_post)
 int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
     if (span_group_of(group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Win_start",
+        return span_refuse(MPI_COMM_NULL, "MPI_Win_start", "group",
                            "windows are of one job: name a group inside it");
     return SPAN_INSIDE(span_vendor.Win_start(group, assert, win));
 }

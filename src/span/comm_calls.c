@@ -117,8 +117,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
 {
     struct span_comm *c = span_comm_of(comm);
     if (c != NULL && c->inter)
-        return span_fail_why(comm, "MPI_Comm_split_type", WAITIO_MPI_ERR_COMM,
-                             "the communicator is an intercommunicator: merge it first");
+        return span_comm_split_both(c, split_type, key, info, newcomm);
     return SPAN_BLOCKING(span_vendor.Comm_split_type(comm, split_type, key, info, newcomm));
 }
 SPAN_NAME(Comm_split_type)
@@ -209,6 +208,10 @@ int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int *result)
     struct span_call call = {.comm = c != NULL ? c : other, .name = "MPI_Comm_compare"};
     if (c != NULL && other != NULL)
         call.code = WAITIO_MPI_Comm_compare(c->comm, other->comm, &ours);
+    else if (comm1 == MPI_COMM_NULL || comm2 == MPI_COMM_NULL) {
+        call.code = WAITIO_MPI_ERR_COMM;
+        call.why = comm1 == MPI_COMM_NULL ? "comm1 is MPI_COMM_NULL" : "comm2 is MPI_COMM_NULL";
+    }
     *result = comparison(ours);
     return span_end(&call);
 }

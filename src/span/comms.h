@@ -19,6 +19,9 @@ int span_comm_give(const struct span_place *place, WAITIO_MPI_Comm made, MPI_Com
 /** Ours for a communicator of the program. Collective over it. @param[out] mine shall the caller
  * free it? */
 int span_comm_ours(MPI_Comm comm, WAITIO_MPI_Comm *out, bool *mine);
+/** MPI_Comm_split_type of an intercommunicator. @return MPI's code, through the error handler */
+int span_comm_split_both(struct span_comm *c, int split_type, int key, MPI_Info info,
+                         MPI_Comm *out);
 /** Give *comm, of the vendor, the topology that @p from has: *comm is replaced. @return MPI's code
  */
 int span_topology_copy(WAITIO_MPI_Comm from, MPI_Comm *comm);

@@ -147,13 +147,12 @@ int span_mpi_code(const char *name, int code)
     return mpi_code(code, class_of(code), text);
 }
 
-int span_refuse(MPI_Comm where, const char *name, const char *remedy)
+int span_refuse(MPI_Comm where, const char *name, const char *argument, const char *remedy)
 {
     char why[MPI_MAX_ERROR_STRING];
 
     (void)snprintf(why, sizeof why,
-                   "this call works inside one job only, and its communicator or group spans "
-                   "several: %s",
+                   "%s spans several jobs, and this call works inside one only: %s", argument,
                    remedy);
     return span_fail_why(where, name, WAITIO_MPI_ERR_UNSUPPORTED_OPERATION, why);
 }

@@ -20,7 +20,7 @@ static any_fn *vendors(const char *name)
     {                                                                                              \
         int(*function) parameters = (int(*) parameters)vendors("PMPIX_" #name);                    \
         if (span_comm_of(comm) != NULL)                                                            \
-            return span_refuse(comm, "MPIX_" #name, remedy);                                       \
+            return span_refuse(comm, "MPIX_" #name, "comm", remedy);                               \
         return function != NULL ? function arguments : MPI_ERR_UNSUPPORTED_OPERATION;              \
     }                                                                                              \
     extern __typeof__(PMPIX_##name) MPIX_##name                                                    \

@@ -108,3 +108,34 @@ int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
     return span_comm_give(&place, made, newintracomm);
 }
 SPAN_NAME(Intercomm_merge)
+
+/* The first process of a group of the vendor's: its rank in the universe. @return MPI's code */
+static int first_of(MPI_Comm part, int *first)
+{
+    int me = -1;
+
+    if (WAITIO_MPI_Group_rank(span_universe(), &me) != 0)
+        return MPI_ERR_INTERN;
+    return SPAN_BLOCKING(span_vendor.Allreduce(&me, first, 1, MPI_INT, MPI_MIN, part));
+}
+
+/* The stand-in has the members of both groups in this job. Where the vendor splits it lie the
+ * borders in both groups. */
+int span_comm_split_both(struct span_comm *c, int split_type, int key, MPI_Info info, MPI_Comm *out)
+{
+    struct span_place place = {"MPI_Comm_split_type", c->handle, 0};
+    MPI_Comm part = MPI_COMM_NULL;
+    WAITIO_MPI_Comm made = NULL;
+    int color = WAITIO_MPI_UNDEFINED, rc;
+
+    *out = MPI_COMM_NULL;
+    rc = SPAN_BLOCKING(span_vendor.Comm_split_type(c->handle, split_type, 0, info, &part));
+    if (rc == MPI_SUCCESS && part != MPI_COMM_NULL) {
+        rc = first_of(part, &color);
+        (void)span_vendor.Comm_free(&part);
+    }
+    if (rc != MPI_SUCCESS)
+        return rc;
+    rc = WAITIO_MPI_Comm_split(c->comm, color, key, &made);
+    return rc != 0 ? span_fail(c->handle, place.name, rc) : span_comm_give(&place, made, out);
+}

@@ -128,14 +128,15 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
 }
 SPAN_NAME(Improbe)
 
-static int receive(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
+static int receive(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                    struct message *m, struct span_call *call, MPI_Status *status)
 {
     WAITIO_MPI_Datatype type = span_type(call, datatype);
     WAITIO_MPI_Status st = {0};
+    int n = span_large(call, "count", count, &type);
 
     if (call->code == 0)
-        call->code = WAITIO_MPI_Mrecv(buf, count, type, &m->ours, &st);
+        call->code = WAITIO_MPI_Mrecv(buf, n, type, &m->ours, &st);
     span_give_status(call, true, &st, status);
     struct span_comm *c = call->comm;
     atomic_fetch_add(&c->refs, 1); /* until its error handler was called */
@@ -156,14 +157,15 @@ int PMPI_Mrecv(void *buf, int count, MPI_Datatype datatype, MPI_Message *message
 }
 SPAN_NAME(Mrecv)
 
-static int start(void *buf, int count, MPI_Datatype datatype, MPI_Message *message,
+static int start(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message *message,
                  struct message *m, struct span_call *call, MPI_Request *request)
 {
     WAITIO_MPI_Datatype type = span_type(call, datatype);
+    int n = span_large(call, "count", count, &type);
 
     span_start(call, false);
     if (call->code == 0)
-        call->code = WAITIO_MPI_Imrecv(buf, count, type, &m->ours, &call->request->ours);
+        call->code = WAITIO_MPI_Imrecv(buf, n, type, &m->ours, &call->request->ours);
     if (call->code == 0)
         consume(message, m);
     return span_started(call, request);
@@ -188,7 +190,7 @@ int PMPI_Mrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message 
     if (SPAN_LIKELY(m == NULL))
         return SPAN_BLOCKING(span_vendor.Mrecv_c(buf, count, datatype, message, status));
     struct span_call call = {.comm = m->comm, .name = "MPI_Mrecv_c"};
-    return receive(buf, span_count(&call, count), datatype, message, m, &call, status);
+    return receive(buf, count, datatype, message, m, &call, status);
 }
 SPAN_NAME(Mrecv_c)
 
@@ -199,7 +201,7 @@ int PMPI_Imrecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message
     if (SPAN_LIKELY(m == NULL))
         return span_vendor.Imrecv_c(buf, count, datatype, message, request);
     struct span_call call = {.comm = m->comm, .name = "MPI_Imrecv_c"};
-    return start(buf, span_count(&call, count), datatype, message, m, &call, request);
+    return start(buf, count, datatype, message, m, &call, request);
 }
 SPAN_NAME(Imrecv_c)
 #endif

@@ -30,14 +30,16 @@ int PMPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 }
 SPAN_NAME(Buffer_detach_c)
 
-static int start(struct span_call *call, const void *sendbuf, int sendcount, MPI_Datatype sendtype,
-                 int dest, int sendtag, void *recvbuf, int recvcount, MPI_Datatype recvtype,
-                 int source, int recvtag, MPI_Request *request)
+static int start(struct span_call *call, const void *sendbuf, MPI_Count sendcount,
+                 MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf, MPI_Count recvcount,
+                 MPI_Datatype recvtype, int source, int recvtag, MPI_Request *request)
 {
     WAITIO_MPI_Datatype out = span_type(call, sendtype), in = span_type(call, recvtype);
+    int sent = span_large(call, "sendcount", sendcount, &out);
+    int received = span_large(call, "recvcount", recvcount, &in);
 
-    return span_isendrecv(call, sendbuf, sendcount, out, dest, sendtag, recvbuf, recvcount, in,
-                          source, recvtag, request);
+    return span_isendrecv(call, sendbuf, sent, out, dest, sendtag, recvbuf, received, in, source,
+                          recvtag, request);
 }
 
 int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
@@ -63,8 +65,8 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
         return span_vendor.Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,
                                        recvcount, recvtype, source, recvtag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Isendrecv_c"};
-    return start(&call, sendbuf, span_count(&call, sendcount), sendtype, dest, sendtag, recvbuf,
-                 span_count(&call, recvcount), recvtype, source, recvtag, request);
+    return start(&call, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                 source, recvtag, request);
 }
 SPAN_NAME(Isendrecv_c)
 
@@ -107,8 +109,8 @@ int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, 
         return span_vendor.Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag,
                                                comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Isendrecv_replace_c"};
-    return replace(&call, buf, span_count(&call, count), datatype, dest, sendtag, source, recvtag,
-                   request);
+    return replace(&call, buf, span_count(&call, "count", count), datatype, dest, sendtag, source,
+                   recvtag, request);
 }
 SPAN_NAME(Isendrecv_replace_c)
 #endif

@@ -37,6 +37,7 @@ struct span_comm {
 /** Memory that a call needs until it, or the operation that it starts, is over. */
 struct span_scratch {
     struct span_scratch *next;
+    WAITIO_MPI_Datatype type; /**< to be freed with it, or DATATYPE_NULL */
 };
 
 /** An operation that was started on a communicator that spans jobs (requests.c). */
@@ -100,8 +101,8 @@ int span_fail(MPI_Comm where, const char *name, int code);
 int span_fail_why(MPI_Comm where, const char *name, int code, const char *why);
 /** MPI's code for one of ours, without the handler: for statuses. */
 int span_mpi_code(const char *name, int code);
-/** The call cannot work on this communicator. */
-int span_refuse(MPI_Comm where, const char *name, const char *remedy);
+/** The call cannot work on this communicator or group, which is its argument @p argument. */
+int span_refuse(MPI_Comm where, const char *name, const char *argument, const char *remedy);
 
 /* ---- comms.c ---- */
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Datatypes. The table has ours for each type of the vendor that a message has used; a derived type
- * is taken apart by MPI_Type_get_contents and made again with our constructors. Its entry goes when
- * the program frees the type, so a handle that the vendor uses again is never mistaken.
+ * is taken apart by MPI_Type_get_contents, made again with our constructors (layouts.c), and gets
+ * the vendor's bounds. Its entry goes when the program frees the type, so a handle that the vendor
+ * uses again is never mistaken.
  */
 #include "span/types.h"
 
 #include "os/os.h"
 #include "span/call.h"
+#include "span/layouts.h"
 
 struct span_table span_types = SPAN_TABLE_INIT;
 static struct span_table back = SPAN_TABLE_INIT; /* from ours to the vendor's */
@@ -88,160 +90,168 @@ int span_types_begin(void)
 
 /* ---- derived types ---- */
 
+/* How a type was made. The constructors with large counts (MPI 4) can be asked by calls of their
+ * own only, which also tell of all others. */
 struct contents {
-    int combiner, ni, na, nd;
-    int *integers;
-    MPI_Aint *addresses;
+    int combiner;
+    MPI_Count ni, na, nc, nd; /* of integers, addresses, large counts, datatypes */
+    MPI_Count *value;         /* the first three, one behind the other */
     MPI_Datatype *types;
     WAITIO_MPI_Datatype *ours; /* of types */
 };
 
 static int translate(MPI_Datatype type, WAITIO_MPI_Datatype *out, bool *fresh);
 
+static int envelope_get(MPI_Datatype type, struct contents *c)
+{
+#if MPI_VERSION >= 4
+    return PMPI_Type_get_envelope_c(type, &c->ni, &c->na, &c->nc, &c->nd, &c->combiner);
+#else
+    int ni = 0, na = 0, nd = 0, rc = PMPI_Type_get_envelope(type, &ni, &na, &nd, &c->combiner);
+
+    c->ni = ni;
+    c->na = na;
+    c->nc = 0;
+    c->nd = nd;
+    return rc;
+#endif
+}
+
+/* Fortran's types of a precision are made by calls, but stay: nobody may free them. */
+static bool is_f90(int combiner)
+{
+    return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+           combiner == MPI_COMBINER_F90_INTEGER;
+}
+
 static bool is_basic(MPI_Datatype type)
 {
-    int ni, na, nd, combiner = MPI_COMBINER_NAMED;
+    struct contents c = {.combiner = MPI_COMBINER_NAMED};
 
-    return PMPI_Type_get_envelope(type, &ni, &na, &nd, &combiner) != MPI_SUCCESS ||
-           combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+    return envelope_get(type, &c) != MPI_SUCCESS || c.combiner == MPI_COMBINER_NAMED ||
+           is_f90(c.combiner);
 }
 
 static void contents_free(struct contents *c)
 {
-    for (int i = 0; i < c->nd && c->types != NULL; i++)
+    for (MPI_Count i = 0; i < c->nd && c->types != NULL; i++)
         if (!is_basic(c->types[i]))
             (void)span_vendor.Type_free(&c->types[i]);
-    wio_os_free(c->integers);
-    wio_os_free(c->addresses);
+    wio_os_free(c->value);
     wio_os_free(c->types);
     wio_os_free(c->ours);
 }
 
+/* The arguments, with the integers and addresses where the vendor writes them.
+ * @return MPI's code */
+static int arguments_get(MPI_Datatype type, struct contents *c, int *integers, MPI_Aint *addresses)
+{
+    int rc;
+
+#if MPI_VERSION >= 4
+    rc = PMPI_Type_get_contents_c(type, c->ni, c->na, c->nc, c->nd, integers, addresses,
+                                  c->value + c->ni + c->na, c->types);
+#else
+    rc = PMPI_Type_get_contents(type, (int)c->ni, (int)c->na, (int)c->nd, integers, addresses,
+                                c->types);
+#endif
+    for (MPI_Count i = 0; rc == MPI_SUCCESS && i < c->ni; i++)
+        c->value[i] = integers[i];
+    for (MPI_Count i = 0; rc == MPI_SUCCESS && i < c->na; i++)
+        c->value[c->ni + i] = addresses[i];
+    return rc;
+}
+
 static int contents_get(MPI_Datatype type, struct contents *c)
 {
+    int *integers, rc = 0;
+    MPI_Aint *addresses;
+    MPI_Count nd;
+
     *c = (struct contents){0};
-    if (PMPI_Type_get_envelope(type, &c->ni, &c->na, &c->nd, &c->combiner) != MPI_SUCCESS)
+    if (envelope_get(type, c) != MPI_SUCCESS)
         return WAITIO_MPI_ERR_TYPE;
-    if (c->combiner == MPI_COMBINER_NAMED) /* one that we do not have */
-        return WAITIO_MPI_ERR_TYPE;
-    int nd = c->nd;
-    c->nd = 0; /* until they are there */
-    c->integers = wio_os_alloc(((size_t)c->ni + 1) * sizeof *c->integers);
-    c->addresses = wio_os_alloc(((size_t)c->na + 1) * sizeof *c->addresses);
-    c->types = wio_os_alloc(((size_t)nd + 1) * sizeof(MPI_Datatype));
-    c->ours = wio_os_alloc(((size_t)nd + 1) * sizeof *c->ours);
-    if (c->integers == NULL || c->addresses == NULL || c->types == NULL || c->ours == NULL)
-        return WAITIO_ERR_NOMEM;
-    if (PMPI_Type_get_contents(type, c->ni, c->na, nd, c->integers, c->addresses, c->types) !=
-        MPI_SUCCESS)
-        return WAITIO_MPI_ERR_TYPE;
-    c->nd = nd;
-    return 0;
-}
-
-static int order_of(int vendors)
-{
-    return vendors == MPI_ORDER_C ? WAITIO_MPI_ORDER_C : WAITIO_MPI_ORDER_FORTRAN;
-}
-
-static int distribution_of(int vendors)
-{
-    return vendors == MPI_DISTRIBUTE_BLOCK    ? WAITIO_MPI_DISTRIBUTE_BLOCK
-           : vendors == MPI_DISTRIBUTE_CYCLIC ? WAITIO_MPI_DISTRIBUTE_CYCLIC
-                                              : WAITIO_MPI_DISTRIBUTE_NONE;
-}
-
-static int make_darray(const struct contents *c, WAITIO_MPI_Datatype *out)
-{
-    int *i = c->integers, dims = i[2];
-    int *sizes = i + 3, *distribs = sizes + dims, *dargs = distribs + dims;
-
-    for (int d = 0; d < dims; d++) {
-        distribs[d] = distribution_of(distribs[d]);
-        if (dargs[d] == MPI_DISTRIBUTE_DFLT_DARG)
-            dargs[d] = WAITIO_MPI_DISTRIBUTE_DFLT_DARG;
-    }
-    return WAITIO_MPI_Type_create_darray(i[0], i[1], dims, sizes, distribs, dargs, dargs + dims,
-                                         order_of(dargs[2 * dims]), c->ours[0], out);
-}
-
-static int make_subarray(const struct contents *c, WAITIO_MPI_Datatype *out)
-{
-    const int *i = c->integers;
-    int dims = i[0];
-
-    return WAITIO_MPI_Type_create_subarray(dims, i + 1, i + 1 + dims, i + 1 + 2 * dims,
-                                           order_of(i[1 + 3 * dims]), c->ours[0], out);
-}
-
-/* Lists of blocks. */
-static int make_list(const struct contents *c, WAITIO_MPI_Datatype *out)
-{
-    const int *i = c->integers;
-    int n = i[0];
-
-    switch (c->combiner) {
-    case MPI_COMBINER_INDEXED:
-        return WAITIO_MPI_Type_indexed(n, i + 1, i + 1 + n, c->ours[0], out);
-    case MPI_COMBINER_HINDEXED:
-        return WAITIO_MPI_Type_create_hindexed(n, i + 1, c->addresses, c->ours[0], out);
-    case MPI_COMBINER_INDEXED_BLOCK:
-        return WAITIO_MPI_Type_create_indexed_block(n, i[1], i + 2, c->ours[0], out);
-    case MPI_COMBINER_HINDEXED_BLOCK:
-        return WAITIO_MPI_Type_create_hindexed_block(n, i[1], c->addresses, c->ours[0], out);
-    case MPI_COMBINER_STRUCT:
-        return WAITIO_MPI_Type_create_struct(n, i + 1, c->addresses, c->ours, out);
-    default:
+    if (c->combiner == MPI_COMBINER_NAMED) { /* one that we do not have */
+        c->nd = 0;
         return WAITIO_MPI_ERR_TYPE;
     }
+    integers = wio_os_alloc(((size_t)c->ni + 1) * sizeof *integers);
+    addresses = wio_os_alloc(((size_t)c->na + 1) * sizeof *addresses);
+    c->value = wio_os_alloc((size_t)(c->ni + c->na + c->nc + 1) * sizeof *c->value);
+    c->types = wio_os_alloc(((size_t)c->nd + 1) * sizeof(MPI_Datatype));
+    c->ours = wio_os_alloc(((size_t)c->nd + 1) * sizeof *c->ours);
+    nd = c->nd;
+    if (integers == NULL || addresses == NULL || c->value == NULL || c->types == NULL ||
+        c->ours == NULL)
+        rc = WAITIO_ERR_NOMEM;
+    else if (arguments_get(type, c, integers, addresses) != MPI_SUCCESS)
+        rc = WAITIO_MPI_ERR_TYPE;
+    c->nd = rc == 0 ? nd : 0; /* those that are to be freed */
+    wio_os_free(integers);
+    wio_os_free(addresses);
+    return rc;
 }
 
-static int make(const struct contents *c, WAITIO_MPI_Datatype *out)
+/* The bounds are the vendor's: MPIs differ in what they make of parts with bounds of their own and
+ * of alignment, and the program's arrays are laid out by what its MPI says. */
+static int take_bounds(MPI_Datatype type, WAITIO_MPI_Datatype *made)
 {
-    const int *i = c->integers;
+    MPI_Aint lb = 0, extent = 0;
+    MPI_Count size = 0;
+    WAITIO_MPI_Count our_size = 0;
+    WAITIO_MPI_Aint our_lb = 0, our_extent = 0;
+    WAITIO_MPI_Datatype bounded;
+    int rc;
+
+    if (PMPI_Type_get_extent(type, &lb, &extent) != MPI_SUCCESS ||
+        PMPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+        WAITIO_MPI_Type_size_x(*made, &our_size) != 0 || our_size != size)
+        return WAITIO_MPI_ERR_TYPE;
+    rc = WAITIO_MPI_Type_get_extent(*made, &our_lb, &our_extent);
+    if (rc != 0 || (our_lb == lb && our_extent == extent))
+        return rc;
+    rc = WAITIO_MPI_Type_create_resized(*made, lb, extent, &bounded);
+    if (rc == 0) {
+        (void)WAITIO_MPI_Type_free(made);
+        *made = bounded;
+    }
+    return rc;
+}
+
+static int make(MPI_Datatype type, const struct contents *c, WAITIO_MPI_Datatype *out, bool *fresh)
+{
+    struct span_layout layout = {c->combiner, c->nc > 0, c->value, c->ours};
+    const MPI_Count *v = c->value;
+    int rc;
 
     switch (c->combiner) {
-    case MPI_COMBINER_DUP:
-        return WAITIO_MPI_Type_dup(c->ours[0], out);
-    case MPI_COMBINER_CONTIGUOUS:
-        return WAITIO_MPI_Type_contiguous(i[0], c->ours[0], out);
-    case MPI_COMBINER_VECTOR:
-        return WAITIO_MPI_Type_vector(i[0], i[1], i[2], c->ours[0], out);
-    case MPI_COMBINER_HVECTOR:
-        return WAITIO_MPI_Type_create_hvector(i[0], i[1], c->addresses[0], c->ours[0], out);
-    case MPI_COMBINER_RESIZED:
-        return WAITIO_MPI_Type_create_resized(c->ours[0], c->addresses[0], c->addresses[1], out);
-    case MPI_COMBINER_SUBARRAY:
-        return make_subarray(c, out);
-    case MPI_COMBINER_DARRAY:
-        return make_darray(c, out);
     case MPI_COMBINER_F90_REAL:
-        return WAITIO_MPI_Type_create_f90_real(i[0], i[1], out);
+        return WAITIO_MPI_Type_create_f90_real((int)v[0], (int)v[1], out);
     case MPI_COMBINER_F90_COMPLEX:
-        return WAITIO_MPI_Type_create_f90_complex(i[0], i[1], out);
+        return WAITIO_MPI_Type_create_f90_complex((int)v[0], (int)v[1], out);
     case MPI_COMBINER_F90_INTEGER:
-        return WAITIO_MPI_Type_create_f90_integer(i[0], out);
+        return WAITIO_MPI_Type_create_f90_integer((int)v[0], out);
     default:
-        return make_list(c, out);
+        rc = span_layout_make(&layout, out);
+        *fresh = rc == 0;
+        return rc != 0 ? rc : take_bounds(type, out);
     }
 }
 
-/* @param[out] fresh: *out is to be freed */
+/* @param[out] fresh: *out is to be freed, even if the call fails */
 static int translate_derived(MPI_Datatype type, WAITIO_MPI_Datatype *out, bool *fresh)
 {
     struct contents c;
-    int made = 0, rc = contents_get(type, &c);
+    int rc = contents_get(type, &c);
+    MPI_Count made = 0;
     bool *inner = rc == 0 ? wio_os_alloc((size_t)c.nd + 1) : NULL;
 
     if (rc == 0 && inner == NULL)
         rc = WAITIO_ERR_NOMEM;
     for (; rc == 0 && made < c.nd; made++)
         rc = translate(c.types[made], &c.ours[made], &inner[made]);
-    rc = rc != 0 ? rc : make(&c, out);
-    *fresh = rc == 0 && c.combiner != MPI_COMBINER_F90_REAL &&
-             c.combiner != MPI_COMBINER_F90_COMPLEX && c.combiner != MPI_COMBINER_F90_INTEGER;
-    for (int i = 0; i < made; i++)
+    rc = rc != 0 ? rc : make(type, &c, out, fresh);
+    for (MPI_Count i = 0; i < made; i++)
         if (inner[i])
             (void)WAITIO_MPI_Type_free(&c.ours[i]);
     wio_os_free(inner);
@@ -275,9 +285,17 @@ WAITIO_MPI_Datatype span_type_make(struct span_call *call, MPI_Datatype type)
         rc = keep(type, made);
     if (rc == 0 && !fresh)
         rc = span_table_put(&span_types, SPAN_KEY(type), (void *)(intptr_t)made);
+    if (rc != 0 && fresh)
+        (void)WAITIO_MPI_Type_free(&made);
     if (rc != 0) {
-        call->code = WAITIO_MPI_ERR_TYPE;
-        call->why = "the datatype has parts that WaitIO does not know";
+        call->code = rc == WAITIO_ERR_NOMEM ? rc : WAITIO_MPI_ERR_TYPE;
+        call->why = rc == WAITIO_ERR_NOMEM ? "no memory for its datatype"
+                    : rc == WAITIO_MPI_ERR_COUNT
+                        ? "the datatype has more than 2147483647 blocks, or spans more than 2^63 "
+                          "bytes: make it of larger parts"
+                        : "the datatype is none, or has parts that WaitIO does not know: on a "
+                          "communicator that spans jobs use types that MPI's constructors make of "
+                          "C's and Fortran's basic types";
     }
     return made;
 }

@@ -12,21 +12,21 @@ program faces
   include 'mpif.h'
 #endif
 #if HOW == 3
-  type(MPI_Comm) :: half, cart
+  type(MPI_Comm) :: half, cart, ring
   type(MPI_Request) :: requests(2)
-  type(MPI_Datatype) :: row
+  type(MPI_Datatype) :: row, types(64)
   type(MPI_Op) :: op
   type(MPI_Status) :: status
   procedure(MPI_User_function) :: largest
 #else
-  integer :: half, cart, requests(2), row, op, status(MPI_STATUS_SIZE)
+  integer :: half, cart, ring, requests(2), row, types(64), op, status(MPI_STATUS_SIZE)
   external :: largest
 #endif
   integer :: rank, size, ierr, top(1), total(1), got(1), source, count, i, three(3), most(3)
-  integer :: dims(1), at, members
+  integer :: dims(1), at, members, out(64), in(64), ones(64), bytes(64), each(5), two(2)
   double precision :: a(4, 4), b(4), d(1), gathered(64)
   logical :: periods(1), flag
-  integer(kind=MPI_ADDRESS_KIND) :: appnum
+  integer(kind=MPI_ADDRESS_KIND) :: appnum, places(2)
 
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
@@ -68,6 +68,38 @@ program faces
   periods(1) = .true.
   call MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, .false., cart, ierr)
   call MPI_Comm_free(cart, ierr)
+
+  ! a type for each partner: of all jobs, not of this one
+  ones = 1
+  types = MPI_INTEGER
+  do i = 1, size
+    bytes(i) = 4 * (i - 1)
+    out(i) = 100 * rank + i
+  end do
+  in = 0
+  call MPI_Alltoallw(out, ones, bytes, types, in, ones, bytes, types, MPI_COMM_WORLD, ierr)
+  each(1) = sum(in)
+  in = 0
+  call MPI_Ialltoallw(out, ones, bytes, types, in, ones, bytes, types, MPI_COMM_WORLD, &
+                      requests(1), ierr)
+  call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierr)
+  each(2) = sum(in)
+  in(1:size) = out(1:size)
+  call MPI_Alltoallw(MPI_IN_PLACE, ones, bytes, types, in, ones, bytes, types, MPI_COMM_WORLD, ierr)
+  each(3) = sum(in)
+  places = [0, 4]
+  two = [mod(rank + size - 1, size), mod(rank + 1, size)]
+  call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, two, ones, 2, two, ones, MPI_INFO_NULL, &
+                                      .false., ring, ierr) ! MPICH's mpi_f08 knows no others here
+  in = 0
+  call MPI_Neighbor_alltoallw(out, ones, places, types, in, ones, places, types, ring, ierr)
+  each(4) = in(1) + 7 * in(2)
+  in = 0
+  call MPI_Ineighbor_alltoallw(out, ones, places, types, in, ones, places, types, ring, &
+                               requests(1), ierr)
+  call MPI_Wait(requests(1), MPI_STATUS_IGNORE, ierr)
+  each(5) = in(1) + 7 * in(2)
+  call MPI_Comm_free(ring, ierr)
   call MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE, ierr)
   if (flag) error stop 'a probe for nothing'
   call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, appnum, flag, ierr)
@@ -85,8 +117,8 @@ program faces
   call MPI_Allgather([rank * 10 + 1d0, rank * 10 + 2d0, rank * 10 + 3d0], 3, MPI_DOUBLE_PRECISION, &
                      gathered, 3, MPI_DOUBLE_PRECISION, MPI_COMM_WORLD, ierr)
 #endif
-  print '(i0, a, i0, a, 9(1x, i0), 6f8.1)', rank, ' of ', size, ':', total, top, got, source, &
-    count, most, at * 10 + members, b, d, sum(gathered)
+  print '(i0, a, i0, a, 14(1x, i0), 6f8.1)', rank, ' of ', size, ':', total, top, got, source, &
+    count, most, at * 10 + members, each, b, d, sum(gathered)
   call MPI_Finalize(ierr)
 end program faces
 

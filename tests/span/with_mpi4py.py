@@ -18,6 +18,11 @@ got = np.empty_like(big)
 left, right = (rank - 1) % size, (rank + 1) % size
 MPI.Request.Waitall([world.Isend(big, right, tag=4), world.Irecv(got, left, tag=4)])
 assert (got == left).all()
+table, column = np.arange(16, dtype="i4").reshape(4, 4) + 100 * rank, np.zeros(4, "i4")
+kind = MPI.INT32_T.Create_vector(4, 1, 4).Commit()  # by the constructor with large counts, if any
+world.Sendrecv([table, 1, kind], right, 5, column, left, 5)
+assert (column == np.arange(0, 16, 4) + 100 * left).all()
+kind.Free()
 
 
 def add(a, b, _datatype):

@@ -148,6 +148,25 @@ def test_errors(span, shape):
     assert set(lines) == {"ok"}
 
 
+def test_every_way_to_complete_every_kind_of_request(span):
+    lines = all_well(span("completions.c", SHAPES["2+2"]), SHAPES["2+2"])
+    assert set(lines) == {"ok"}
+
+
+@pytest.mark.parametrize("mpis", [("openmpi", "mpich"), ("mpich", "mpich"), ("openmpi", "openmpi")])
+def test_types_lie_where_the_programs_mpi_says(span, mpis):
+    # Large counts are in MPICH 4 alone.
+    jobs = [(mpi, 1) for mpi in mpis]
+    lines = all_well(span("layouts.c", jobs), jobs)
+    assert set(lines) == {"ok"}
+
+
+def test_large_counts(span):
+    jobs = [("mpich", 1), ("mpich", 2)]
+    lines = all_well(span("large.c", jobs), jobs)
+    assert set(lines) == {"ok"}
+
+
 @pytest.mark.parametrize("how", ["kill", "abort", "exit"])
 @pytest.mark.parametrize("shape", ["2+2", "1+3"])
 def test_a_death_ends_all_jobs(span, how, shape):

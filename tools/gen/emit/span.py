@@ -114,6 +114,7 @@ class Plan:
         self.hand = set(table["hand"].split())
         self.vendor = table["vendor"]
         self.refused = table["refused"]
+        self.arguments = table["arguments"]
         self.ours = set(re.findall(r"\bWAITIO_MPI_(\w+)\(", header))
         self.ways = {f.name: self._way(f) for f in self.functions}
         for name in (self.hand | set(self.vendor) | set(self.refused)) - set(self.ways):
@@ -191,6 +192,7 @@ class Writer:
     def __init__(self, f):
         self.f = f
         self.before, self.after, self.arguments = [], [], []
+        self.last = []  # of what is before the call: changes what is above
         for p in f.parameters:
             self.arguments.append(self._argument(p))
 
@@ -213,9 +215,10 @@ class Writer:
 
     def _types(self, p):
         when = _significant(self.f, p.name)
-        got = f"span_types_of(&call, {_fan(self.f, p.name)}, {p.name})"
+        side = "SPAN_OUT" if p.name == "sendtypes" else "SPAN_IN"
+        got = f"span_types_of(&call, {side}, {_fan(self.f, p.name)}, {p.name})"
         got = f"{when} ? {got} : NULL" if when else got
-        self.before.append(f"const WAITIO_MPI_Datatype *our_{p.name} = {got};")
+        self.before.append(f"WAITIO_MPI_Datatype *our_{p.name} = {got};")
         return f"our_{p.name}"
 
     def _handle(self, p):
@@ -253,18 +256,42 @@ class Writer:
         if "neighbor_alltoallw" in self.f.name.lower() and p.name.endswith("displs"):
             return p.name
         kind = "counts" if p.base == "MPI_Count" else "places"
-        got = f"span_{kind}(&call, {_fan(self.f, p.name)}, {p.name})"
+        types = "sendtypes" if p.name.startswith("s") else "recvtypes"
+        if self.f.has(types):
+            return self._large_array_of_types(p, kind, types)
+        got = f'span_{kind}(&call, "{p.name}", {_fan(self.f, p.name)}, {p.name})'
         if _is_rooted(self.f):
             got = f"span_has_root_part(c, root) ? {got} : NULL"
+        elif p.name in ("sendcounts", "sdispls") and "neighbor" not in self.f.name.lower():
+            got = f"sendbuf != MPI_IN_PLACE ? {got} : NULL"
         self.before.append(f"const int *our_{p.name} = {got};")
         return f"our_{p.name}"
 
+    def _large_array_of_types(self, p, kind, types):
+        """Each entry has a type of its own, which can be another one instead."""
+        fan = _fan(self.f, p.name)
+        got = f'span_{kind}_by_type(&call, "{p.name}", {fan}, {p.name}, our_{types})'
+        when = _significant(self.f, types)
+        got = f"{when} ? {got} : NULL" if when else got
+        self.last.append(f"const int *our_{p.name} = {got};")
+        return f"our_{p.name}"
+
     def _large(self, p):
+        """A large count of elements is one element of a larger type; not for an operator."""
+        f, kind = self.f, p.name.replace("count", "type")
+        if kind in ("type", "intype", "outtype"):
+            kind = "datatype"
+        if not p.stars and p.name.endswith("count") and f.has(kind) and not f.has("op"):
+            got = f'span_large(&call, "{p.name}", {p.name}, &our_{kind})'
+            when = _significant(f, kind)
+            got = f"{when} ? {got} : 0" if when else got
+            self.last.append(f"int our_{p.name} = {got};")
+            return f"our_{p.name}"
         if not p.stars:
-            self.before.append(f"int our_{p.name} = span_count(&call, {p.name});")
+            self.before.append(f'int our_{p.name} = span_count(&call, "{p.name}", {p.name});')
             return f"our_{p.name}"
         # position, size: given back
-        first = f"span_count(&call, *{p.name})" if p.name == "position" else "0"
+        first = f'span_count(&call, "{p.name}", *{p.name})' if p.name == "position" else "0"
         self.before.append(f"int our_{p.name} = {first};")
         self.after.append(f"*{p.name} = our_{p.name};")
         return f"&our_{p.name}"
@@ -294,7 +321,8 @@ class Writer:
             f"        {self._local()}",
             wrapped(f'    struct span_call call = {{.comm = c, .name = "MPI_{name}"}};'),
         ]
-        lines += [wrapped(f"    {line}").replace("\n", "\n    ") for line in self.before]
+        before = self.before + self.last
+        lines += [wrapped(f"    {line}").replace("\n", "\n    ") for line in before]
         if f.starts:  # before the arguments: it says whether there is memory
             lines.append(f"    span_start(&call{persistent});")
         lines += ["    if (call.code == 0)", call]
@@ -332,20 +360,17 @@ def _framed(f, body):
 
 
 def _refusal(f, remedy):
-    tests = []
-    for p in f.parameters:
-        if p.base == "MPI_Comm" and not p.stars:
-            tests.append(f"span_comm_of({p.name}) != NULL")
-        elif p.base == "MPI_Group" and not p.stars:
-            tests.append(f"span_group_of({p.name}) != NULL")
     where = f.communicator() or "MPI_COMM_NULL"
-    passed = wrapped(f"    return SPAN_INSIDE({_pass_on(f)});").replace("\n    ", "\n        ")
-    body = [
-        f"    if ({' || '.join(tests)})",
-        f'        return span_refuse({where}, "MPI_{f.name}",',
-        f'                           "{remedy}");',
-        passed,
-    ]
+    body = []
+    for p in f.parameters:
+        kind = {"MPI_Comm": "comm", "MPI_Group": "group"}.get(p.base)
+        if kind and not p.stars:
+            body += [
+                f"    if (span_{kind}_of({p.name}) != NULL)",
+                f'        return span_refuse({where}, "MPI_{f.name}", "{p.name}",',
+                f'                           "{remedy}");',
+            ]
+    body.append(wrapped(f"    return SPAN_INSIDE({_pass_on(f)});").replace("\n    ", "\n        "))
     return _framed(f, "\n".join(body))
 
 
@@ -420,6 +445,13 @@ group, request or message, so that they are the vendor's.
 """
 
 
+def _refused_arguments(plan):
+    """Calls that are served, but not with these arguments."""
+    title = "Refused arguments of calls that are served; the error names call and argument"
+    rows = "".join(f"   * - {row['what']}\n     - {row['remedy']}\n" for row in plan.arguments)
+    return f"\n{title}\n{'-' * len(title)}\n\n.. list-table::\n   :widths: 50 50\n\n{rows}"
+
+
 def _page(plan):
     blocks = [PAGE_HEAD]
     served = [f.name for f in plan.of("wrapped", "hand")]
@@ -434,6 +466,8 @@ def _page(plan):
     ):
         blocks.append(f"\n{title}\n{'-' * len(title)}\n\n.. list-table::\n   :widths: 35 65\n\n")
         blocks += [f"   * - ``MPI_{name}``\n     - {rows[name]}\n" for name in sorted(rows)]
+        if rows is plan.refused:
+            blocks.append(_refused_arguments(plan))
     return "".join(blocks)
 
 
