@@ -59,7 +59,21 @@ static void each_has_its_own_table_where_none_can_be_shared(void **state)
     wt_end(&c);
 }
 
-/* Who waits says so again and again, one process per block. */
+/* What somebody has said holds this, with a number or a text in it. */
+static void expect_said(const struct crowd *c, const char *form, ...)
+{
+    char want[512];
+    va_list ap;
+    va_start(ap, form);
+    vsnprintf(want, sizeof want, form, ap);
+    va_end(ap);
+    char *said = wt_said(c);
+    if (strstr(said, want) == NULL)
+        fail_msg("'%s' is not in: %s", want, said);
+    free(said);
+}
+
+/* Who waits says so again and again, one process per block, and how to start whom it waits for. */
 static void who_waits_says_so_in_time(void **state)
 {
     (void)state;
@@ -69,13 +83,33 @@ static void who_waits_says_so_in_time(void **state)
     c.say_every_s = 0.4;
     wt_block(&c, 0, 2, 3, 2);
     wt_wait_all(&c, 20);
-    char *said = wt_said(&c);
-    int lines = 0;
-    for (const char *p = said; (p = strstr(p, "joining: waiting for")) != NULL; p++)
-        lines++;
-    assert_in_range(lines, 2, 5); /* at 0.3, 0.7, 1.1, 1.5, 1.9 s, of one process of three */
-    assert_non_null(strstr(said, "missing: PB 1: nobody came"));
-    free(said);
+    /* at 0.3, 0.7, 1.1, 1.5, 1.9 s, of one process of three */
+    assert_in_range(wt_count(&c, "joining: waiting for"), 2, 5);
+    expect_said(&c, "missing: PB 1: nobody came");
+    if (wt_in_folder)
+        expect_said(&c, "WAITIO_COMM_TYPE=file WAITIO_SCRATCH_DIR=%s WAITIO_NPB=2 WAITIO_PBID=1",
+                    c.scratch);
+    else
+        expect_said(&c,
+                    "WAITIO_MASTER_HOST=127.0.0.1 WAITIO_MASTER_PORT=%u WAITIO_NPB=2 WAITIO_PBID=1 "
+                    "WAITIO_JOB_ID=%s",
+                    (unsigned)c.cfg.master_port, c.job);
+    wt_end(&c);
+}
+
+/* Block 1 alone: it says where it looks, and that the block that serves there is missing. */
+static void who_finds_no_rendezvous_says_where_it_looks(void **state)
+{
+    (void)state;
+    struct crowd c;
+    wt_crowd(&c);
+    c.say_first_s = 0.3;
+    wt_block(&c, 1, 2, 1, 2);
+    wt_wait_all(&c, 20);
+    expect_said(&c, "cannot reach the rendezvous at 127.0.0.1 port %u",
+                (unsigned)c.cfg.master_port);
+    assert_int_equal(wt_count(&c, "joining: waiting for"), 1);
+    expect_said(&c, "WAITIO_NPB=2 WAITIO_PBID=0 WAITIO_JOB_ID=%s", c.job);
     wt_end(&c);
 }
 
@@ -89,6 +123,7 @@ int main(void)
         WT_IN_FOLDER(each_has_its_own_table_where_none_can_be_shared),
         cmocka_unit_test(who_waits_says_so_in_time),
         WT_IN_FOLDER(who_waits_says_so_in_time),
+        cmocka_unit_test(who_finds_no_rendezvous_says_where_it_looks),
     };
     if (getenv("WT_ONLY"))
         cmocka_set_test_filter(getenv("WT_ONLY"));

@@ -33,6 +33,7 @@ static char scratch[] = "/tmp/wt-resume-XXXXXX";
 
 static _Atomic int calls, die_at; /* 0: nobody dies; the service thread calls, too */
 static bool torn;
+static int die_in_step; /* 0: nobody dies; what is there then does not depend on the time */
 static int count_and_die(enum wio_os_call call, int fd, size_t bytes)
 {
     (void)fd;
@@ -123,6 +124,8 @@ static void one_step(waitio_group_t g, int me, struct state *s)
         fill(out[k], me, step, k, length(step, k));
         need(waitio_isend(g, 1 - me, out[k], length(step, k), k, &r[k]));
     }
+    if (die_in_step != 0 && step == die_in_step)
+        kill(getpid(), SIGKILL);
     if (step > 0)
         receive(g, me, step - 1, 1, s);
     receive(g, me, step, 2, s);
@@ -340,6 +343,7 @@ static void flip(const char *begins, long at)
     char name[600], folder[200];
     snprintf(folder, sizeof folder, "%s/.waitio-file-resume/resume", scratch);
     DIR *dir = opendir(folder);
+    int flipped = 0;
     assert_non_null(dir);
     for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
         if (strncmp(e->d_name, begins, strlen(begins)) != 0)
@@ -351,8 +355,10 @@ static void flip(const char *begins, long at)
         c ^= 1;
         assert_int_equal(pwrite(fd, &c, 1, at), 1);
         close(fd);
+        flipped++;
     }
     closedir(dir);
+    assert_true(flipped > 0);
 }
 
 /* A process of a run that is to be refused; it says why. */
@@ -398,6 +404,19 @@ static void expect_refusal(enum wrong what, const char *const words[3])
             fail_msg("case %d: '%s' is not in: %s", what, words[i], said);
 }
 
+/* A run that is killed in its middle: marks and messages of both are left. Calls are not counted
+ * here: on a busy machine many of them are signs of life, and no mark is written before the last.
+ */
+static void half_a_run(void)
+{
+    const int none[2] = {0, 0};
+    int status[2];
+    die_in_step = STEPS / 2 + 1;
+    life(none, status);
+    die_in_step = 0;
+    assert_true(can_go_on());
+}
+
 /* The run is killed in its middle, and what is left is damaged, or asked for in a wrong way. */
 static void test_refusals(void **state)
 {
@@ -414,12 +433,8 @@ static void test_refusals(void **state)
         {DAMAGED_MARK, {"is damaged", "/resume/m0000000", "waitio clean --remove --resumable"}},
         {DAMAGED_JOURNAL, {"is damaged", "/resume/j0000000", "waitio clean --remove --resumable"}},
     };
-    const int at[2] = {150, 150};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        int status[2];
-        torn = false;
-        life(at, status);
-        assert_true(can_go_on());
+        half_a_run();
         if (cases[i].what == DAMAGED_MARK)
             flip("m", 40);
         if (cases[i].what == DAMAGED_JOURNAL)
@@ -434,10 +449,8 @@ static void test_a_run_that_lives_is_refused(void **state)
 {
     (void)state;
     static const char *const words[3] = {"still lives", "/resume", "WAITIO_FILE_RESUME=1"};
-    const int at[2] = {150, 150};
-    int status[2];
     char name[200];
-    life(at, status);
+    half_a_run();
     snprintf(name, sizeof name, "%s/.waitio-file-resume/resume/l00000001", scratch);
     int fd = open(name, O_RDWR);
     assert_true(fd >= 0);

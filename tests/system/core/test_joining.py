@@ -3,6 +3,7 @@
 name what is wrong on the side that has to act (the `texts` of fails); without the check named in
 each test the process would join, hang until its timeout, or fail with another code."""
 
+import re
 import signal
 import socket
 import struct
@@ -676,14 +677,16 @@ def test_refused_once_refused_at_once(universe):
 @pytest.mark.only_socket
 def test_who_waits_says_for_whom_and_how_to_start_it(universe):
     """After 10 s, without any setting, one line per block that came: what is missing, and the
-    variables that a start of it by hand needs."""
+    variables that a start of it by hand needs. The line tells the seconds that have really passed:
+    more than 10 on a busy machine."""
     u = universe()
     first = u.process(0, 0, 2, 2, "actor")
     second = u.process(0, 1, 2, 2, "actor")
     first.begin("init 300")
     second.begin("init 300")
-    first.logs("joining: waiting for 10 s of at most ", timeout=20)
+    first.logs("joining: waiting for ", timeout=20)
     line = next(line for line in first.err().splitlines() if "joining:" in line)
+    assert int(re.search(r"waiting for (\d+) s of at most \d+ s: ", line)[1]) >= 10
     assert "2 processes came; missing: PB 1: nobody came (size unknown)" in line
     wanted = (
         f"WAITIO_MASTER_HOST=127.0.0.1 WAITIO_MASTER_PORT={u.port} WAITIO_NPB=2 WAITIO_PBID=1"
@@ -697,13 +700,3 @@ def test_who_waits_says_for_whom_and_how_to_start_it(universe):
         p.was_ok(p.answer(30), "init")
     assert first.err().count("joining:") == 1
     u.leave(first, second, late)
-
-
-@pytest.mark.only_socket
-def test_who_finds_no_rendezvous_says_where_it_looks(universe):
-    u = universe()
-    a = u.process(1, 0, 1, 2, "actor")
-    a.begin("init 300")
-    a.logs("joining: waiting for 10 s", timeout=20)
-    assert f"cannot reach the rendezvous at 127.0.0.1 port {u.port}" in a.err()
-    assert "WAITIO_PBID=0" in a.err(), "the block that serves it is the one to start"
