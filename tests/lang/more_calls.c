@@ -407,6 +407,21 @@ static void bottom(void)
     MPI_Type_free(&target);
 }
 
+/* A number to the next process alone; where there is no data there need not be a type. */
+static void no_types(void)
+{
+    enum { MOST = 16 };
+    int next = (rank + 1) % size, last = (rank + size - 1) % size, in = -1;
+    int out[MOST] = {0}, in_counts[MOST] = {0}, places[MOST] = {0};
+    MPI_Datatype give[MOST], take[MOST];
+    for (int i = 0; i < MOST; i++)
+        give[i] = take[i] = MPI_DATATYPE_NULL;
+    out[next] = in_counts[last] = 1;
+    give[next] = take[last] = MPI_INT;
+    MPI_Alltoallw(&rank, out, places, give, &in, in_counts, places, take, MPI_COMM_WORLD);
+    expect(in == last, "Alltoallw with types only where there is data");
+}
+
 /* ---- the rest ---- */
 
 static void small(void)
@@ -472,6 +487,7 @@ int main(int argc, char **argv)
     looking();
     types();
     bottom();
+    no_types();
     small();
     /* What hangs on COMM_SELF is told when the end comes. */
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, said_goodbye, &key, NULL);

@@ -32,7 +32,10 @@ const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id)
         type = wio_names_find(&names, id);
     if (WIO_UNLIKELY(type == NULL) && lent != NULL && lent->id == id)
         type = lent;
-    if (WIO_UNLIKELY(type == NULL))
+    if (WIO_UNLIKELY(type == NULL && id == WAITIO_MPI_DATATYPE_NULL))
+        wio_fail(WAITIO_MPI_ERR_TYPE,
+                 "the datatype is WAITIO_MPI_DATATYPE_NULL: give one, such as WAITIO_MPI_INT");
+    else if (WIO_UNLIKELY(type == NULL))
         wio_fail(WAITIO_MPI_ERR_TYPE,
                  "%d is not a datatype of the conversion library, or was freed (WAITIO_MPI_INT is "
                  "%d; a constant of another MPI library does not work here)",
