@@ -422,6 +422,33 @@ static void no_types(void)
     expect(in == last, "Alltoallw with types only where there is data");
 }
 
+/* Names that macros paste together. */
+#define PASTED(A, B) A##B
+#define JOIN(A, B) PASTED(A, B)
+
+static void pasted(void)
+{
+    struct {
+        MPI_Request before, send, between, receive, after;
+    } r = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL,
+           MPI_REQUEST_NULL};
+    MPI_Status status;
+    int next = (rank + 1) % size, last = (rank + size - 1) % size, in = -1, flag = 1;
+    JOIN(MPI_Send, _init)(&rank, 1, MPI_INT, next, 5, MPI_COMM_WORLD, &r.send);
+    JOIN(PMPI_Recv, _init)(&in, 1, MPI_INT, last, 5, MPI_COMM_WORLD, &r.receive);
+    expect(r.before == MPI_REQUEST_NULL && r.between == MPI_REQUEST_NULL &&
+               r.after == MPI_REQUEST_NULL,
+           "what lies beside requests");
+    MPI_Start(&r.send);
+    JOIN(MPI_Start, all)(1, &r.receive);
+    MPI_Wait(&r.send, MPI_STATUS_IGNORE);
+    MPI_Wait(&r.receive, &status);
+    JOIN(MPI_Test, _cancelled)(&status, &flag);
+    expect(in == last && !flag, "pasted names");
+    JOIN(MPI_Request, _free)(&r.send);
+    MPI_Request_free(&r.receive);
+}
+
 /* ---- the rest ---- */
 
 static void small(void)
@@ -488,6 +515,7 @@ int main(int argc, char **argv)
     types();
     bottom();
     no_types();
+    pasted();
     small();
     /* What hangs on COMM_SELF is told when the end comes. */
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, said_goodbye, &key, NULL);
