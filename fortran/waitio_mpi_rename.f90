@@ -159,12 +159,10 @@ module waitio_mpi_rename
         MPI_ERR_WIN => WAITIO_MPI_ERR_WIN, &
         MPI_ERR_LASTCODE => WAITIO_MPI_ERR_LASTCODE, &
         MPI_INT => WAITIO_MPI_INT, &
-        MPI_INTEGER => WAITIO_MPI_INTEGER, &
         MPI_LONG => WAITIO_MPI_LONG, &
         MPI_CHAR => WAITIO_MPI_CHAR, &
         MPI_FLOAT => WAITIO_MPI_FLOAT, &
         MPI_DOUBLE => WAITIO_MPI_DOUBLE, &
-        MPI_DOUBLE_PRECISION => WAITIO_MPI_DOUBLE_PRECISION, &
         MPI_BYTE => WAITIO_MPI_BYTE, &
         MPI_SIGNED_CHAR => WAITIO_MPI_SIGNED_CHAR, &
         MPI_UNSIGNED_CHAR => WAITIO_MPI_UNSIGNED_CHAR, &
@@ -207,10 +205,10 @@ module waitio_mpi_rename
         MPI_LOGICAL1 => WAITIO_MPI_LOGICAL1, &
         MPI_LOGICAL2 => WAITIO_MPI_LOGICAL2, &
         MPI_LOGICAL4 => WAITIO_MPI_LOGICAL4, &
-        MPI_LOGICAL8 => WAITIO_MPI_LOGICAL8
-    use waitio_mpi, only: &
+        MPI_LOGICAL8 => WAITIO_MPI_LOGICAL8, &
         MPI_REAL16 => WAITIO_MPI_REAL16, &
-        MPI_COMPLEX8 => WAITIO_MPI_COMPLEX8, &
+        MPI_COMPLEX8 => WAITIO_MPI_COMPLEX8
+    use waitio_mpi, only: &
         MPI_COMPLEX16 => WAITIO_MPI_COMPLEX16, &
         MPI_COMPLEX32 => WAITIO_MPI_COMPLEX32, &
         MPI_PACKED => WAITIO_MPI_PACKED, &
@@ -308,10 +306,10 @@ module waitio_mpi_rename
         MPI_Info_dup => WAITIO_MPI_Info_dup, &
         MPI_Info_free => WAITIO_MPI_Info_free, &
         MPI_Info_set => WAITIO_MPI_Info_set, &
-        MPI_Info_delete => WAITIO_MPI_Info_delete
-    use waitio_mpi, only: &
+        MPI_Info_delete => WAITIO_MPI_Info_delete, &
         MPI_Info_get => WAITIO_MPI_Info_get, &
-        MPI_Info_get_string => WAITIO_MPI_Info_get_string, &
+        MPI_Info_get_string => WAITIO_MPI_Info_get_string
+    use waitio_mpi, only: &
         MPI_Info_get_valuelen => WAITIO_MPI_Info_get_valuelen, &
         MPI_Info_get_nkeys => WAITIO_MPI_Info_get_nkeys, &
         MPI_Info_get_nthkey => WAITIO_MPI_Info_get_nthkey, &
@@ -409,10 +407,10 @@ module waitio_mpi_rename
         MPI_Op_create => WAITIO_MPI_Op_create, &
         MPI_Op_free => WAITIO_MPI_Op_free, &
         MPI_Op_commutative => WAITIO_MPI_Op_commutative, &
-        MPI_Reduce_local => WAITIO_MPI_Reduce_local
-    use waitio_mpi, only: &
+        MPI_Reduce_local => WAITIO_MPI_Reduce_local, &
         MPI_Send => WAITIO_MPI_Send, &
-        MPI_Ssend => WAITIO_MPI_Ssend, &
+        MPI_Ssend => WAITIO_MPI_Ssend
+    use waitio_mpi, only: &
         MPI_Bsend => WAITIO_MPI_Bsend, &
         MPI_Buffer_attach => WAITIO_MPI_Buffer_attach, &
         MPI_Buffer_detach => WAITIO_MPI_Buffer_detach, &
@@ -456,6 +454,8 @@ module waitio_mpi_rename
     use waitio_mpi, only: MPI_STATUS_SIZE => WAITIO_STATUS_SIZE
     implicit none
 
+    integer, parameter :: MPI_INTEGER = 524351
+    integer, parameter :: MPI_DOUBLE_PRECISION = 524352
     external :: MPI_2COMPLEX
     external :: MPI_2DOUBLE_COMPLEX
     external :: MPI_ARGVS_NULL

@@ -175,12 +175,12 @@
 
 ! Types.
       integer, parameter :: MPI_INT=524289
-      integer, parameter :: MPI_INTEGER=524289
+      integer, parameter :: MPI_INTEGER=524351
       integer, parameter :: MPI_LONG=524290
       integer, parameter :: MPI_CHAR=524291
       integer, parameter :: MPI_FLOAT=524292
       integer, parameter :: MPI_DOUBLE=524293
-      integer, parameter :: MPI_DOUBLE_PRECISION=524293
+      integer, parameter :: MPI_DOUBLE_PRECISION=524352
       integer, parameter :: MPI_BYTE=524294
       integer, parameter :: MPI_SIGNED_CHAR=524295
       integer, parameter :: MPI_UNSIGNED_CHAR=524296

@@ -111,9 +111,9 @@ int wio_type_name(struct wio_mpi_type *t, WAITIO_MPI_Datatype *id)
 
 int wio_type_unname(WAITIO_MPI_Datatype id)
 {
-    struct wio_mpi_type *t = wio_names_drop(&names, id);
+    struct wio_mpi_type *t = wio_names_find(&names, id);
 
-    if (t != NULL) {
+    if (t != NULL && t->kind == WIO_KIND_DERIVED && wio_names_drop(&names, id) == t) {
         wio_type_release(t);
         return 0;
     }
