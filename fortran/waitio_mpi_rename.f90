@@ -46,6 +46,7 @@ module waitio_mpi_rename
         MPI_SUBVERSION => WAITIO_MPI_SUBVERSION, &
         MPI_REQUEST_NULL => WAITIO_MPI_REQUEST_NULL, &
         MPI_INFO_NULL => WAITIO_MPI_INFO_NULL, &
+        MPI_INFO_ENV => WAITIO_MPI_INFO_ENV, &
         MPI_ERRORS_ARE_FATAL => WAITIO_MPI_ERRORS_ARE_FATAL, &
         MPI_ERRORS_RETURN => WAITIO_MPI_ERRORS_RETURN, &
         MPI_ERRHANDLER_NULL => WAITIO_MPI_ERRHANDLER_NULL, &
@@ -105,9 +106,9 @@ module waitio_mpi_rename
         MPI_ERR_NO_MEM => WAITIO_MPI_ERR_NO_MEM, &
         MPI_ERR_PROC_ABORTED => WAITIO_MPI_ERR_PROC_ABORTED, &
         MPI_ERR_INTERN => WAITIO_MPI_ERR_INTERN, &
-        MPI_ERR_OTHER => WAITIO_MPI_ERR_OTHER, &
-        MPI_ERR_BUFFER => WAITIO_MPI_ERR_BUFFER
+        MPI_ERR_OTHER => WAITIO_MPI_ERR_OTHER
     use waitio_mpi, only: &
+        MPI_ERR_BUFFER => WAITIO_MPI_ERR_BUFFER, &
         MPI_ERR_COUNT => WAITIO_MPI_ERR_COUNT, &
         MPI_ERR_TYPE => WAITIO_MPI_ERR_TYPE, &
         MPI_ERR_OP => WAITIO_MPI_ERR_OP, &
@@ -206,9 +207,9 @@ module waitio_mpi_rename
         MPI_LOGICAL2 => WAITIO_MPI_LOGICAL2, &
         MPI_LOGICAL4 => WAITIO_MPI_LOGICAL4, &
         MPI_LOGICAL8 => WAITIO_MPI_LOGICAL8, &
-        MPI_REAL16 => WAITIO_MPI_REAL16, &
-        MPI_COMPLEX8 => WAITIO_MPI_COMPLEX8
+        MPI_REAL16 => WAITIO_MPI_REAL16
     use waitio_mpi, only: &
+        MPI_COMPLEX8 => WAITIO_MPI_COMPLEX8, &
         MPI_COMPLEX16 => WAITIO_MPI_COMPLEX16, &
         MPI_COMPLEX32 => WAITIO_MPI_COMPLEX32, &
         MPI_PACKED => WAITIO_MPI_PACKED, &
@@ -280,6 +281,7 @@ module waitio_mpi_rename
         MPI_Comm_rank => WAITIO_MPI_Comm_rank, &
         MPI_Comm_size => WAITIO_MPI_Comm_size, &
         MPI_Comm_free => WAITIO_MPI_Comm_free, &
+        MPI_Comm_disconnect => WAITIO_MPI_Comm_disconnect, &
         MPI_Comm_dup => WAITIO_MPI_Comm_dup, &
         MPI_Comm_dup_with_info => WAITIO_MPI_Comm_dup_with_info, &
         MPI_Comm_set_info => WAITIO_MPI_Comm_set_info, &
@@ -306,10 +308,10 @@ module waitio_mpi_rename
         MPI_Info_dup => WAITIO_MPI_Info_dup, &
         MPI_Info_free => WAITIO_MPI_Info_free, &
         MPI_Info_set => WAITIO_MPI_Info_set, &
-        MPI_Info_delete => WAITIO_MPI_Info_delete, &
-        MPI_Info_get => WAITIO_MPI_Info_get, &
-        MPI_Info_get_string => WAITIO_MPI_Info_get_string
+        MPI_Info_delete => WAITIO_MPI_Info_delete
     use waitio_mpi, only: &
+        MPI_Info_get => WAITIO_MPI_Info_get, &
+        MPI_Info_get_string => WAITIO_MPI_Info_get_string, &
         MPI_Info_get_valuelen => WAITIO_MPI_Info_get_valuelen, &
         MPI_Info_get_nkeys => WAITIO_MPI_Info_get_nkeys, &
         MPI_Info_get_nthkey => WAITIO_MPI_Info_get_nthkey, &
@@ -407,10 +409,10 @@ module waitio_mpi_rename
         MPI_Op_create => WAITIO_MPI_Op_create, &
         MPI_Op_free => WAITIO_MPI_Op_free, &
         MPI_Op_commutative => WAITIO_MPI_Op_commutative, &
-        MPI_Reduce_local => WAITIO_MPI_Reduce_local, &
-        MPI_Send => WAITIO_MPI_Send, &
-        MPI_Ssend => WAITIO_MPI_Ssend
+        MPI_Reduce_local => WAITIO_MPI_Reduce_local
     use waitio_mpi, only: &
+        MPI_Send => WAITIO_MPI_Send, &
+        MPI_Ssend => WAITIO_MPI_Ssend, &
         MPI_Bsend => WAITIO_MPI_Bsend, &
         MPI_Buffer_attach => WAITIO_MPI_Buffer_attach, &
         MPI_Buffer_detach => WAITIO_MPI_Buffer_detach, &
@@ -452,6 +454,7 @@ module waitio_mpi_rename
         MPI_Wtime => WAITIO_MPI_Wtime, &
         MPI_Wtick => WAITIO_MPI_Wtick
     use waitio_mpi, only: MPI_STATUS_SIZE => WAITIO_STATUS_SIZE
+    use waitio_mpi, only: PMPI_Wtime => WAITIO_MPI_Wtime, PMPI_Wtick => WAITIO_MPI_Wtick
     implicit none
 
     integer, parameter :: MPI_INTEGER = 524351
@@ -465,7 +468,6 @@ module waitio_mpi_rename
     external :: MPI_DISPLACEMENT_CURRENT
     external :: MPI_ERRCODES_IGNORE
     external :: MPI_FILE_NULL
-    external :: MPI_INFO_ENV
     external :: MPI_INTEGER16
     external :: MPI_LOCK_EXCLUSIVE
     external :: MPI_LOCK_SHARED
@@ -635,6 +637,43 @@ module waitio_mpi_rename
 !DIR$ IGNORE_TKR buf
 !NVF$ IGNORE_TKR buf
         end subroutine MPI_Irecv
+        subroutine MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, &
+            recvcount, recvtype, source, recvtag, comm, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            integer, intent(in) :: dest
+            integer, intent(in) :: sendtag
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: source
+            integer, intent(in) :: recvtag
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Isendrecv
+        subroutine MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, &
+            comm, request, ierr)
+            type(*), dimension(*) :: buf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: dest
+            integer, intent(in) :: sendtag
+            integer, intent(in) :: source
+            integer, intent(in) :: recvtag
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DIR$ IGNORE_TKR buf
+!NVF$ IGNORE_TKR buf
+        end subroutine MPI_Isendrecv_replace
         subroutine MPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierr)
             type(*), dimension(*) :: buf
             integer, intent(in) :: count

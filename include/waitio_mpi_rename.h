@@ -10,10 +10,10 @@
  * MPI_REQUEST_NULL, MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY are constants: initial values
  * of static objects, too.
  *
- * Names that the program's macros paste together, such as MPI_Send and _init, mean the same. So our
- * names with requests, such as WAITIO_MPI_Send_init, take requests that are integers, too. A file that
- * uses both interfaces defines WAITIO_MPI_RENAME_APART before it includes this: WAITIO_MPI_Request
- * is that of waitio_mpi.h then, and such names must not be pasted.
+ * Names that the program's macros paste together, such as MPI_Send and _init, mean the same. So
+ * our names with requests, such as WAITIO_MPI_Send_init, take requests that are integers, too. A
+ * file that uses both interfaces defines WAITIO_MPI_RENAME_APART before it includes this:
+ * WAITIO_MPI_Request is that of waitio_mpi.h then, and such names must not be pasted.
  */
 #ifndef WAITIO_MPI_RENAME_H
 #define WAITIO_MPI_RENAME_H
@@ -55,6 +55,11 @@ int waitio_rename_irsend(const void *buf, int count, WAITIO_MPI_Datatype type, i
     WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+    int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int stag, int source, int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
@@ -225,6 +230,11 @@ int waitio_rename_pmpi_irsend(const void *buf, int count, WAITIO_MPI_Datatype ty
     int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_pmpi_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+    int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int stag, int source, int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_pmpi_send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
     int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_pmpi_rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
@@ -565,6 +575,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_GROUP_NULL WAITIO_MPI_GROUP_NULL
 #define MPI_HOST WAITIO_MPI_HOST
 #define MPI_IDENT WAITIO_MPI_IDENT
+#define MPI_INFO_ENV WAITIO_MPI_INFO_ENV
 #define MPI_INFO_NULL WAITIO_MPI_INFO_NULL
 #define MPI_INT WAITIO_MPI_INT
 #define MPI_INT16_T WAITIO_MPI_INT16_T
@@ -710,6 +721,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Comm_create_group WAITIO_MPI_Comm_create_group
 #define MPI_Comm_create_keyval WAITIO_MPI_Comm_create_keyval
 #define MPI_Comm_delete_attr WAITIO_MPI_Comm_delete_attr
+#define MPI_Comm_disconnect WAITIO_MPI_Comm_disconnect
 #define MPI_Comm_dup WAITIO_MPI_Comm_dup
 #define MPI_Comm_dup_with_info WAITIO_MPI_Comm_dup_with_info
 #define MPI_Comm_f2c WAITIO_MPI_Comm_f2c
@@ -832,6 +844,8 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Iscatter waitio_rename_iscatter
 #define MPI_Iscatterv waitio_rename_iscatterv
 #define MPI_Isend waitio_rename_isend
+#define MPI_Isendrecv waitio_rename_isendrecv
+#define MPI_Isendrecv_replace waitio_rename_isendrecv_replace
 #define MPI_Issend waitio_rename_issend
 #define MPI_Keyval_create WAITIO_MPI_Keyval_create
 #define MPI_Keyval_free WAITIO_MPI_Keyval_free
@@ -1000,6 +1014,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Comm_create_group WAITIO_PMPI_Comm_create_group
 #define PMPI_Comm_create_keyval WAITIO_PMPI_Comm_create_keyval
 #define PMPI_Comm_delete_attr WAITIO_PMPI_Comm_delete_attr
+#define PMPI_Comm_disconnect WAITIO_PMPI_Comm_disconnect
 #define PMPI_Comm_dup WAITIO_PMPI_Comm_dup
 #define PMPI_Comm_dup_with_info WAITIO_PMPI_Comm_dup_with_info
 #define PMPI_Comm_f2c WAITIO_PMPI_Comm_f2c
@@ -1122,6 +1137,8 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Iscatter waitio_rename_pmpi_iscatter
 #define PMPI_Iscatterv waitio_rename_pmpi_iscatterv
 #define PMPI_Isend waitio_rename_pmpi_isend
+#define PMPI_Isendrecv waitio_rename_pmpi_isendrecv
+#define PMPI_Isendrecv_replace waitio_rename_pmpi_isendrecv_replace
 #define PMPI_Issend waitio_rename_pmpi_issend
 #define PMPI_Keyval_create WAITIO_PMPI_Keyval_create
 #define PMPI_Keyval_free WAITIO_PMPI_Keyval_free
@@ -1291,6 +1308,8 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define WAITIO_MPI_Iscatter waitio_rename_iscatter
 #define WAITIO_MPI_Iscatterv waitio_rename_iscatterv
 #define WAITIO_MPI_Isend waitio_rename_isend
+#define WAITIO_MPI_Isendrecv waitio_rename_isendrecv
+#define WAITIO_MPI_Isendrecv_replace waitio_rename_isendrecv_replace
 #define WAITIO_MPI_Issend waitio_rename_issend
 #define WAITIO_MPI_Neighbor_allgather_init waitio_rename_neighbor_allgather_init
 #define WAITIO_MPI_Neighbor_allgatherv_init waitio_rename_neighbor_allgatherv_init
@@ -1366,6 +1385,8 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define WAITIO_PMPI_Iscatter waitio_rename_pmpi_iscatter
 #define WAITIO_PMPI_Iscatterv waitio_rename_pmpi_iscatterv
 #define WAITIO_PMPI_Isend waitio_rename_pmpi_isend
+#define WAITIO_PMPI_Isendrecv waitio_rename_pmpi_isendrecv
+#define WAITIO_PMPI_Isendrecv_replace waitio_rename_pmpi_isendrecv_replace
 #define WAITIO_PMPI_Issend waitio_rename_pmpi_issend
 #define WAITIO_PMPI_Neighbor_allgather_init waitio_rename_pmpi_neighbor_allgather_init
 #define WAITIO_PMPI_Neighbor_allgatherv_init waitio_rename_pmpi_neighbor_allgatherv_init

@@ -321,6 +321,40 @@ int WAITIO_MPI_Sendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, 
     return wio_mpi_result("WAITIO_MPI_Sendrecv_replace", rc);
 }
 
+/* What is sent is copied first: the request is that of the receive, and it may write to the same
+ * buffer. */
+static int start_both(struct wio_message out, struct wio_message in, WAITIO_MPI_Request *req)
+{
+    WAITIO_MPI_Request sent;
+    int rc = wio_mpi_need("request", req);
+
+    if (rc != 0)
+        return rc;
+    out = copied(out);
+    rc = wio_message_start(&out, &sent);
+    if (rc == 0)
+        rc = wio_request_wait(&sent, NULL); /* complete at once */
+    return rc != 0 ? rc : wio_message_start(&in, req);
+}
+
+int WAITIO_MPI_Isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+                         int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source,
+                         int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    return wio_mpi_result("WAITIO_MPI_Isendrecv",
+                          start_both(outgoing(sbuf, scount, stype, dest, stag, comm),
+                                     incoming(rbuf, rcount, rtype, source, rtag, comm), req));
+}
+
+int WAITIO_MPI_Isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
+                                 int source, int rtag, WAITIO_MPI_Comm comm,
+                                 WAITIO_MPI_Request *req)
+{
+    return wio_mpi_result("WAITIO_MPI_Isendrecv_replace",
+                          start_both(outgoing(buf, count, type, dest, stag, comm),
+                                     incoming(buf, count, type, source, rtag, comm), req));
+}
+
 int WAITIO_MPI_Send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
 {

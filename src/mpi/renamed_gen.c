@@ -144,6 +144,34 @@ int waitio_rename_pmpi_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int
     return waitio_rename_irecv(buf, count, type, source, tag, comm, req);
 }
 
+int waitio_rename_isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+    int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Isendrecv, (sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm,
+    r));
+}
+
+int waitio_rename_pmpi_isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+    int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_isendrecv(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source,
+    rtag, comm, req);
+}
+
+int waitio_rename_isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int stag, int source, int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Isendrecv_replace, (buf, count, type, dest, stag, source, rtag, comm, r));
+}
+
+int waitio_rename_pmpi_isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int stag, int source, int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_isendrecv_replace(buf, count, type, dest, stag, source, rtag, comm, req);
+}
+
 int waitio_rename_send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req)
 {

@@ -38,6 +38,7 @@ program mpi_mixed
     good = good .and. in == left .and. status(MPI_TAG) == 9 .and. requests(1) == MPI_REQUEST_NULL
     good = good .and. end_in_c(requests(2)) == 1
     good = good .and. end_in_c(MPI_REQUEST_NULL) == 1
+    good = good .and. PMPI_Wtime() > 0 .and. PMPI_Wtick() > 0
     good = good .and. same_types(MPI_INTEGER, MPI_DOUBLE_PRECISION) == 1
     call MPI_Type_get_name(MPI_INTEGER, name, length, ierr)
     good = good .and. name == 'MPI_INTEGER'

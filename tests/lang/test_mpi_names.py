@@ -75,7 +75,7 @@ def test_names_that_a_program_pastes_mean_the_same():
     pairs = [(n, n[:i]) for n in sorted(names) for i in range(5, len(n)) if n[:i] in names]
     assert ("MPI_Send_init", "MPI_Send") in pairs and len(pairs) > 100
     want = preprocessed(whole for whole, _ in pairs)
-    got = preprocessed(f"JOIN({part}, {whole[len(part):]})" for whole, part in pairs)
+    got = preprocessed(f"JOIN({part}, {whole[len(part) :]})" for whole, part in pairs)
     wrong = [pair for pair, a, b in zip(pairs, want, got, strict=True) if a != b]
     assert wrong == []
 

@@ -35,10 +35,10 @@ HEAD = f"""/* SPDX-License-Identifier: BSD-3-Clause */
  * MPI_REQUEST_NULL, MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY are constants: initial values
  * of static objects, too.
  *
- * Names that the program's macros paste together, such as MPI_Send and _init, mean the same. So our
- * names with requests, such as WAITIO_MPI_Send_init, take requests that are integers, too. A file that
- * uses both interfaces defines WAITIO_MPI_RENAME_APART before it includes this: WAITIO_MPI_Request
- * is that of waitio_mpi.h then, and such names must not be pasted.
+ * Names that the program's macros paste together, such as MPI_Send and _init, mean the same. So
+ * our names with requests, such as WAITIO_MPI_Send_init, take requests that are integers, too. A
+ * file that uses both interfaces defines WAITIO_MPI_RENAME_APART before it includes this:
+ * WAITIO_MPI_Request is that of waitio_mpi.h then, and such names must not be pasted.
  */
 #ifndef WAITIO_MPI_RENAME_H
 #define WAITIO_MPI_RENAME_H
