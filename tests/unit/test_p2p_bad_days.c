@@ -177,6 +177,28 @@ static void a_send_to_oneself_can_be_cancelled(void **unused)
     assert_int_equal(got.bytes, BIG);
 }
 
+/* ---- any source ---- */
+
+/* It goes on, because others live; but the report of a long wait says who does not. */
+static void a_receive_from_any_source_names_who_is_gone(void **unused)
+{
+    (void)unused;
+    struct wio_strbuf sb = {0};
+    fake_open(1, ROOM);
+    struct wio_handle h = irecv(-1, 10, 9);
+    wio_universe_dump(u, &sb);
+    assert_non_null(strstr(sb.text, "receive from any source"));
+    assert_null(strstr(sb.text, "of its group"));
+    wio_strbuf_free(&sb);
+    wio_enter(u);
+    wio_peer_fail(u, u->peer[1], WAITIO_ERR_PEER, false, "killed");
+    wio_leave(u);
+    wio_universe_dump(u, &sb);
+    assert_non_null(strstr(sb.text, "; of its group PB 0 rank 1 has failed or left"));
+    wio_strbuf_free(&sb);
+    assert_int_equal(wio_cancel(u, &h), 0);
+}
+
 static struct wio_msg request_to_send(uint32_t number, int tag)
 {
     return (struct wio_msg){.op = WIO_OP_RTS,
@@ -284,6 +306,7 @@ int main(void)
         T(a_message_to_oneself_that_cannot_be_held_is_an_error),
         T(a_receive_from_oneself_is_told),
         T(a_send_to_oneself_can_be_cancelled),
+        T(a_receive_from_any_source_names_who_is_gone),
         T(without_memory_for_an_answer_the_peer_is_failed),
         T(without_memory_and_without_a_link_too),
         T(a_link_that_came_without_memory_for_its_peer_is_used),
