@@ -46,6 +46,7 @@ module waitio_mpi_rename
         MPI_SUBVERSION => WAITIO_MPI_SUBVERSION, &
         MPI_REQUEST_NULL => WAITIO_MPI_REQUEST_NULL, &
         MPI_INFO_NULL => WAITIO_MPI_INFO_NULL, &
+        MPI_INFO_ENV => WAITIO_MPI_INFO_ENV, &
         MPI_ERRORS_ARE_FATAL => WAITIO_MPI_ERRORS_ARE_FATAL, &
         MPI_ERRORS_RETURN => WAITIO_MPI_ERRORS_RETURN, &
         MPI_ERRHANDLER_NULL => WAITIO_MPI_ERRHANDLER_NULL, &
@@ -105,9 +106,9 @@ module waitio_mpi_rename
         MPI_ERR_NO_MEM => WAITIO_MPI_ERR_NO_MEM, &
         MPI_ERR_PROC_ABORTED => WAITIO_MPI_ERR_PROC_ABORTED, &
         MPI_ERR_INTERN => WAITIO_MPI_ERR_INTERN, &
-        MPI_ERR_OTHER => WAITIO_MPI_ERR_OTHER, &
-        MPI_ERR_BUFFER => WAITIO_MPI_ERR_BUFFER
+        MPI_ERR_OTHER => WAITIO_MPI_ERR_OTHER
     use waitio_mpi, only: &
+        MPI_ERR_BUFFER => WAITIO_MPI_ERR_BUFFER, &
         MPI_ERR_COUNT => WAITIO_MPI_ERR_COUNT, &
         MPI_ERR_TYPE => WAITIO_MPI_ERR_TYPE, &
         MPI_ERR_OP => WAITIO_MPI_ERR_OP, &
@@ -159,12 +160,10 @@ module waitio_mpi_rename
         MPI_ERR_WIN => WAITIO_MPI_ERR_WIN, &
         MPI_ERR_LASTCODE => WAITIO_MPI_ERR_LASTCODE, &
         MPI_INT => WAITIO_MPI_INT, &
-        MPI_INTEGER => WAITIO_MPI_INTEGER, &
         MPI_LONG => WAITIO_MPI_LONG, &
         MPI_CHAR => WAITIO_MPI_CHAR, &
         MPI_FLOAT => WAITIO_MPI_FLOAT, &
         MPI_DOUBLE => WAITIO_MPI_DOUBLE, &
-        MPI_DOUBLE_PRECISION => WAITIO_MPI_DOUBLE_PRECISION, &
         MPI_BYTE => WAITIO_MPI_BYTE, &
         MPI_SIGNED_CHAR => WAITIO_MPI_SIGNED_CHAR, &
         MPI_UNSIGNED_CHAR => WAITIO_MPI_UNSIGNED_CHAR, &
@@ -207,9 +206,9 @@ module waitio_mpi_rename
         MPI_LOGICAL1 => WAITIO_MPI_LOGICAL1, &
         MPI_LOGICAL2 => WAITIO_MPI_LOGICAL2, &
         MPI_LOGICAL4 => WAITIO_MPI_LOGICAL4, &
-        MPI_LOGICAL8 => WAITIO_MPI_LOGICAL8
+        MPI_LOGICAL8 => WAITIO_MPI_LOGICAL8, &
+        MPI_REAL16 => WAITIO_MPI_REAL16
     use waitio_mpi, only: &
-        MPI_REAL16 => WAITIO_MPI_REAL16, &
         MPI_COMPLEX8 => WAITIO_MPI_COMPLEX8, &
         MPI_COMPLEX16 => WAITIO_MPI_COMPLEX16, &
         MPI_COMPLEX32 => WAITIO_MPI_COMPLEX32, &
@@ -282,6 +281,7 @@ module waitio_mpi_rename
         MPI_Comm_rank => WAITIO_MPI_Comm_rank, &
         MPI_Comm_size => WAITIO_MPI_Comm_size, &
         MPI_Comm_free => WAITIO_MPI_Comm_free, &
+        MPI_Comm_disconnect => WAITIO_MPI_Comm_disconnect, &
         MPI_Comm_dup => WAITIO_MPI_Comm_dup, &
         MPI_Comm_dup_with_info => WAITIO_MPI_Comm_dup_with_info, &
         MPI_Comm_set_info => WAITIO_MPI_Comm_set_info, &
@@ -454,8 +454,11 @@ module waitio_mpi_rename
         MPI_Wtime => WAITIO_MPI_Wtime, &
         MPI_Wtick => WAITIO_MPI_Wtick
     use waitio_mpi, only: MPI_STATUS_SIZE => WAITIO_STATUS_SIZE
+    use waitio_mpi, only: PMPI_Wtime => WAITIO_MPI_Wtime, PMPI_Wtick => WAITIO_MPI_Wtick
     implicit none
 
+    integer, parameter :: MPI_INTEGER = 524351
+    integer, parameter :: MPI_DOUBLE_PRECISION = 524352
     external :: MPI_2COMPLEX
     external :: MPI_2DOUBLE_COMPLEX
     external :: MPI_ARGVS_NULL
@@ -465,7 +468,6 @@ module waitio_mpi_rename
     external :: MPI_DISPLACEMENT_CURRENT
     external :: MPI_ERRCODES_IGNORE
     external :: MPI_FILE_NULL
-    external :: MPI_INFO_ENV
     external :: MPI_INTEGER16
     external :: MPI_LOCK_EXCLUSIVE
     external :: MPI_LOCK_SHARED
@@ -635,6 +637,43 @@ module waitio_mpi_rename
 !DIR$ IGNORE_TKR buf
 !NVF$ IGNORE_TKR buf
         end subroutine MPI_Irecv
+        subroutine MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, &
+            recvcount, recvtype, source, recvtag, comm, request, ierr)
+            type(*), dimension(*) :: sendbuf
+            integer, intent(in) :: sendcount
+            integer, intent(in) :: sendtype
+            integer, intent(in) :: dest
+            integer, intent(in) :: sendtag
+            type(*), dimension(*) :: recvbuf
+            integer, intent(in) :: recvcount
+            integer, intent(in) :: recvtype
+            integer, intent(in) :: source
+            integer, intent(in) :: recvtag
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: sendbuf, recvbuf
+!DIR$ IGNORE_TKR sendbuf, recvbuf
+!NVF$ IGNORE_TKR sendbuf, recvbuf
+        end subroutine MPI_Isendrecv
+        subroutine MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, &
+            comm, request, ierr)
+            type(*), dimension(*) :: buf
+            integer, intent(in) :: count
+            integer, intent(in) :: datatype
+            integer, intent(in) :: dest
+            integer, intent(in) :: sendtag
+            integer, intent(in) :: source
+            integer, intent(in) :: recvtag
+            integer, intent(in) :: comm
+            integer :: request
+            integer, optional :: ierr
+!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DEC$ ATTRIBUTES NO_ARG_CHECK :: buf
+!DIR$ IGNORE_TKR buf
+!NVF$ IGNORE_TKR buf
+        end subroutine MPI_Isendrecv_replace
         subroutine MPI_Send_init(buf, count, datatype, dest, tag, comm, request, ierr)
             type(*), dimension(*) :: buf
             integer, intent(in) :: count

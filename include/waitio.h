@@ -312,8 +312,8 @@ int waitio_probe_for(waitio_group_t group, int src, waitio_tag_t tag, double sec
 int waitio_iprobe(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
                   waitio_status_t *status);
 /** Withdraw a receive that has not matched yet; the request must still be waited for
- * (status.cancelled tells). Sends cannot be cancelled: UNSUPPORTED. A receive that has matched
- * completes normally. */
+ * (status.cancelled tells). Sends cannot be cancelled: UNSUPPORTED; but one to oneself that waits
+ * for its receive can. What has matched completes normally. */
 int waitio_cancel(waitio_req_t *req);
 /** Send and receive at once, without deadlock. */
 int waitio_sendrecv(waitio_group_t group, int dst, const void *sbuf, size_t sbytes,

@@ -209,6 +209,7 @@ enum { waitio_mpi_integer_type = 524351, waitio_mpi_double_precision_type = 5243
 #define WAITIO_MPI_GROUP_NULL ((WAITIO_MPI_Group)0)
 #define WAITIO_MPI_BOTTOM ((void *)0)
 #define WAITIO_MPI_INFO_NULL 0
+#define WAITIO_MPI_INFO_ENV 1
 #define WAITIO_MPI_ERRORS_ARE_FATAL 1
 #define WAITIO_MPI_ERRORS_RETURN 2
 #define WAITIO_MPI_ERRHANDLER_NULL 0
@@ -512,6 +513,8 @@ int WAITIO_MPI_Add_error_string(int code, const char *string);
 int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank);
 int WAITIO_MPI_Comm_size(WAITIO_MPI_Comm comm, int *size);
 int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm);
+/** As Comm_free: messages under way go on, and what the program sends is sent. */
+int WAITIO_MPI_Comm_disconnect(WAITIO_MPI_Comm *comm);
 /** Attributes go along if their keys' functions say so. */
 int WAITIO_MPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out);
 /** Complete at once. */
@@ -559,7 +562,9 @@ int WAITIO_MPI_Attr_put(WAITIO_MPI_Comm comm, int keyval, void *value);
 int WAITIO_MPI_Attr_get(WAITIO_MPI_Comm comm, int keyval, void *value, int *flag);
 int WAITIO_MPI_Attr_delete(WAITIO_MPI_Comm comm, int keyval);
 
-/* Hints. Keys have less than WAITIO_MPI_MAX_INFO_KEY characters, values less than _INFO_VAL. */
+/* Hints. Keys have less than WAITIO_MPI_MAX_INFO_KEY characters, values less than _INFO_VAL.
+ * WAITIO_MPI_INFO_ENV has what WAITIO_MPI_Info_create_env(0, NULL, ...) gives; it is not changed.
+ */
 int WAITIO_MPI_Info_create(WAITIO_MPI_Info *info);
 /** A new object with what is known about the start of this process: "command", "argv", "host",
  * "wdir", "thread_level". May be called before WAITIO_MPI_Init(). @param argv those of main(), or
@@ -843,6 +848,13 @@ int WAITIO_MPI_Sendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
 int WAITIO_MPI_Sendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
                                 int source, int rtag, WAITIO_MPI_Comm comm,
                                 WAITIO_MPI_Status *status);
+/** The library sends a copy, so the request is that of the receive. */
+int WAITIO_MPI_Isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+                         int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source,
+                         int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_MPI_Isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
+                                 int source, int rtag, WAITIO_MPI_Comm comm,
+                                 WAITIO_MPI_Request *req);
 int WAITIO_MPI_Send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_MPI_Rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,

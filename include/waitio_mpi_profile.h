@@ -50,6 +50,7 @@ int WAITIO_PMPI_Add_error_string(int code, const char *string);
 int WAITIO_PMPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank);
 int WAITIO_PMPI_Comm_size(WAITIO_MPI_Comm comm, int *size);
 int WAITIO_PMPI_Comm_free(WAITIO_MPI_Comm *comm);
+int WAITIO_PMPI_Comm_disconnect(WAITIO_MPI_Comm *comm);
 int WAITIO_PMPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out);
 int WAITIO_PMPI_Comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out, WAITIO_MPI_Request *req);
 int WAITIO_PMPI_Comm_idup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
@@ -278,6 +279,11 @@ int WAITIO_PMPI_Sendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype
     WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
 int WAITIO_PMPI_Sendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
     int source, int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
+int WAITIO_PMPI_Isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+    int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int stag, int source, int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_PMPI_Send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
     WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
 int WAITIO_PMPI_Rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,

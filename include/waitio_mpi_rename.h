@@ -9,6 +9,11 @@
  * them. A request is an integer: it may be compared with MPI_REQUEST_NULL, which is 0.
  * MPI_REQUEST_NULL, MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY are constants: initial values
  * of static objects, too.
+ *
+ * Names that the program's macros paste together, such as MPI_Send and _init, mean the same. So
+ * our names with requests, such as WAITIO_MPI_Send_init, take requests that are integers, too. A
+ * file that uses both interfaces defines WAITIO_MPI_RENAME_APART before it includes this:
+ * WAITIO_MPI_Request is that of waitio_mpi.h then, and such names must not be pasted.
  */
 #ifndef WAITIO_MPI_RENAME_H
 #define WAITIO_MPI_RENAME_H
@@ -50,6 +55,11 @@ int waitio_rename_irsend(const void *buf, int count, WAITIO_MPI_Datatype type, i
     WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+    int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int stag, int source, int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
@@ -220,6 +230,11 @@ int waitio_rename_pmpi_irsend(const void *buf, int count, WAITIO_MPI_Datatype ty
     int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_pmpi_irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
     WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+    int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int stag, int source, int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_pmpi_send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
     int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_pmpi_rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
@@ -560,6 +575,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_GROUP_NULL WAITIO_MPI_GROUP_NULL
 #define MPI_HOST WAITIO_MPI_HOST
 #define MPI_IDENT WAITIO_MPI_IDENT
+#define MPI_INFO_ENV WAITIO_MPI_INFO_ENV
 #define MPI_INFO_NULL WAITIO_MPI_INFO_NULL
 #define MPI_INT WAITIO_MPI_INT
 #define MPI_INT16_T WAITIO_MPI_INT16_T
@@ -705,6 +721,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Comm_create_group WAITIO_MPI_Comm_create_group
 #define MPI_Comm_create_keyval WAITIO_MPI_Comm_create_keyval
 #define MPI_Comm_delete_attr WAITIO_MPI_Comm_delete_attr
+#define MPI_Comm_disconnect WAITIO_MPI_Comm_disconnect
 #define MPI_Comm_dup WAITIO_MPI_Comm_dup
 #define MPI_Comm_dup_with_info WAITIO_MPI_Comm_dup_with_info
 #define MPI_Comm_f2c WAITIO_MPI_Comm_f2c
@@ -827,6 +844,8 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Iscatter waitio_rename_iscatter
 #define MPI_Iscatterv waitio_rename_iscatterv
 #define MPI_Isend waitio_rename_isend
+#define MPI_Isendrecv waitio_rename_isendrecv
+#define MPI_Isendrecv_replace waitio_rename_isendrecv_replace
 #define MPI_Issend waitio_rename_issend
 #define MPI_Keyval_create WAITIO_MPI_Keyval_create
 #define MPI_Keyval_free WAITIO_MPI_Keyval_free
@@ -995,6 +1014,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Comm_create_group WAITIO_PMPI_Comm_create_group
 #define PMPI_Comm_create_keyval WAITIO_PMPI_Comm_create_keyval
 #define PMPI_Comm_delete_attr WAITIO_PMPI_Comm_delete_attr
+#define PMPI_Comm_disconnect WAITIO_PMPI_Comm_disconnect
 #define PMPI_Comm_dup WAITIO_PMPI_Comm_dup
 #define PMPI_Comm_dup_with_info WAITIO_PMPI_Comm_dup_with_info
 #define PMPI_Comm_f2c WAITIO_PMPI_Comm_f2c
@@ -1117,6 +1137,8 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Iscatter waitio_rename_pmpi_iscatter
 #define PMPI_Iscatterv waitio_rename_pmpi_iscatterv
 #define PMPI_Isend waitio_rename_pmpi_isend
+#define PMPI_Isendrecv waitio_rename_pmpi_isendrecv
+#define PMPI_Isendrecv_replace waitio_rename_pmpi_isendrecv_replace
 #define PMPI_Issend waitio_rename_pmpi_issend
 #define PMPI_Keyval_create WAITIO_PMPI_Keyval_create
 #define PMPI_Keyval_free WAITIO_PMPI_Keyval_free
@@ -1235,5 +1257,170 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Waitsome waitio_rename_pmpi_waitsome
 #define PMPI_Wtick WAITIO_PMPI_Wtick
 #define PMPI_Wtime WAITIO_PMPI_Wtime
+
+/* names that are pasted */
+#ifndef WAITIO_MPI_RENAME_APART
+#define WAITIO_MPI_Allgather_init waitio_rename_allgather_init
+#define WAITIO_MPI_Allgatherv_init waitio_rename_allgatherv_init
+#define WAITIO_MPI_Allreduce_init waitio_rename_allreduce_init
+#define WAITIO_MPI_Alltoall_init waitio_rename_alltoall_init
+#define WAITIO_MPI_Alltoallv_init waitio_rename_alltoallv_init
+#define WAITIO_MPI_Alltoallw_init waitio_rename_alltoallw_init
+#define WAITIO_MPI_Barrier_init waitio_rename_barrier_init
+#define WAITIO_MPI_Bcast_init waitio_rename_bcast_init
+#define WAITIO_MPI_Bsend_init waitio_rename_bsend_init
+#define WAITIO_MPI_Cancel waitio_rename_cancel
+#define WAITIO_MPI_Comm_idup waitio_rename_comm_idup
+#define WAITIO_MPI_Comm_idup_with_info waitio_rename_comm_idup_with_info
+#undef WAITIO_MPI_DOUBLE_PRECISION
+#define WAITIO_MPI_DOUBLE_PRECISION waitio_mpi_double_precision_type
+#define WAITIO_MPI_Exscan_init waitio_rename_exscan_init
+#define WAITIO_MPI_Gather_init waitio_rename_gather_init
+#define WAITIO_MPI_Gatherv_init waitio_rename_gatherv_init
+#define WAITIO_MPI_Grequest_complete waitio_rename_grequest_complete
+#define WAITIO_MPI_Grequest_start waitio_rename_grequest_start
+#undef WAITIO_MPI_INTEGER
+#define WAITIO_MPI_INTEGER waitio_mpi_integer_type
+#define WAITIO_MPI_Iallgather waitio_rename_iallgather
+#define WAITIO_MPI_Iallgatherv waitio_rename_iallgatherv
+#define WAITIO_MPI_Iallreduce waitio_rename_iallreduce
+#define WAITIO_MPI_Ialltoall waitio_rename_ialltoall
+#define WAITIO_MPI_Ialltoallv waitio_rename_ialltoallv
+#define WAITIO_MPI_Ialltoallw waitio_rename_ialltoallw
+#define WAITIO_MPI_Ibarrier waitio_rename_ibarrier
+#define WAITIO_MPI_Ibcast waitio_rename_ibcast
+#define WAITIO_MPI_Ibsend waitio_rename_ibsend
+#define WAITIO_MPI_Iexscan waitio_rename_iexscan
+#define WAITIO_MPI_Igather waitio_rename_igather
+#define WAITIO_MPI_Igatherv waitio_rename_igatherv
+#define WAITIO_MPI_Imrecv waitio_rename_imrecv
+#define WAITIO_MPI_Ineighbor_allgather waitio_rename_ineighbor_allgather
+#define WAITIO_MPI_Ineighbor_allgatherv waitio_rename_ineighbor_allgatherv
+#define WAITIO_MPI_Ineighbor_alltoall waitio_rename_ineighbor_alltoall
+#define WAITIO_MPI_Ineighbor_alltoallv waitio_rename_ineighbor_alltoallv
+#define WAITIO_MPI_Ineighbor_alltoallw waitio_rename_ineighbor_alltoallw
+#define WAITIO_MPI_Irecv waitio_rename_irecv
+#define WAITIO_MPI_Ireduce waitio_rename_ireduce
+#define WAITIO_MPI_Ireduce_scatter waitio_rename_ireduce_scatter
+#define WAITIO_MPI_Ireduce_scatter_block waitio_rename_ireduce_scatter_block
+#define WAITIO_MPI_Irsend waitio_rename_irsend
+#define WAITIO_MPI_Iscan waitio_rename_iscan
+#define WAITIO_MPI_Iscatter waitio_rename_iscatter
+#define WAITIO_MPI_Iscatterv waitio_rename_iscatterv
+#define WAITIO_MPI_Isend waitio_rename_isend
+#define WAITIO_MPI_Isendrecv waitio_rename_isendrecv
+#define WAITIO_MPI_Isendrecv_replace waitio_rename_isendrecv_replace
+#define WAITIO_MPI_Issend waitio_rename_issend
+#define WAITIO_MPI_Neighbor_allgather_init waitio_rename_neighbor_allgather_init
+#define WAITIO_MPI_Neighbor_allgatherv_init waitio_rename_neighbor_allgatherv_init
+#define WAITIO_MPI_Neighbor_alltoall_init waitio_rename_neighbor_alltoall_init
+#define WAITIO_MPI_Neighbor_alltoallv_init waitio_rename_neighbor_alltoallv_init
+#define WAITIO_MPI_Neighbor_alltoallw_init waitio_rename_neighbor_alltoallw_init
+#undef WAITIO_MPI_REQUEST_NULL
+#define WAITIO_MPI_REQUEST_NULL ((waitio_rename_request)0)
+#define WAITIO_MPI_Recv_init waitio_rename_recv_init
+#define WAITIO_MPI_Reduce_init waitio_rename_reduce_init
+#define WAITIO_MPI_Reduce_scatter_block_init waitio_rename_reduce_scatter_block_init
+#define WAITIO_MPI_Reduce_scatter_init waitio_rename_reduce_scatter_init
+#define WAITIO_MPI_Request waitio_rename_request
+#define WAITIO_MPI_Request_free waitio_rename_request_free
+#define WAITIO_MPI_Request_get_status waitio_rename_request_get_status
+#define WAITIO_MPI_Rsend_init waitio_rename_rsend_init
+#define WAITIO_MPI_Scan_init waitio_rename_scan_init
+#define WAITIO_MPI_Scatter_init waitio_rename_scatter_init
+#define WAITIO_MPI_Scatterv_init waitio_rename_scatterv_init
+#define WAITIO_MPI_Send_init waitio_rename_send_init
+#define WAITIO_MPI_Ssend_init waitio_rename_ssend_init
+#define WAITIO_MPI_Start waitio_rename_start
+#define WAITIO_MPI_Startall waitio_rename_startall
+#define WAITIO_MPI_Test waitio_rename_test
+#define WAITIO_MPI_Testall waitio_rename_testall
+#define WAITIO_MPI_Testany waitio_rename_testany
+#define WAITIO_MPI_Testsome waitio_rename_testsome
+#define WAITIO_MPI_Wait waitio_rename_wait
+#define WAITIO_MPI_Waitall waitio_rename_waitall
+#define WAITIO_MPI_Waitany waitio_rename_waitany
+#define WAITIO_MPI_Waitsome waitio_rename_waitsome
+#define WAITIO_PMPI_Allgather_init waitio_rename_pmpi_allgather_init
+#define WAITIO_PMPI_Allgatherv_init waitio_rename_pmpi_allgatherv_init
+#define WAITIO_PMPI_Allreduce_init waitio_rename_pmpi_allreduce_init
+#define WAITIO_PMPI_Alltoall_init waitio_rename_pmpi_alltoall_init
+#define WAITIO_PMPI_Alltoallv_init waitio_rename_pmpi_alltoallv_init
+#define WAITIO_PMPI_Alltoallw_init waitio_rename_pmpi_alltoallw_init
+#define WAITIO_PMPI_Barrier_init waitio_rename_pmpi_barrier_init
+#define WAITIO_PMPI_Bcast_init waitio_rename_pmpi_bcast_init
+#define WAITIO_PMPI_Bsend_init waitio_rename_pmpi_bsend_init
+#define WAITIO_PMPI_Cancel waitio_rename_pmpi_cancel
+#define WAITIO_PMPI_Comm_idup waitio_rename_pmpi_comm_idup
+#define WAITIO_PMPI_Comm_idup_with_info waitio_rename_pmpi_comm_idup_with_info
+#define WAITIO_PMPI_Exscan_init waitio_rename_pmpi_exscan_init
+#define WAITIO_PMPI_Gather_init waitio_rename_pmpi_gather_init
+#define WAITIO_PMPI_Gatherv_init waitio_rename_pmpi_gatherv_init
+#define WAITIO_PMPI_Grequest_complete waitio_rename_pmpi_grequest_complete
+#define WAITIO_PMPI_Grequest_start waitio_rename_pmpi_grequest_start
+#define WAITIO_PMPI_Iallgather waitio_rename_pmpi_iallgather
+#define WAITIO_PMPI_Iallgatherv waitio_rename_pmpi_iallgatherv
+#define WAITIO_PMPI_Iallreduce waitio_rename_pmpi_iallreduce
+#define WAITIO_PMPI_Ialltoall waitio_rename_pmpi_ialltoall
+#define WAITIO_PMPI_Ialltoallv waitio_rename_pmpi_ialltoallv
+#define WAITIO_PMPI_Ialltoallw waitio_rename_pmpi_ialltoallw
+#define WAITIO_PMPI_Ibarrier waitio_rename_pmpi_ibarrier
+#define WAITIO_PMPI_Ibcast waitio_rename_pmpi_ibcast
+#define WAITIO_PMPI_Ibsend waitio_rename_pmpi_ibsend
+#define WAITIO_PMPI_Iexscan waitio_rename_pmpi_iexscan
+#define WAITIO_PMPI_Igather waitio_rename_pmpi_igather
+#define WAITIO_PMPI_Igatherv waitio_rename_pmpi_igatherv
+#define WAITIO_PMPI_Imrecv waitio_rename_pmpi_imrecv
+#define WAITIO_PMPI_Ineighbor_allgather waitio_rename_pmpi_ineighbor_allgather
+#define WAITIO_PMPI_Ineighbor_allgatherv waitio_rename_pmpi_ineighbor_allgatherv
+#define WAITIO_PMPI_Ineighbor_alltoall waitio_rename_pmpi_ineighbor_alltoall
+#define WAITIO_PMPI_Ineighbor_alltoallv waitio_rename_pmpi_ineighbor_alltoallv
+#define WAITIO_PMPI_Ineighbor_alltoallw waitio_rename_pmpi_ineighbor_alltoallw
+#define WAITIO_PMPI_Irecv waitio_rename_pmpi_irecv
+#define WAITIO_PMPI_Ireduce waitio_rename_pmpi_ireduce
+#define WAITIO_PMPI_Ireduce_scatter waitio_rename_pmpi_ireduce_scatter
+#define WAITIO_PMPI_Ireduce_scatter_block waitio_rename_pmpi_ireduce_scatter_block
+#define WAITIO_PMPI_Irsend waitio_rename_pmpi_irsend
+#define WAITIO_PMPI_Iscan waitio_rename_pmpi_iscan
+#define WAITIO_PMPI_Iscatter waitio_rename_pmpi_iscatter
+#define WAITIO_PMPI_Iscatterv waitio_rename_pmpi_iscatterv
+#define WAITIO_PMPI_Isend waitio_rename_pmpi_isend
+#define WAITIO_PMPI_Isendrecv waitio_rename_pmpi_isendrecv
+#define WAITIO_PMPI_Isendrecv_replace waitio_rename_pmpi_isendrecv_replace
+#define WAITIO_PMPI_Issend waitio_rename_pmpi_issend
+#define WAITIO_PMPI_Neighbor_allgather_init waitio_rename_pmpi_neighbor_allgather_init
+#define WAITIO_PMPI_Neighbor_allgatherv_init waitio_rename_pmpi_neighbor_allgatherv_init
+#define WAITIO_PMPI_Neighbor_alltoall_init waitio_rename_pmpi_neighbor_alltoall_init
+#define WAITIO_PMPI_Neighbor_alltoallv_init waitio_rename_pmpi_neighbor_alltoallv_init
+#define WAITIO_PMPI_Neighbor_alltoallw_init waitio_rename_pmpi_neighbor_alltoallw_init
+#define WAITIO_PMPI_Recv_init waitio_rename_pmpi_recv_init
+#define WAITIO_PMPI_Reduce_init waitio_rename_pmpi_reduce_init
+#define WAITIO_PMPI_Reduce_scatter_block_init waitio_rename_pmpi_reduce_scatter_block_init
+#define WAITIO_PMPI_Reduce_scatter_init waitio_rename_pmpi_reduce_scatter_init
+#define WAITIO_PMPI_Request_free waitio_rename_pmpi_request_free
+#define WAITIO_PMPI_Request_get_status waitio_rename_pmpi_request_get_status
+#define WAITIO_PMPI_Rsend_init waitio_rename_pmpi_rsend_init
+#define WAITIO_PMPI_Scan_init waitio_rename_pmpi_scan_init
+#define WAITIO_PMPI_Scatter_init waitio_rename_pmpi_scatter_init
+#define WAITIO_PMPI_Scatterv_init waitio_rename_pmpi_scatterv_init
+#define WAITIO_PMPI_Send_init waitio_rename_pmpi_send_init
+#define WAITIO_PMPI_Ssend_init waitio_rename_pmpi_ssend_init
+#define WAITIO_PMPI_Start waitio_rename_pmpi_start
+#define WAITIO_PMPI_Startall waitio_rename_pmpi_startall
+#define WAITIO_PMPI_Test waitio_rename_pmpi_test
+#define WAITIO_PMPI_Testall waitio_rename_pmpi_testall
+#define WAITIO_PMPI_Testany waitio_rename_pmpi_testany
+#define WAITIO_PMPI_Testsome waitio_rename_pmpi_testsome
+#define WAITIO_PMPI_Wait waitio_rename_pmpi_wait
+#define WAITIO_PMPI_Waitall waitio_rename_pmpi_waitall
+#define WAITIO_PMPI_Waitany waitio_rename_pmpi_waitany
+#define WAITIO_PMPI_Waitsome waitio_rename_pmpi_waitsome
+#define waitio_mpi_integer_type1 WAITIO_MPI_INTEGER1
+#define waitio_mpi_integer_type2 WAITIO_MPI_INTEGER2
+#define waitio_mpi_integer_type4 WAITIO_MPI_INTEGER4
+#define waitio_mpi_integer_type8 WAITIO_MPI_INTEGER8
+#define waitio_rename_pmpi_test_cancelled WAITIO_PMPI_Test_cancelled
+#define waitio_rename_test_cancelled WAITIO_MPI_Test_cancelled
+#endif
 
 #endif /* WAITIO_MPI_RENAME_H */

@@ -69,6 +69,7 @@
       integer, parameter :: WAITIO_MPI_SUBVERSION=1
       integer, parameter :: WAITIO_MPI_REQUEST_NULL=0
       integer, parameter :: WAITIO_MPI_INFO_NULL=0
+      integer, parameter :: WAITIO_MPI_INFO_ENV=1
       integer, parameter :: WAITIO_MPI_ERRORS_ARE_FATAL=1
       integer, parameter :: WAITIO_MPI_ERRORS_RETURN=2
       integer, parameter :: WAITIO_MPI_ERRHANDLER_NULL=0

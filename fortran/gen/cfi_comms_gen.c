@@ -197,6 +197,11 @@ FACE(waitio_cfi_mpi_comm_free, (waitio_group_t *comm, int *ierr))
     waitio_cfi_finish("waitio_mpi_comm_free", WAITIO_MPI_Comm_free(comm), ierr);
 }
 
+FACE(waitio_cfi_mpi_comm_disconnect, (waitio_group_t *comm, int *ierr))
+{
+    waitio_cfi_finish("waitio_mpi_comm_disconnect", WAITIO_MPI_Comm_disconnect(comm), ierr);
+}
+
 FACE(waitio_cfi_mpi_comm_dup, (const waitio_group_t *comm, waitio_group_t *newcomm, int *ierr))
 {
     waitio_cfi_finish("waitio_mpi_comm_dup", WAITIO_MPI_Comm_dup(*comm, newcomm), ierr);

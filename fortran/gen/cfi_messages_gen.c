@@ -245,6 +245,46 @@ FACE(waitio_cfi_mpi_sendrecv_replace, (const CFI_cdesc_t *buf, const int *count,
     waitio_cfi_finish("waitio_mpi_sendrecv_replace", rc, ierr);
 }
 
+FACE(waitio_cfi_mpi_isendrecv, (const CFI_cdesc_t *sendbuf, const int *sendcount, const int
+    *sendtype, const int *dest, const int *sendtag, const CFI_cdesc_t *recvbuf, const int
+    *recvcount, const int *recvtype, const int *source, const int *recvtag, const waitio_group_t
+    *comm, waitio_req_t *request, int *ierr))
+{
+    struct waitio_cfi_section section[2] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("waitio_mpi_isendrecv", sendbuf, *sendcount, *sendtype,
+            &section[0]);
+    if (rc == 0)
+        rc = waitio_cfi_section("waitio_mpi_isendrecv", recvbuf, *recvcount, *recvtype,
+            &section[1]);
+    if (rc == 0)
+        rc = WAITIO_MPI_Isendrecv(section[0].at, section[0].count, section[0].type, *dest,
+            *sendtag, section[1].at, section[1].count, section[1].type, *source, *recvtag, *comm,
+            request);
+    waitio_cfi_section_end(&section[0]);
+    waitio_cfi_section_end(&section[1]);
+    waitio_cfi_finish("waitio_mpi_isendrecv", rc, ierr);
+}
+
+FACE(waitio_cfi_mpi_isendrecv_replace, (const CFI_cdesc_t *buf, const int *count, const int
+    *datatype, const int *dest, const int *sendtag, const int *source, const int *recvtag, const
+    waitio_group_t *comm, waitio_req_t *request, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("waitio_mpi_isendrecv_replace", buf, *count, *datatype,
+            &section[0]);
+    if (rc == 0)
+        rc = WAITIO_MPI_Isendrecv_replace(section[0].at, section[0].count, section[0].type,
+            *dest, *sendtag, *source, *recvtag, *comm, request);
+    waitio_cfi_section_end(&section[0]);
+    waitio_cfi_finish("waitio_mpi_isendrecv_replace", rc, ierr);
+}
+
 FACE(waitio_cfi_mpi_send_init, (const CFI_cdesc_t *buf, const int *count, const int *datatype,
     const int *dest, const int *tag, const waitio_group_t *comm, waitio_req_t *request, int *ierr))
 {

@@ -285,6 +285,54 @@ FACE(waitio_cfi_f_sendrecv_replace, (const CFI_cdesc_t *buf, const int *count, c
     waitio_cfi_section_end(&section[0]);
 }
 
+void waitio_mpi_isendrecv_(const void *sendbuf, const void *sendcount, const void *sendtype,
+    const void *dest, const void *sendtag, void *recvbuf, const void *recvcount, const void
+    *recvtype, const void *source, const void *recvtag, const void *comm, void *request, int *ierr);
+FACE(waitio_cfi_f_isendrecv, (const CFI_cdesc_t *sendbuf, const int *sendcount, const int
+    *sendtype, const void *dest, const void *sendtag, const CFI_cdesc_t *recvbuf, const int
+    *recvcount, const int *recvtype, const void *source, const void *recvtag, const void *comm, void
+    *request, int *ierr))
+{
+    struct waitio_cfi_section section[2] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("WAITIO_MPI_ISENDRECV", sendbuf, *sendcount, *sendtype,
+            &section[0]);
+    if (rc == 0)
+        rc = waitio_cfi_section("WAITIO_MPI_ISENDRECV", recvbuf, *recvcount, *recvtype,
+            &section[1]);
+    if (rc == 0)
+        waitio_mpi_isendrecv_(section[0].at, &section[0].count, &section[0].type, dest, sendtag,
+            section[1].at, &section[1].count, &section[1].type, source, recvtag, comm, request,
+            ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_ISENDRECV", rc, ierr);
+    waitio_cfi_section_end(&section[0]);
+    waitio_cfi_section_end(&section[1]);
+}
+
+void waitio_mpi_isendrecv_replace_(void *buf, const void *count, const void *datatype, const
+    void *dest, const void *sendtag, const void *source, const void *recvtag, const void *comm, void
+    *request, int *ierr);
+FACE(waitio_cfi_f_isendrecv_replace, (const CFI_cdesc_t *buf, const int *count, const int
+    *datatype, const void *dest, const void *sendtag, const void *source, const void *recvtag, const
+    void *comm, void *request, int *ierr))
+{
+    struct waitio_cfi_section section[1] = {{0}};
+    int rc = 0;
+
+    if (rc == 0)
+        rc = waitio_cfi_section("WAITIO_MPI_ISENDRECV_REPLACE", buf, *count, *datatype,
+            &section[0]);
+    if (rc == 0)
+        waitio_mpi_isendrecv_replace_(section[0].at, &section[0].count, &section[0].type, dest,
+            sendtag, source, recvtag, comm, request, ierr);
+    else
+        waitio_cfi_finish("WAITIO_MPI_ISENDRECV_REPLACE", rc, ierr);
+    waitio_cfi_section_end(&section[0]);
+}
+
 void waitio_mpi_send_init_(const void *buf, const void *count, const void *datatype, const void
     *dest, const void *tag, const void *comm, void *request, int *ierr);
 FACE(waitio_cfi_f_send_init, (const CFI_cdesc_t *buf, const int *count, const int *datatype,

@@ -123,6 +123,12 @@ module waitio_mpi_comms
             type(waitio_group), intent(inout) :: comm
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_comm_free
+        subroutine waitio_mpi_comm_disconnect(comm, ierr) bind(c, &
+            name='waitio_cfi_mpi_comm_disconnect')
+            import
+            type(waitio_group), intent(out) :: comm
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_comm_disconnect
         subroutine waitio_mpi_comm_dup(comm, newcomm, ierr) bind(c, &
             name='waitio_cfi_mpi_comm_dup')
             import

@@ -102,6 +102,7 @@ module waitio_mpi_constants
     integer(c_int), parameter :: WAITIO_MPI_PROC_NULL = -1004
     integer(c_int), parameter :: WAITIO_MPI_ROOT = -1006
     type(waitio_info), parameter :: WAITIO_MPI_INFO_NULL = waitio_info(0)
+    type(waitio_info), parameter :: WAITIO_MPI_INFO_ENV = waitio_info(1)
     type(waitio_errhandler), parameter :: WAITIO_MPI_ERRORS_ARE_FATAL = waitio_errhandler(1)
     type(waitio_errhandler), parameter :: WAITIO_MPI_ERRORS_RETURN = waitio_errhandler(2)
     type(waitio_errhandler), parameter :: WAITIO_MPI_ERRHANDLER_NULL = waitio_errhandler(0)

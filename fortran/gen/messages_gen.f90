@@ -163,6 +163,30 @@ module waitio_mpi_messages
             type(waitio_status), intent(inout), optional :: status
             integer(c_int), intent(out), optional :: ierr
         end subroutine waitio_mpi_sendrecv_replace
+        subroutine waitio_mpi_isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, &
+            recvbuf, recvcount, recvtype, source, recvtag, comm, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_isendrecv')
+            import
+            type(*), dimension(..), intent(in), asynchronous :: sendbuf
+            integer(c_int), intent(in) :: sendcount, dest, sendtag, recvcount, source, &
+                recvtag
+            type(waitio_datatype), intent(in) :: sendtype, recvtype
+            type(*), dimension(..), asynchronous :: recvbuf
+            type(waitio_group), intent(in) :: comm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_isendrecv
+        subroutine waitio_mpi_isendrecv_replace(buf, count, datatype, dest, sendtag, &
+            source, recvtag, comm, request, ierr) bind(c, &
+            name='waitio_cfi_mpi_isendrecv_replace')
+            import
+            type(*), dimension(..), asynchronous :: buf
+            integer(c_int), intent(in) :: count, dest, sendtag, source, recvtag
+            type(waitio_datatype), intent(in) :: datatype
+            type(waitio_group), intent(in) :: comm
+            type(waitio_request), intent(inout) :: request
+            integer(c_int), intent(out), optional :: ierr
+        end subroutine waitio_mpi_isendrecv_replace
         subroutine waitio_mpi_send_init(buf, count, datatype, dest, tag, comm, request, &
             ierr) bind(c, name='waitio_cfi_mpi_send_init')
             import

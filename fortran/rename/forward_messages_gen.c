@@ -524,15 +524,29 @@ void mpi_neighbor_alltoallw_(void *sendbuf_, void *sendcounts_, void *sdispls_, 
 }
 
 double waitio_mpi_wtime_(void);
+
 double mpi_wtime_(void);
 double mpi_wtime_(void)
 {
     return waitio_mpi_wtime_();
 }
 
+double pmpi_wtime_(void);
+double pmpi_wtime_(void)
+{
+    return waitio_mpi_wtime_();
+}
+
 double waitio_mpi_wtick_(void);
+
 double mpi_wtick_(void);
 double mpi_wtick_(void)
+{
+    return waitio_mpi_wtick_();
+}
+
+double pmpi_wtick_(void);
+double pmpi_wtick_(void)
 {
     return waitio_mpi_wtick_();
 }

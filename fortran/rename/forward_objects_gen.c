@@ -96,6 +96,13 @@ void mpi_comm_free_(void *comm_, int32_t *ierr)
     waitio_mpi_comm_free_(comm_, ierr);
 }
 
+void waitio_mpi_comm_disconnect_(void *, int32_t *);
+void mpi_comm_disconnect_(void *comm_, int32_t *ierr);
+void mpi_comm_disconnect_(void *comm_, int32_t *ierr)
+{
+    waitio_mpi_comm_disconnect_(comm_, ierr);
+}
+
 void waitio_mpi_comm_dup_(void *, void *, int32_t *);
 void mpi_comm_dup_(void *comm_, void *out_, int32_t *ierr);
 void mpi_comm_dup_(void *comm_, void *out_, int32_t *ierr)

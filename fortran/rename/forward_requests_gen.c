@@ -113,6 +113,30 @@ void mpi_irecv_(void *buf_, void *count_, void *datatype_, void *source_, void *
     *(int32_t *)request_ = waitio_renamed_keep_(number, r);
 }
 
+void waitio_mpi_isendrecv_(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_isendrecv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *dest_, void *sendtag_, void *recvbuf_, void *recvcount_, void *recvtype_, void *source_, void *recvtag_, void *comm_, void *request_, int32_t *ierr);
+void mpi_isendrecv_(void *sendbuf_, void *sendcount_, void *sendtype_, void *dest_, void *sendtag_, void *recvbuf_, void *recvcount_, void *recvtype_, void *source_, void *recvtag_, void *comm_, void *request_, int32_t *ierr)
+{
+    waitio_req_t *r;
+    int32_t number;
+    if (failed(waitio_renamed_new_("MPI_Isendrecv", request_, &number, &r), ierr))
+        return;
+    waitio_mpi_isendrecv_(sendbuf_, sendcount_, sendtype_, dest_, sendtag_, recvbuf_, recvcount_, recvtype_, source_, recvtag_, comm_, r, ierr);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
+}
+
+void waitio_mpi_isendrecv_replace_(void *, void *, void *, void *, void *, void *, void *, void *, void *, int32_t *);
+void mpi_isendrecv_replace_(void *buf_, void *count_, void *datatype_, void *dest_, void *sendtag_, void *source_, void *recvtag_, void *comm_, void *request_, int32_t *ierr);
+void mpi_isendrecv_replace_(void *buf_, void *count_, void *datatype_, void *dest_, void *sendtag_, void *source_, void *recvtag_, void *comm_, void *request_, int32_t *ierr)
+{
+    waitio_req_t *r;
+    int32_t number;
+    if (failed(waitio_renamed_new_("MPI_Isendrecv_replace", request_, &number, &r), ierr))
+        return;
+    waitio_mpi_isendrecv_replace_(buf_, count_, datatype_, dest_, sendtag_, source_, recvtag_, comm_, r, ierr);
+    *(int32_t *)request_ = waitio_renamed_keep_(number, r);
+}
+
 void waitio_mpi_send_init_(void *, void *, void *, void *, void *, void *, void *, int32_t *);
 void mpi_send_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr);
 void mpi_send_init_(void *buf_, void *count_, void *datatype_, void *dest_, void *tag_, void *comm_, void *request_, int32_t *ierr)

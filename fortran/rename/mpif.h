@@ -57,6 +57,7 @@
       integer, parameter :: MPI_SUBVERSION=1
       integer, parameter :: MPI_REQUEST_NULL=0
       integer, parameter :: MPI_INFO_NULL=0
+      integer, parameter :: MPI_INFO_ENV=1
       integer, parameter :: MPI_ERRORS_ARE_FATAL=1
       integer, parameter :: MPI_ERRORS_RETURN=2
       integer, parameter :: MPI_ERRHANDLER_NULL=0
@@ -175,12 +176,12 @@
 
 ! Types.
       integer, parameter :: MPI_INT=524289
-      integer, parameter :: MPI_INTEGER=524289
+      integer, parameter :: MPI_INTEGER=524351
       integer, parameter :: MPI_LONG=524290
       integer, parameter :: MPI_CHAR=524291
       integer, parameter :: MPI_FLOAT=524292
       integer, parameter :: MPI_DOUBLE=524293
-      integer, parameter :: MPI_DOUBLE_PRECISION=524293
+      integer, parameter :: MPI_DOUBLE_PRECISION=524352
       integer, parameter :: MPI_BYTE=524294
       integer, parameter :: MPI_SIGNED_CHAR=524295
       integer, parameter :: MPI_UNSIGNED_CHAR=524296
@@ -264,6 +265,8 @@
 
       double precision, external :: MPI_WTIME
       double precision, external :: MPI_WTICK
+      double precision, external :: PMPI_WTIME
+      double precision, external :: PMPI_WTICK
       external MPI_COMM_DUP_FN
       external MPI_COMM_NULL_COPY_FN
       external MPI_COMM_NULL_DELETE_FN
@@ -283,7 +286,6 @@
       external MPI_DISPLACEMENT_CURRENT
       external MPI_ERRCODES_IGNORE
       external MPI_FILE_NULL
-      external MPI_INFO_ENV
       external MPI_INTEGER16
       external MPI_LOCK_EXCLUSIVE
       external MPI_LOCK_SHARED

@@ -22,43 +22,44 @@ C_NAMES = frozenset(
     C_LONG_DOUBLE_COMPLEX Cancel Cart_coords Cart_create Cart_get Cart_map Cart_rank Cart_shift
     Cart_sub Cartdim_get Comm Comm_c2f Comm_call_errhandler Comm_compare Comm_copy_attr_function
     Comm_create Comm_create_errhandler Comm_create_group Comm_create_keyval Comm_delete_attr
-    Comm_delete_attr_function Comm_dup Comm_dup_with_info Comm_errhandler_function Comm_f2c
-    Comm_free Comm_free_keyval Comm_get_attr Comm_get_errhandler Comm_get_info Comm_get_name
-    Comm_group Comm_idup Comm_idup_with_info Comm_rank Comm_remote_group Comm_remote_size
-    Comm_set_attr Comm_set_errhandler Comm_set_info Comm_set_name Comm_size Comm_split
-    Comm_split_type Comm_test_inter Copy_function Count DATATYPE_NULL DISTRIBUTE_BLOCK
-    DISTRIBUTE_CYCLIC DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE DIST_GRAPH DOUBLE DOUBLE_COMPLEX
-    DOUBLE_INT DOUBLE_PRECISION DUP_FN Datatype Delete_function Dims_create Dist_graph_create
-    Dist_graph_create_adjacent Dist_graph_neighbors Dist_graph_neighbors_count ERRHANDLER_NULL
-    ERROR ERRORS_ARE_FATAL ERRORS_RETURN ERR_ACCESS ERR_AMODE ERR_ARG ERR_ASSERT ERR_BAD_FILE
-    ERR_BASE ERR_BUFFER ERR_COMM ERR_CONVERSION ERR_COUNT ERR_DIMS ERR_DISP ERR_DUP_DATAREP
-    ERR_FILE ERR_FILE_EXISTS ERR_FILE_IN_USE ERR_GROUP ERR_INFO ERR_INFO_KEY ERR_INFO_NOKEY
-    ERR_INFO_VALUE ERR_INTERN ERR_IN_STATUS ERR_IO ERR_KEYVAL ERR_LASTCODE ERR_LOCKTYPE ERR_NAME
-    ERR_NOT_SAME ERR_NO_MEM ERR_NO_SPACE ERR_NO_SUCH_FILE ERR_OP ERR_OTHER ERR_PENDING ERR_PORT
-    ERR_PROC_ABORTED ERR_QUOTA ERR_RANK ERR_READ_ONLY ERR_REQUEST ERR_RMA_ATTACH
-    ERR_RMA_CONFLICT ERR_RMA_FLAVOR ERR_RMA_RANGE ERR_RMA_SHARED ERR_RMA_SYNC ERR_ROOT
-    ERR_SERVICE ERR_SESSION ERR_SIZE ERR_SPAWN ERR_TAG ERR_TOPOLOGY ERR_TRUNCATE ERR_TYPE
-    ERR_UNKNOWN ERR_UNSUPPORTED_DATAREP ERR_UNSUPPORTED_OPERATION ERR_VALUE_TOO_LARGE ERR_WIN
-    Errhandler Errhandler_c2f Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get
-    Errhandler_set Error_class Error_string Exscan Exscan_init FLOAT FLOAT_INT Finalize
-    Finalized Fint Free_mem GRAPH GROUP_EMPTY GROUP_NULL Gather Gather_init Gatherv Gatherv_init
-    Get_address Get_count Get_elements Get_elements_x Get_library_version Get_processor_name
-    Get_version Graph_create Graph_get Graph_map Graph_neighbors Graph_neighbors_count
-    Graphdims_get Grequest_cancel_function Grequest_complete Grequest_free_function
-    Grequest_query_function Grequest_start Group Group_c2f Group_compare Group_difference
-    Group_excl Group_f2c Group_free Group_incl Group_intersection Group_range_excl
-    Group_range_incl Group_rank Group_size Group_translate_ranks Group_union HOST
-    Handler_function IDENT INFO_NULL INT INT16_T INT32_T INT64_T INT8_T INTEGER INTEGER1
-    INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO Iallgather Iallgatherv Iallreduce Ialltoall
-    Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend Iexscan Igather Igatherv Improbe Imrecv
-    Ineighbor_allgather Ineighbor_allgatherv Ineighbor_alltoall Ineighbor_alltoallv
-    Ineighbor_alltoallw Info Info_c2f Info_create Info_create_env Info_delete Info_dup Info_f2c
-    Info_free Info_get Info_get_nkeys Info_get_nthkey Info_get_string Info_get_valuelen Info_set
-    Init Init_thread Initialized Intercomm_create Intercomm_merge Iprobe Irecv Ireduce
-    Ireduce_scatter Ireduce_scatter_block Irsend Is_thread_main Iscan Iscatter Iscatterv Isend
-    Issend KEYVAL_INVALID Keyval_create Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1
-    LOGICAL2 LOGICAL4 LOGICAL8 LONG LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT
-    LOR LXOR MAX MAXLOC MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING
+    Comm_delete_attr_function Comm_disconnect Comm_dup Comm_dup_with_info
+    Comm_errhandler_function Comm_f2c Comm_free Comm_free_keyval Comm_get_attr
+    Comm_get_errhandler Comm_get_info Comm_get_name Comm_group Comm_idup Comm_idup_with_info
+    Comm_rank Comm_remote_group Comm_remote_size Comm_set_attr Comm_set_errhandler Comm_set_info
+    Comm_set_name Comm_size Comm_split Comm_split_type Comm_test_inter Copy_function Count
+    DATATYPE_NULL DISTRIBUTE_BLOCK DISTRIBUTE_CYCLIC DISTRIBUTE_DFLT_DARG DISTRIBUTE_NONE
+    DIST_GRAPH DOUBLE DOUBLE_COMPLEX DOUBLE_INT DOUBLE_PRECISION DUP_FN Datatype Delete_function
+    Dims_create Dist_graph_create Dist_graph_create_adjacent Dist_graph_neighbors
+    Dist_graph_neighbors_count ERRHANDLER_NULL ERROR ERRORS_ARE_FATAL ERRORS_RETURN ERR_ACCESS
+    ERR_AMODE ERR_ARG ERR_ASSERT ERR_BAD_FILE ERR_BASE ERR_BUFFER ERR_COMM ERR_CONVERSION
+    ERR_COUNT ERR_DIMS ERR_DISP ERR_DUP_DATAREP ERR_FILE ERR_FILE_EXISTS ERR_FILE_IN_USE
+    ERR_GROUP ERR_INFO ERR_INFO_KEY ERR_INFO_NOKEY ERR_INFO_VALUE ERR_INTERN ERR_IN_STATUS
+    ERR_IO ERR_KEYVAL ERR_LASTCODE ERR_LOCKTYPE ERR_NAME ERR_NOT_SAME ERR_NO_MEM ERR_NO_SPACE
+    ERR_NO_SUCH_FILE ERR_OP ERR_OTHER ERR_PENDING ERR_PORT ERR_PROC_ABORTED ERR_QUOTA ERR_RANK
+    ERR_READ_ONLY ERR_REQUEST ERR_RMA_ATTACH ERR_RMA_CONFLICT ERR_RMA_FLAVOR ERR_RMA_RANGE
+    ERR_RMA_SHARED ERR_RMA_SYNC ERR_ROOT ERR_SERVICE ERR_SESSION ERR_SIZE ERR_SPAWN ERR_TAG
+    ERR_TOPOLOGY ERR_TRUNCATE ERR_TYPE ERR_UNKNOWN ERR_UNSUPPORTED_DATAREP
+    ERR_UNSUPPORTED_OPERATION ERR_VALUE_TOO_LARGE ERR_WIN Errhandler Errhandler_c2f
+    Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get Errhandler_set Error_class
+    Error_string Exscan Exscan_init FLOAT FLOAT_INT Finalize Finalized Fint Free_mem GRAPH
+    GROUP_EMPTY GROUP_NULL Gather Gather_init Gatherv Gatherv_init Get_address Get_count
+    Get_elements Get_elements_x Get_library_version Get_processor_name Get_version Graph_create
+    Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get
+    Grequest_cancel_function Grequest_complete Grequest_free_function Grequest_query_function
+    Grequest_start Group Group_c2f Group_compare Group_difference Group_excl Group_f2c
+    Group_free Group_incl Group_intersection Group_range_excl Group_range_incl Group_rank
+    Group_size Group_translate_ranks Group_union HOST Handler_function IDENT INFO_ENV INFO_NULL
+    INT INT16_T INT32_T INT64_T INT8_T INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO
+    Iallgather Iallgatherv Iallreduce Ialltoall Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend
+    Iexscan Igather Igatherv Improbe Imrecv Ineighbor_allgather Ineighbor_allgatherv
+    Ineighbor_alltoall Ineighbor_alltoallv Ineighbor_alltoallw Info Info_c2f Info_create
+    Info_create_env Info_delete Info_dup Info_f2c Info_free Info_get Info_get_nkeys
+    Info_get_nthkey Info_get_string Info_get_valuelen Info_set Init Init_thread Initialized
+    Intercomm_create Intercomm_merge Iprobe Irecv Ireduce Ireduce_scatter Ireduce_scatter_block
+    Irsend Is_thread_main Iscan Iscatter Iscatterv Isend Isendrecv Isendrecv_replace Issend
+    KEYVAL_INVALID Keyval_create Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1 LOGICAL2
+    LOGICAL4 LOGICAL8 LONG LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT LOR LXOR
+    MAX MAXLOC MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING
     MAX_OBJECT_NAME MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message
     Message_c2f Message_f2c Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN Neighbor_allgather
     Neighbor_allgather_init Neighbor_allgatherv Neighbor_allgatherv_init Neighbor_alltoall
@@ -103,44 +104,45 @@ FORTRAN_NAMES = frozenset(
     combiner_indexed combiner_indexed_block combiner_named combiner_resized combiner_struct
     combiner_struct_integer combiner_subarray combiner_vector comm_call_errhandler comm_compare
     comm_create comm_create_errhandler comm_create_group comm_create_keyval comm_delete_attr
-    comm_dup comm_dup_fn comm_dup_with_info comm_free comm_free_keyval comm_get_attr
-    comm_get_errhandler comm_get_info comm_get_name comm_group comm_idup comm_idup_with_info
-    comm_null comm_null_copy_fn comm_null_delete_fn comm_rank comm_remote_group comm_remote_size
-    comm_self comm_set_attr comm_set_errhandler comm_set_info comm_set_name comm_size comm_split
-    comm_split_type comm_test_inter comm_type_pb comm_type_shared comm_world complex complex16
-    complex32 complex8 congruent count count_kind cxx_bool cxx_complex cxx_double_complex
-    cxx_float_complex cxx_long_double_complex datatype_null dims_create dist_graph
-    dist_graph_create dist_graph_create_adjacent dist_graph_neighbors dist_graph_neighbors_count
-    distribute_block distribute_cyclic distribute_dflt_darg distribute_none double
-    double_complex double_int double_precision dup_fn err_access err_amode err_arg err_assert
-    err_bad_file err_base err_buffer err_comm err_conversion err_count err_dims err_disp
-    err_dup_datarep err_file err_file_exists err_file_in_use err_group err_in_status err_info
-    err_info_key err_info_nokey err_info_value err_intern err_io err_keyval err_lastcode
-    err_locktype err_name err_no_mem err_no_space err_no_such_file err_not_same err_op err_other
-    err_pending err_port err_proc_aborted err_quota err_rank err_read_only err_request
-    err_rma_attach err_rma_conflict err_rma_flavor err_rma_range err_rma_shared err_rma_sync
-    err_root err_service err_session err_size err_spawn err_tag err_topology err_truncate
-    err_type err_unknown err_unsupported_datarep err_unsupported_operation err_value_too_large
-    err_win errhandler_create errhandler_free errhandler_get errhandler_null errhandler_set
-    error error_class error_string errors_are_fatal errors_return exscan exscan_init f_sync_reg
-    finalize finalized float float_int free_mem gather gather_init gatherv gatherv_init
-    get_address get_count get_elements get_elements_x get_library_version get_processor_name
-    get_version graph graph_create graph_get graph_map graph_neighbors graph_neighbors_count
-    graphdims_get grequest_complete grequest_start group_compare group_difference group_empty
-    group_excl group_free group_incl group_intersection group_null group_range_excl
-    group_range_incl group_rank group_size group_translate_ranks group_union host iallgather
-    iallgatherv iallreduce ialltoall ialltoallv ialltoallw ibarrier ibcast ibsend ident iexscan
-    igather igatherv improbe imrecv in_place ineighbor_allgather ineighbor_allgatherv
-    ineighbor_alltoall ineighbor_alltoallv ineighbor_alltoallw info_create info_create_env
-    info_delete info_dup info_free info_get info_get_nkeys info_get_nthkey info_get_string
-    info_get_valuelen info_null info_set init init_thread initialized int int16_t int32_t
-    int64_t int8_t integer integer1 integer2 integer4 integer8 integer_kind intercomm_create
-    intercomm_merge io iprobe irecv ireduce ireduce_scatter ireduce_scatter_block irsend
-    is_thread_main iscan iscatter iscatterv isend issend keyval_create keyval_free
-    keyval_invalid land lastusedcode lb logical logical1 logical2 logical4 logical8 long
-    long_double long_double_int long_int long_long long_long_int lor lxor max max_error_string
-    max_info_key max_info_val max_library_version_string max_object_name max_processor_name
-    maxloc message_no_proc message_null min minloc mprobe mrecv neighbor_allgather
+    comm_disconnect comm_dup comm_dup_fn comm_dup_with_info comm_free comm_free_keyval
+    comm_get_attr comm_get_errhandler comm_get_info comm_get_name comm_group comm_idup
+    comm_idup_with_info comm_null comm_null_copy_fn comm_null_delete_fn comm_rank
+    comm_remote_group comm_remote_size comm_self comm_set_attr comm_set_errhandler comm_set_info
+    comm_set_name comm_size comm_split comm_split_type comm_test_inter comm_type_pb
+    comm_type_shared comm_world complex complex16 complex32 complex8 congruent count count_kind
+    cxx_bool cxx_complex cxx_double_complex cxx_float_complex cxx_long_double_complex
+    datatype_null dims_create dist_graph dist_graph_create dist_graph_create_adjacent
+    dist_graph_neighbors dist_graph_neighbors_count distribute_block distribute_cyclic
+    distribute_dflt_darg distribute_none double double_complex double_int double_precision
+    dup_fn err_access err_amode err_arg err_assert err_bad_file err_base err_buffer err_comm
+    err_conversion err_count err_dims err_disp err_dup_datarep err_file err_file_exists
+    err_file_in_use err_group err_in_status err_info err_info_key err_info_nokey err_info_value
+    err_intern err_io err_keyval err_lastcode err_locktype err_name err_no_mem err_no_space
+    err_no_such_file err_not_same err_op err_other err_pending err_port err_proc_aborted
+    err_quota err_rank err_read_only err_request err_rma_attach err_rma_conflict err_rma_flavor
+    err_rma_range err_rma_shared err_rma_sync err_root err_service err_session err_size
+    err_spawn err_tag err_topology err_truncate err_type err_unknown err_unsupported_datarep
+    err_unsupported_operation err_value_too_large err_win errhandler_create errhandler_free
+    errhandler_get errhandler_null errhandler_set error error_class error_string
+    errors_are_fatal errors_return exscan exscan_init f_sync_reg finalize finalized float
+    float_int free_mem gather gather_init gatherv gatherv_init get_address get_count
+    get_elements get_elements_x get_library_version get_processor_name get_version graph
+    graph_create graph_get graph_map graph_neighbors graph_neighbors_count graphdims_get
+    grequest_complete grequest_start group_compare group_difference group_empty group_excl
+    group_free group_incl group_intersection group_null group_range_excl group_range_incl
+    group_rank group_size group_translate_ranks group_union host iallgather iallgatherv
+    iallreduce ialltoall ialltoallv ialltoallw ibarrier ibcast ibsend ident iexscan igather
+    igatherv improbe imrecv in_place ineighbor_allgather ineighbor_allgatherv ineighbor_alltoall
+    ineighbor_alltoallv ineighbor_alltoallw info_create info_create_env info_delete info_dup
+    info_env info_free info_get info_get_nkeys info_get_nthkey info_get_string info_get_valuelen
+    info_null info_set init init_thread initialized int int16_t int32_t int64_t int8_t integer
+    integer1 integer2 integer4 integer8 integer_kind intercomm_create intercomm_merge io iprobe
+    irecv ireduce ireduce_scatter ireduce_scatter_block irsend is_thread_main iscan iscatter
+    iscatterv isend isendrecv isendrecv_replace issend keyval_create keyval_free keyval_invalid
+    land lastusedcode lb logical logical1 logical2 logical4 logical8 long long_double
+    long_double_int long_int long_long long_long_int lor lxor max max_error_string max_info_key
+    max_info_val max_library_version_string max_object_name max_processor_name maxloc
+    message_no_proc message_null min minloc mprobe mrecv neighbor_allgather
     neighbor_allgather_init neighbor_allgatherv neighbor_allgatherv_init neighbor_alltoall
     neighbor_alltoall_init neighbor_alltoallv neighbor_alltoallv_init neighbor_alltoallw
     neighbor_alltoallw_init null_copy_fn null_delete_fn offset offset_kind op_commutative
@@ -213,6 +215,8 @@ REQUESTS: dict[str, int] = {
     "iscatter": 8,
     "iscatterv": 9,
     "isend": 6,
+    "isendrecv": 11,
+    "isendrecv_replace": 8,
     "issend": 6,
     "neighbor_allgather_init": 8,
     "neighbor_allgatherv_init": 9,

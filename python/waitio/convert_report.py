@@ -20,7 +20,7 @@ ADVICE = (
         "use ordinary files, or keep this part on plain MPI",
     ),
     (
-        r"comm_(spawn|connect|accept|join|disconnect|get_parent)|.*_port|.*publish_name"
+        r"comm_(spawn|connect|accept|join|get_parent)|.*_port|.*publish_name"
         r"|lookup_name|argvs?_null|errcodes_ignore|max_port",
         "dynamic processes",
         "blocks join at start: give them to waitio run",
@@ -38,19 +38,9 @@ ADVICE = (
     ),
     (r".*_c$", "MPI-4's calls with large counts", "describe large buffers by derived types"),
     (
-        r"isendrecv",
-        "MPI-4's non-blocking sendrecv",
-        "start a send and a receive",
-    ),
-    (
         r"request_[cf]2[cf]",
         "requests as integers",
         "copy the request itself: it is the same in C and in Fortran; or build by renaming",
-    ),
-    (
-        r"info_(create_env|get_string|env)",
-        "MPI-4's calls for hints",
-        "use MPI_Info_get; hints are not read here",
     ),
     (
         r"comm_type_hw",

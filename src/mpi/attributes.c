@@ -194,11 +194,12 @@ static int ask_delete(struct wio_owner on, const struct wio_attribute *a)
     return said;
 }
 
+/* The program's own code or class, which its call gives back. */
 static int said(const char *what, int keyval, int code)
 {
     return code == 0 ? 0
-                     : wio_fail(WAITIO_ERR_ARG, "the %s function of attribute key %d returned %d",
-                                what, keyval, code);
+                     : wio_fail(code, "the %s function of attribute key %d returned %d", what,
+                                keyval, code);
 }
 
 /* Unlink one, unless its function objects. The function may set and delete other attributes of the

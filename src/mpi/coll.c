@@ -43,16 +43,30 @@ static void unpack_later(struct plan *p, const struct wio_mpi_type *type, const 
     }
 }
 
+static bool reduces(enum wio_collective_kind kind)
+{
+    return kind == WIO_REDUCE || kind == WIO_ALLREDUCE || kind == WIO_REDUCE_SCATTER ||
+           kind == WIO_SCAN || kind == WIO_EXSCAN;
+}
+
+static bool rooted(enum wio_collective_kind kind)
+{
+    return kind == WIO_BCAST || kind == WIO_REDUCE || kind == WIO_GATHER || kind == WIO_SCATTER;
+}
+
 /* Can data of this type be used in place? */
 static bool as_it_lies(const struct plan *p, const struct wio_mpi_type *t)
 {
     return t->solid && !p->who->swap;
 }
 
+/* Where there is no data the type is not used: programs write DATATYPE_NULL there. Operators need
+ * one all the same. */
 static int use_type(const struct plan *p, int count, WAITIO_MPI_Datatype id,
                     const struct wio_mpi_type **t)
 {
-    int rc = wio_type_use(count, id, t);
+    bool unused = count == 0 && id == WAITIO_MPI_DATATYPE_NULL && !reduces(p->call->kind);
+    int rc = wio_type_use(count, unused ? WAITIO_MPI_BYTE : id, t);
 
     return rc != 0 || p->who->comm == NULL ? rc : wio_comm_takes(p->who->comm, *t);
 }
@@ -84,17 +98,6 @@ static int check_buffer(const char *name, const void *buf, size_t bytes, bool ab
 }
 
 /* ---- the algorithm ---- */
-
-static bool reduces(enum wio_collective_kind kind)
-{
-    return kind == WIO_REDUCE || kind == WIO_ALLREDUCE || kind == WIO_REDUCE_SCATTER ||
-           kind == WIO_SCAN || kind == WIO_EXSCAN;
-}
-
-static bool rooted(enum wio_collective_kind kind)
-{
-    return kind == WIO_BCAST || kind == WIO_REDUCE || kind == WIO_GATHER || kind == WIO_SCATTER;
-}
 
 /* Does the communicator lie in one PB whose provider can do the call? */
 static bool alone(const struct plan *p)
@@ -171,7 +174,7 @@ static const void *operand(struct plan *p, const struct wio_side *side, int time
 static void *result(struct plan *p, const struct wio_side *side, size_t *bytes)
 {
     void *packed = block(p, "receive", side, 1, false, bytes, &p->c.out_type);
-    const struct wio_mpi_type *t = p->rc == 0 ? wio_mpi_type(side->type) : NULL;
+    const struct wio_mpi_type *t = p->rc == 0 && *bytes > 0 ? wio_mpi_type(side->type) : NULL;
 
     if (t != NULL && !as_it_lies(p, t) && p->c.out_type == NULL)
         unpack_later(p, t, packed, writable(side), *bytes);
@@ -183,9 +186,21 @@ static void *result(struct plan *p, const struct wio_side *side, size_t *bytes)
 /* Address, count and type of block i of a side, in the program's memory. */
 struct block_of {
     const struct wio_mpi_type *type;
+    int64_t at;
     char *user;
     size_t bytes;
 };
+
+enum use { FOR_SENDING, FOR_RECEIVING };
+
+/* Does block i belong to an edge that leads nowhere? It is neither sent nor filled then, and the
+ * program's memory stays as it is. */
+static bool leads_nowhere(const struct plan *p, enum use use, int i)
+{
+    const struct wio_near *near = p->c.near;
+
+    return near != NULL && (use == FOR_SENDING ? near->out : near->in)[i] == WAITIO_MPI_PROC_NULL;
+}
 
 static bool find_block(struct plan *p, const struct wio_side *side, int i, struct block_of *b)
 {
@@ -199,7 +214,8 @@ static bool find_block(struct plan *p, const struct wio_side *side, int i, struc
                                 : side->displs[i];
     if (side->types == NULL)
         at *= wio_type_extent(b->type);
-    b->user = (char *)writable(side) + at;
+    b->at = at;
+    b->user = (char *)((uintptr_t)side->buf + (uintptr_t)at); /* BOTTOM is NULL */
     b->bytes = (size_t)count * b->type->size;
     return true;
 }
@@ -212,14 +228,19 @@ static bool all_solid(struct plan *p, const struct wio_side *side)
     if (p->blocks == 0)
         return true;
     if (side->types == NULL)
-        return find_block(p, side, 0, &b) && as_it_lies(p, b.type);
+        return !failed(p, use_type(p, 0, side->type, &b.type)) && as_it_lies(p, b.type);
     for (int i = 0; i < p->blocks; i++)
         if (!find_block(p, side, i, &b) || !as_it_lies(p, b.type))
             return false;
     return true;
 }
 
-enum use { FOR_SENDING, FOR_RECEIVING };
+/* Does the data lie at absolute addresses? Displacements may be addresses, too. */
+static bool lies_absolute(const struct wio_side *side, int i, const struct block_of *b)
+{
+    return b->bytes == 0 ||
+           wio_type_absolute_at(b->type, side->places != NULL ? side->places[i] : 0);
+}
 
 /* Fill the table of an area whose blocks differ. @p fresh: packed memory instead of the user's */
 static void describe(struct plan *p, const struct wio_side *side, const char *name, enum use use,
@@ -234,13 +255,15 @@ static void describe(struct plan *p, const struct wio_side *side, const char *na
     for (int i = 0; p->s->error == 0 && i < p->blocks; i++) {
         if (!find_block(p, side, i, &b))
             return;
-        absolute &= b.bytes == 0 || wio_type_absolute(b.type);
+        if (leads_nowhere(p, use, i))
+            b.bytes = 0;
+        absolute &= lies_absolute(side, i, &b);
         if (b.bytes > PTRDIFF_MAX - total) {
             failed(p, wio_fail(WAITIO_ERR_LIMIT, "the %s buffer has 2^63 bytes or more", name));
             return;
         }
         len[i] = b.bytes;
-        at[i] = fresh ? (int64_t)total : b.user - (char *)writable(side) + b.type->lb;
+        at[i] = fresh ? (int64_t)total : b.at + b.type->lb;
         total += b.bytes;
     }
     if (failed(p, check_buffer(name, side->buf, total, absolute)))
@@ -252,9 +275,9 @@ static void describe(struct plan *p, const struct wio_side *side, const char *na
         if (!find_block(p, side, i, &b))
             return;
         if (use == FOR_SENDING)
-            wio_schedule_pack(p->s, b.type, b.user, 0, area->base + at[i], b.bytes);
+            wio_schedule_pack(p->s, b.type, b.user, 0, area->base + at[i], len[i]);
         else
-            unpack_later(p, b.type, area->base + at[i], b.user, b.bytes);
+            unpack_later(p, b.type, area->base + at[i], b.user, len[i]);
     }
 }
 
@@ -298,7 +321,8 @@ static void area(struct plan *p, const struct wio_side *side, enum use use, bool
     if (!copied)
         copied = !all_solid(p, side);
     if (p->rc == 0)
-        (p->call->v ? describe : describe_equal)(p, side, name, use, copied, out);
+        (p->call->v || p->c.near != NULL ? describe : describe_equal)(p, side, name, use, copied,
+                                                                      out);
 }
 
 /* ---- the kinds ---- */

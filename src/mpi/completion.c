@@ -50,7 +50,7 @@ int WAITIO_MPI_Wait(WAITIO_MPI_Request *req, WAITIO_MPI_Status *status)
     waitio_status_t st = {0};
     int rc = wio_request_wait(req, &st);
 
-    wio_mpi_status_long(&st, status);
+    wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Wait", rc);
 }
 
@@ -76,7 +76,7 @@ int WAITIO_MPI_Waitany(int count, WAITIO_MPI_Request reqs[], int *index, WAITIO_
     waitio_status_t st = {0};
     int rc = wio_request_waitany(count, reqs, index, &st);
 
-    wio_mpi_status_long(&st, status);
+    wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Waitany", rc);
 }
 
@@ -86,7 +86,7 @@ int WAITIO_MPI_Test(WAITIO_MPI_Request *req, int *flag, WAITIO_MPI_Status *statu
     int rc = wio_request_test(req, flag, &st);
 
     if (rc != 0 || *flag)
-        wio_mpi_status_long(&st, status);
+        wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Test", rc);
 }
 
@@ -119,7 +119,7 @@ int WAITIO_MPI_Testany(int count, WAITIO_MPI_Request reqs[], int *index, int *fl
     if (rc == 0)
         rc = wio_request_testany(count, reqs, index, flag, &st);
     if (rc != 0 || *flag)
-        wio_mpi_status_long(&st, status);
+        wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Testany", rc);
 }
 
@@ -195,6 +195,6 @@ int WAITIO_MPI_Request_get_status(WAITIO_MPI_Request req, int *flag, WAITIO_MPI_
     int rc = wio_request_look(&req, flag, &st);
 
     if (rc == 0 && *flag)
-        wio_mpi_status_long(&st, status);
+        wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Request_get_status", rc);
 }

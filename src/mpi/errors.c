@@ -194,7 +194,7 @@ int wio_mpi_result(const char *call, int code)
 {
     const struct handler *h;
 
-    if (WIO_LIKELY(code >= 0)) {
+    if (WIO_LIKELY(code == 0)) { /* positive ones are those that the program has added */
         if (WIO_UNLIKELY(__atomic_load_n(&wio_freed_receives, __ATOMIC_ACQUIRE) > 0))
             wio_request_deliver();
         return code;

@@ -43,9 +43,9 @@ int wio_grequest_query(const struct wio_grequest *g, waitio_status_t *st)
     if (g->language == WIO_GREQUEST_C)
         ierr = ((WAITIO_MPI_Grequest_query_function *)g->query)((void *)extra, &own);
     else if (g->language == WIO_GREQUEST_TYPED)
-        ((typed_query_fn *)g->query)(&extra, &own, &ierr);
+        ((typed_query_fn *)g->query)((intptr_t *)extra, &own, &ierr);
     else
-        ((f_query_fn *)g->query)(&extra, four, &ierr);
+        ((f_query_fn *)g->query)((intptr_t *)extra, four, &ierr);
     *st = g->language == WIO_GREQUEST_FORTRAN ? from_short(four) : from_long(&own);
     return said("query", ierr);
 }
@@ -58,7 +58,7 @@ int wio_grequest_gone(const struct wio_grequest *g)
     if (g->language == WIO_GREQUEST_C)
         ierr = ((WAITIO_MPI_Grequest_free_function *)g->gone)((void *)extra);
     else
-        ((f_free_fn *)g->gone)(&extra, &ierr);
+        ((f_free_fn *)g->gone)((intptr_t *)extra, &ierr);
     return said("free", ierr);
 }
 
@@ -71,7 +71,7 @@ int wio_grequest_cancel(const struct wio_grequest *g)
     if (g->language == WIO_GREQUEST_C)
         ierr = ((WAITIO_MPI_Grequest_cancel_function *)g->cancel)((void *)extra, complete);
     else
-        ((f_cancel_fn *)g->cancel)(&extra, &complete, &ierr);
+        ((f_cancel_fn *)g->cancel)((intptr_t *)extra, &complete, &ierr);
     return said("cancel", ierr);
 }
 

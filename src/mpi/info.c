@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hints: lists of keys and values. The library keeps them for the program and uses none. */
+#include <pthread.h>
+
 #include "mpi/mpi.h"
 #include "mpi/names.h"
 #include "os/os.h"
@@ -16,13 +18,42 @@ struct info {
 
 static struct wio_names names = WIO_NAMES_INIT;
 
+/* What is known about this process: made when it is first asked for, never freed. */
+static struct {
+    pthread_mutex_t lock;
+    WAITIO_MPI_Info number;
+} env = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static WAITIO_MPI_Info number_of_env(void)
+{
+    WAITIO_MPI_Info number;
+
+    pthread_mutex_lock(&env.lock);
+    if (env.number == WAITIO_MPI_INFO_NULL)
+        (void)WAITIO_MPI_Info_create_env(0, NULL, &env.number);
+    number = env.number;
+    pthread_mutex_unlock(&env.lock);
+    return number;
+}
+
 static struct info *info_of(WAITIO_MPI_Info info)
 {
-    struct info *i = wio_names_find(&names, info);
+    struct info *i = wio_names_find(&names, info == WAITIO_MPI_INFO_ENV ? number_of_env() : info);
 
-    if (i == NULL)
+    if (i == NULL && info == WAITIO_MPI_INFO_NULL)
+        wio_fail(WAITIO_ERR_ARG, "the info object is WAITIO_MPI_INFO_NULL");
+    else if (i == NULL)
         wio_fail(WAITIO_ERR_ARG, "%d is not an info object, or was freed", info);
     return i;
+}
+
+/* The object of a call that changes it. */
+static struct info *own_info(WAITIO_MPI_Info info)
+{
+    if (info != WAITIO_MPI_INFO_ENV)
+        return info_of(info);
+    wio_fail(WAITIO_ERR_ARG, "WAITIO_MPI_INFO_ENV cannot be changed or freed: change a duplicate");
+    return NULL;
 }
 
 /* The object of a call, which must name a key. */
@@ -72,7 +103,7 @@ int WAITIO_MPI_Info_create(WAITIO_MPI_Info *info)
 
 int WAITIO_MPI_Info_free(WAITIO_MPI_Info *info)
 {
-    struct info *i = wio_mpi_need("info", info) != 0 ? NULL : info_of(*info);
+    struct info *i = wio_mpi_need("info", info) != 0 ? NULL : own_info(*info);
 
     if (i == NULL)
         return wio_mpi_result("WAITIO_MPI_Info_free", WAITIO_ERR_ARG);
@@ -103,14 +134,14 @@ static int set(struct info *i, const char *key, const char *value)
 
 int WAITIO_MPI_Info_set(WAITIO_MPI_Info info, const char *key, const char *value)
 {
-    struct info *i = given(info_of(info), "key", key, "value", value);
+    struct info *i = given(own_info(info), "key", key, "value", value);
 
     return wio_mpi_result("WAITIO_MPI_Info_set", i == NULL ? WAITIO_ERR_ARG : set(i, key, value));
 }
 
 int WAITIO_MPI_Info_delete(WAITIO_MPI_Info info, const char *key)
 {
-    struct info *i = info_with(info, key);
+    struct info *i = wio_mpi_need("key", key) != 0 ? NULL : own_info(info);
     struct entry **at = i == NULL ? NULL : place_of(i, key);
     int rc = at == NULL    ? WAITIO_ERR_ARG
              : *at == NULL ? wio_fail(WAITIO_ERR_ARG, "the info object has no key '%s'", key)

@@ -207,7 +207,8 @@ int WAITIO_MPI_Buffer_attach(void *buffer, int size)
 
     pthread_mutex_lock(&attached.lock);
     if (attached.at != NULL)
-        rc = wio_fail(WAITIO_ERR_BUSY, "a buffer of %d bytes is attached already", attached.size);
+        rc = wio_fail(WAITIO_MPI_ERR_BUFFER,
+                      "a buffer of %d bytes is attached already: detach it first", attached.size);
     else
         attached.at = buffer;
     if (rc == 0)
@@ -244,7 +245,7 @@ int WAITIO_MPI_Recv(void *buf, int count, WAITIO_MPI_Datatype type, int source, 
     struct wio_message m = incoming(buf, count, type, source, tag, comm);
     int rc = now(&m, &st);
 
-    wio_mpi_status_long(&st, status);
+    wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Recv", rc);
 }
 
@@ -274,7 +275,7 @@ int WAITIO_MPI_Sendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
     int rc = exchange(outgoing(sbuf, scount, stype, dest, stag, comm),
                       incoming(rbuf, rcount, rtype, source, rtag, comm), &st);
 
-    wio_mpi_status_long(&st, status);
+    wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Sendrecv", rc);
 }
 
@@ -316,8 +317,42 @@ int WAITIO_MPI_Sendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, 
     waitio_status_t st = {0};
     int rc = exchange_here(buf, count, type, dest, stag, source, rtag, comm, &st);
 
-    wio_mpi_status_long(&st, status);
+    wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Sendrecv_replace", rc);
+}
+
+/* What is sent is copied first: the request is that of the receive, and it may write to the same
+ * buffer. */
+static int start_both(struct wio_message out, struct wio_message in, WAITIO_MPI_Request *req)
+{
+    WAITIO_MPI_Request sent;
+    int rc = wio_mpi_need("request", req);
+
+    if (rc != 0)
+        return rc;
+    out = copied(out);
+    rc = wio_message_start(&out, &sent);
+    if (rc == 0)
+        rc = wio_request_wait(&sent, NULL); /* complete at once */
+    return rc != 0 ? rc : wio_message_start(&in, req);
+}
+
+int WAITIO_MPI_Isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+                         int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source,
+                         int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    return wio_mpi_result("WAITIO_MPI_Isendrecv",
+                          start_both(outgoing(sbuf, scount, stype, dest, stag, comm),
+                                     incoming(rbuf, rcount, rtype, source, rtag, comm), req));
+}
+
+int WAITIO_MPI_Isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
+                                 int source, int rtag, WAITIO_MPI_Comm comm,
+                                 WAITIO_MPI_Request *req)
+{
+    return wio_mpi_result("WAITIO_MPI_Isendrecv_replace",
+                          start_both(outgoing(buf, count, type, dest, stag, comm),
+                                     incoming(buf, count, type, source, rtag, comm), req));
 }
 
 int WAITIO_MPI_Send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
@@ -343,7 +378,7 @@ int WAITIO_MPI_Probe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Statu
     waitio_status_t st = wio_mpi_from_nobody();
     int rc = source == WAITIO_MPI_PROC_NULL ? 0 : waitio_probe(comm, source, tag, &st);
 
-    wio_mpi_status_long(&st, status);
+    wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Probe", rc);
 }
 
@@ -358,6 +393,6 @@ int WAITIO_MPI_Iprobe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
     else
         rc = waitio_iprobe(comm, source, tag, flag, &st);
     if (rc == 0 && *flag)
-        wio_mpi_status_long(&st, status);
+        wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Iprobe", rc);
 }

@@ -151,6 +151,11 @@ int WAITIO_PMPI_Comm_free(WAITIO_MPI_Comm *comm)
     return WAITIO_MPI_Comm_free(comm);
 }
 
+int WAITIO_PMPI_Comm_disconnect(WAITIO_MPI_Comm *comm)
+{
+    return WAITIO_MPI_Comm_disconnect(comm);
+}
+
 int WAITIO_PMPI_Comm_dup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out)
 {
     return WAITIO_MPI_Comm_dup(comm, out);
@@ -1035,6 +1040,20 @@ int WAITIO_PMPI_Sendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type,
     int source, int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status)
 {
     return WAITIO_MPI_Sendrecv_replace(buf, count, type, dest, stag, source, rtag, comm, status);
+}
+
+int WAITIO_PMPI_Isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
+    int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    return WAITIO_MPI_Isendrecv(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag,
+    comm, req);
+}
+
+int WAITIO_PMPI_Isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest,
+    int stag, int source, int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
+{
+    return WAITIO_MPI_Isendrecv_replace(buf, count, type, dest, stag, source, rtag, comm, req);
 }
 
 int WAITIO_PMPI_Send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,

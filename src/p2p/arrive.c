@@ -110,6 +110,8 @@ static void hold(struct wio_universe *u, struct wio_unexpected *m)
         return;
     }
     wio_match_hold(&u->match, &m->held, m->held.space, m->held.src, m->held.tag);
+    if (m->rts)
+        wio_recv_refuse_unwanted(u, m);
     wio_note(u); /* a probe may wait for it */
 }
 
@@ -508,6 +510,8 @@ static void held_piece(struct wio_universe *u, struct wio_unexpected *m,
     } else if (wio_is_revoked(u, m->held.space)) {
         wio_match_unhold(&u->match, &m->held);
         wio_recv_discard(u, m);
+    } else {
+        wio_recv_refuse_unwanted(u, m);
     }
 }
 

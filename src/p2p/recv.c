@@ -352,6 +352,31 @@ bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m)
     return true;
 }
 
+static bool is_unwanted(struct wio_universe *u, const struct wio_unexpected *m)
+{
+    const struct wio_request *r =
+        m->peer->rank == u->table->me && m->remote != 0 ? wio_req_by_id(u, m->remote) : NULL;
+    return r != NULL && r->kind == WIO_REQ_SEND && r->unwanted;
+}
+
+void wio_recv_refuse_unwanted(struct wio_universe *u, struct wio_unexpected *m)
+{
+    if (WIO_LIKELY(!is_unwanted(u, m)) || (!m->rts && m->arrived < m->total))
+        return;
+    wio_match_unhold(&u->match, &m->held);
+    (void)wio_recv_refuse(u, m);
+}
+
+static void look_at_held(void *arg, struct wio_held *h)
+{
+    wio_recv_refuse_unwanted(arg, (struct wio_unexpected *)(void *)h);
+}
+
+void wio_recv_look_for_unwanted(struct wio_universe *u)
+{
+    wio_match_each_held(&u->match, look_at_held, u);
+}
+
 static void refuse_held(void *arg, struct wio_held *h)
 {
     struct wio_universe *u = arg;

@@ -94,6 +94,12 @@ static const uint8_t *next_piece(struct wio_request *r, size_t at, size_t most, 
     return piece;
 }
 
+/* How a send ends that its receiver has refused. */
+static int refusal(const struct wio_request *r)
+{
+    return r->cancelled ? 0 : WAITIO_ERR_PEER;
+}
+
 /* The piece in r->tx has left. */
 static void piece_left(struct wio_request *r)
 {
@@ -106,7 +112,7 @@ static void piece_left(struct wio_request *r)
         return;
     }
     if (r->refused)
-        wio_req_finish(r, WAITIO_ERR_PEER);
+        wio_req_finish(r, refusal(r));
     else if (r->lent && !r->acked)
         return; /* so was that; the receiver fetches the rest */
     else if (r->lent)
@@ -523,11 +529,12 @@ void wio_send_acked(struct wio_request *r, bool refused)
     struct wio_peer *p = r->peer;
     r->acked = true;
     r->refused = refused;
+    r->cancelled = refused && r->unwanted;
     wio_fetch_settled(r);
     if (WIO_UNLIKELY(r->stripe != NULL))
         wio_stripe_left(r);
     else if (!r->tx_busy && (refused || r->state == WIO_RS_ACK))
-        wio_req_finish(r, refused ? WAITIO_ERR_PEER : 0);
+        wio_req_finish(r, refused ? refusal(r) : 0);
     /* else the transport has not returned it yet */
     watch(r->u, p);
 }

@@ -166,6 +166,26 @@ static const char *state_text(const struct wio_request *r)
     }
 }
 
+/* A receive from any source goes on as long as one member lives: perhaps it waits for one that does
+ * not. */
+static void name_gone(struct wio_universe *u, const struct wio_request *r, struct wio_strbuf *sb)
+{
+    uint32_t gone = 0, first = 0;
+    char name[64];
+    for (uint32_t i = 0; i < r->group->size; i++) {
+        uint32_t rank = wio_group_member(r->group, i);
+        if (u->peer[rank] != NULL && u->peer[rank]->dead && gone++ == 0)
+            first = rank;
+    }
+    if (gone == 0)
+        return;
+    wio_strbuf_add(sb, "; of its group %s", wio_peer_name(u, first, name, sizeof name));
+    if (gone > 1)
+        wio_strbuf_add(sb, " and %u others have failed or left", gone - 1);
+    else
+        wio_strbuf_add(sb, " has failed or left");
+}
+
 static void describe(struct wio_universe *u, const struct wio_request *r, struct wio_strbuf *sb)
 {
     char name[64] = "any source";
@@ -190,6 +210,8 @@ static void describe(struct wio_universe *u, const struct wio_request *r, struct
     else
         wio_strbuf_add(sb, "tag %d, ", r->tag);
     wio_strbuf_add(sb, "%zu bytes: %s", r->bytes, state_text(r));
+    if (!send && r->state == WIO_RS_POSTED && r->src < 0 && r->group != NULL)
+        name_gone(u, r, sb);
     if (r->state == WIO_RS_MOVING)
         wio_strbuf_add(sb, " (%zu of %zu bytes)", r->moved, send ? r->bytes : r->total);
 }

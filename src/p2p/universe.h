@@ -64,20 +64,21 @@ struct wio_request {
     bool user_done;  /* the user sees it as complete (local completion) */
     bool user_holds; /* a handle exists; false: the slot is freed when the work is done */
     bool cancelled;
-    bool waited;  /* the poller waits for just this one */
-    bool tx_busy; /* the transport holds tx */
-    bool acked;   /* DONE came while the transport still held tx */
-    bool local;   /* counts in peer->local_pending */
-    bool asked;   /* receive: answered an RTS, its data comes as DATA */
-    bool refused; /* send: the receiver leaves without taking the message */
-    bool bulky;   /* counts in u->bulk */
-    bool sync;    /* send: complete only when a receive has taken the message */
-    bool lent;    /* send: the receiver may fetch it; receive: we do */
-    bool far;     /* its data goes, or comes, by the side link */
-    bool loaned;  /* send: the transport may send pieces of its buffer again */
-    bool timed;   /* send: the receiver is asked how long it takes */
-    bool claimed; /* receive: has its message, but no buffer: wio_claim() */
-    bool brief;   /* receive: was never in the tables; nothing behind `total` was touched */
+    bool waited;   /* the poller waits for just this one */
+    bool tx_busy;  /* the transport holds tx */
+    bool acked;    /* DONE came while the transport still held tx */
+    bool local;    /* counts in peer->local_pending */
+    bool asked;    /* receive: answered an RTS, its data comes as DATA */
+    bool refused;  /* send: the receiver leaves without taking the message */
+    bool unwanted; /* send to oneself: the program has cancelled it */
+    bool bulky;    /* counts in u->bulk */
+    bool sync;     /* send: complete only when a receive has taken the message */
+    bool lent;     /* send: the receiver may fetch it; receive: we do */
+    bool far;      /* its data goes, or comes, by the side link */
+    bool loaned;   /* send: the transport may send pieces of its buffer again */
+    bool timed;    /* send: the receiver is asked how long it takes */
+    bool claimed;  /* receive: has its message, but no buffer: wio_claim() */
+    bool brief;    /* receive: was never in the tables; nothing behind `total` was touched */
     int err;
     int32_t status_source; /* rank in the group */
     int32_t tag;           /* send tag; receive: tag asked for, then tag matched */
@@ -652,6 +653,11 @@ void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m);
 /** At finalize: tell the senders of unexpected messages, where they wait for an answer, that no
  * receive will take them. */
 void wio_recv_refuse_held(struct wio_universe *u);
+/** The same for a held message to oneself that is whole, if the program has cancelled its send; @p
+ * m is freed then. */
+void wio_recv_refuse_unwanted(struct wio_universe *u, struct wio_unexpected *m);
+/** The same for all of them. */
+void wio_recv_look_for_unwanted(struct wio_universe *u);
 /** The same for one unexpected message; @p m is freed. @return false: its sender wants no answer,
  * the message is still held */
 bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);

@@ -30,7 +30,7 @@ static void arguments(WAITIO_MPI_Comm comm, int me, int n)
     expect(waitio_mpi_isend(x, 1, WAITIO_MPI_INT, me, 0, comm, NULL), WAITIO_ERR_ARG, "request",
            "NULL");
     expect(waitio_mpi_waitall(-1, &req, x), WAITIO_ERR_ARG, "waitall", "-1");
-    expect(waitio_mpi_type_size(0, &size), WAITIO_ERR_ARG, "type_size", "0");
+    expect(waitio_mpi_type_size(0, &size), WAITIO_ERR_ARG, "type_size", "DATATYPE_NULL");
     expect(waitio_mpi_bcast(x, 1, WAITIO_MPI_INT, -1, comm), WAITIO_MPI_ERR_ROOT, "root", "-1");
     expect(waitio_mpi_bcast(x, 1, WAITIO_MPI_INT, n, comm), WAITIO_MPI_ERR_ROOT, "root", "root");
     expect(waitio_mpi_bcast(NULL, 1, WAITIO_MPI_INT, 0, comm), WAITIO_ERR_ARG, "buffer", "NULL");

@@ -407,6 +407,116 @@ static void bottom(void)
     MPI_Type_free(&target);
 }
 
+/* A number to the next process alone; where there is no data there need not be a type. */
+static void no_types(void)
+{
+    enum { MOST = 16 };
+    int next = (rank + 1) % size, last = (rank + size - 1) % size, in = -1;
+    int out[MOST] = {0}, in_counts[MOST] = {0}, places[MOST] = {0};
+    MPI_Datatype give[MOST], take[MOST];
+    for (int i = 0; i < MOST; i++)
+        give[i] = take[i] = MPI_DATATYPE_NULL;
+    out[next] = in_counts[last] = 1;
+    give[next] = take[last] = MPI_INT;
+    MPI_Alltoallw(&rank, out, places, give, &in, in_counts, places, take, MPI_COMM_WORLD);
+    expect(in == last, "Alltoallw with types only where there is data");
+}
+
+/* Names that macros paste together. */
+#define PASTED(A, B) A##B
+#define JOIN(A, B) PASTED(A, B)
+
+static void pasted(void)
+{
+    struct {
+        MPI_Request before, send, between, receive, after;
+    } r = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL,
+           MPI_REQUEST_NULL};
+    MPI_Status status;
+    int next = (rank + 1) % size, last = (rank + size - 1) % size, in = -1, flag = 1;
+    JOIN(MPI_Send, _init)(&rank, 1, MPI_INT, next, 5, MPI_COMM_WORLD, &r.send);
+    JOIN(PMPI_Recv, _init)(&in, 1, MPI_INT, last, 5, MPI_COMM_WORLD, &r.receive);
+    expect(r.before == MPI_REQUEST_NULL && r.between == MPI_REQUEST_NULL &&
+               r.after == MPI_REQUEST_NULL,
+           "what lies beside requests");
+    MPI_Start(&r.send);
+    JOIN(MPI_Start, all)(1, &r.receive);
+    MPI_Wait(&r.send, MPI_STATUS_IGNORE);
+    MPI_Wait(&r.receive, &status);
+    JOIN(MPI_Test, _cancelled)(&status, &flag);
+    expect(in == last && !flag, "pasted names");
+    JOIN(MPI_Request, _free)(&r.send);
+    MPI_Request_free(&r.receive);
+}
+
+#ifdef FOR_WAITIO /* newer than Open MPI 4.1 */
+/* Send and receive started at once, also in one buffer; longer than what a link takes at once. */
+static void both_ways(void)
+{
+    enum { LONG = 200000 };
+    static int out[LONG], in[LONG];
+    int next = (rank + 1) % size, last = (rank + size - 1) % size, good = 1;
+    int before = (rank + 2 * size - 2) % size;
+    MPI_Request req;
+    MPI_Status status;
+    for (int i = 0; i < LONG; i++) {
+        out[i] = rank * LONG + i;
+        in[i] = -1;
+    }
+    MPI_Isendrecv(out, LONG, MPI_INT, next, 3, in, LONG, MPI_INT, last, 3, MPI_COMM_WORLD, &req);
+    MPI_Wait(&req, &status);
+    for (int i = 0; i < LONG; i++)
+        good &= in[i] == last * LONG + i;
+    expect(good && status.MPI_SOURCE == last && status.MPI_TAG == 3, "Isendrecv");
+    MPI_Isendrecv_replace(in, LONG, MPI_INT, next, 4, last, 4, MPI_COMM_WORLD, &req);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    for (int i = 0; i < LONG; i++)
+        good &= in[i] == before * LONG + i;
+    expect(good, "Isendrecv_replace");
+    MPI_Isendrecv(out, 1, MPI_INT, MPI_PROC_NULL, 3, in, 1, MPI_INT, MPI_PROC_NULL, 3,
+                  MPI_COMM_WORLD, &req);
+    MPI_Wait(&req, &status);
+    expect(status.MPI_SOURCE == MPI_PROC_NULL, "Isendrecv with nobody");
+}
+
+static void environment(void)
+{
+    MPI_Info copy;
+    char value[MPI_MAX_INFO_VAL + 1];
+    int flag = 0;
+    MPI_Info_get(MPI_INFO_ENV, "thread_level", MPI_MAX_INFO_VAL, value, &flag);
+    expect(flag && strcmp(value, "MPI_THREAD_MULTIPLE") == 0, "INFO_ENV");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    expect(MPI_Info_set(MPI_INFO_ENV, "a", "b") != MPI_SUCCESS, "INFO_ENV is not changed");
+    copy = MPI_INFO_ENV;
+    expect(MPI_Info_free(&copy) != MPI_SUCCESS, "INFO_ENV is not freed");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Info_dup(MPI_INFO_ENV, &copy);
+    MPI_Info_set(copy, "a", "b");
+    MPI_Info_free(&copy);
+}
+#else
+static void both_ways(void)
+{
+}
+static void environment(void)
+{
+}
+#endif
+
+static void disconnected(void)
+{
+    MPI_Comm copy;
+    int in = -1;
+    MPI_Request req;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Irecv(&in, 1, MPI_INT, (rank + size - 1) % size, 5, copy, &req);
+    MPI_Send(&rank, 1, MPI_INT, (rank + 1) % size, 5, copy);
+    MPI_Wait(&req, MPI_STATUS_IGNORE);
+    MPI_Comm_disconnect(&copy);
+    expect(copy == MPI_COMM_NULL && in == (rank + size - 1) % size, "Comm_disconnect");
+}
+
 /* ---- the rest ---- */
 
 static void small(void)
@@ -472,6 +582,11 @@ int main(int argc, char **argv)
     looking();
     types();
     bottom();
+    no_types();
+    pasted();
+    both_ways();
+    environment();
+    disconnected();
     small();
     /* What hangs on COMM_SELF is told when the end comes. */
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, said_goodbye, &key, NULL);

@@ -26,6 +26,13 @@ contains
         ierr = MPI_SUCCESS
     end subroutine end_one
 
+    subroutine count_down(extra_state, ierr)
+        integer(MPI_ADDRESS_KIND) :: extra_state
+        integer :: ierr
+        extra_state = extra_state - 1
+        ierr = MPI_SUCCESS
+    end subroutine count_down
+
     subroutine cancel(extra_state, complete, ierr)
         integer(MPI_ADDRESS_KIND) :: extra_state
         logical :: complete
@@ -46,6 +53,7 @@ program mpi_grequest
     call MPI_Init(ierr)
     call MPI_Comm_rank(MPI_COMM_WORLD, me, ierr)
     call one()
+    call changes_its_state()
     call several()
     call ends_early()
     call fails()
@@ -88,6 +96,17 @@ contains
         call expect(count == 3 .and. status(MPI_SOURCE) == 7 .and. status(MPI_TAG) == 5, 'status')
         call expect(request == MPI_REQUEST_NULL .and. queried == 2 .and. freed == 1, 'ended')
     end subroutine one
+
+    !> The functions get the program's variable itself.
+    subroutine changes_its_state()
+        integer(extra_kind), asynchronous :: extra
+        integer :: request
+        extra = 1
+        call MPI_Grequest_start(query, count_down, cancel, extra, request, ierr)
+        call MPI_Grequest_complete(request, ierr)
+        call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
+        call expect(extra == 0, 'a function changes the extra state')
+    end subroutine changes_its_state
 
     subroutine several()
         integer :: requests(3), in(1), which, statuses(MPI_STATUS_SIZE, 3)

@@ -424,6 +424,14 @@ static void parts(void)
         expect(size == 1 && far == 1, "the first ones");
         MPI_Comm_free(&part);
     }
+#ifdef FOR_WAITIO
+    /* By hosts: all on this one. */
+    MPI_Comm_split_type(inter, MPI_COMM_TYPE_SHARED, -mine, MPI_INFO_NULL, &part);
+    MPI_Comm_rank(part, &rank);
+    MPI_Comm_remote_size(part, &far);
+    expect(rank == near_size - 1 - mine && far == far_size, "a split by hosts");
+    MPI_Comm_free(&part);
+#endif
     MPI_Comm_group(inter, &near);
     MPI_Group_incl(near, 1, &zero, &first);
     MPI_Comm_create(inter, first, &part);

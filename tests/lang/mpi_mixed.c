@@ -4,6 +4,7 @@
 
 MPI_Fint begin_receive(int *in, int source, int tag);
 int end_in_c(MPI_Fint number);
+int same_types(MPI_Fint integer_type, MPI_Fint double_type);
 
 /** @return Fortran's handle of the request */
 MPI_Fint begin_receive(int *in, int source, int tag)
@@ -21,4 +22,11 @@ int end_in_c(MPI_Fint number)
 
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return request == MPI_REQUEST_NULL;
+}
+
+/** @return 1: Fortran's types are those of the same names here */
+int same_types(MPI_Fint integer_type, MPI_Fint double_type)
+{
+    return MPI_Type_f2c(integer_type) == MPI_INTEGER &&
+           MPI_Type_c2f(MPI_DOUBLE_PRECISION) == double_type;
 }

@@ -14,9 +14,15 @@ program mpi_mixed
             import :: c_int
             integer(c_int), value :: number
         end function end_in_c
+        integer(c_int) function same_types(integer_type, double_type) bind(c)
+            import :: c_int
+            integer(c_int), value :: integer_type, double_type
+        end function same_types
     end interface
     integer(c_int), asynchronous :: in
     integer :: ierr, me, n, left, right, requests(2), status(MPI_STATUS_SIZE)
+    character(MPI_MAX_OBJECT_NAME) :: name
+    integer :: length
     logical :: good
 
     call MPI_Init(ierr)
@@ -32,6 +38,12 @@ program mpi_mixed
     good = good .and. in == left .and. status(MPI_TAG) == 9 .and. requests(1) == MPI_REQUEST_NULL
     good = good .and. end_in_c(requests(2)) == 1
     good = good .and. end_in_c(MPI_REQUEST_NULL) == 1
+    good = good .and. PMPI_Wtime() > 0 .and. PMPI_Wtick() > 0
+    good = good .and. same_types(MPI_INTEGER, MPI_DOUBLE_PRECISION) == 1
+    call MPI_Type_get_name(MPI_INTEGER, name, length, ierr)
+    good = good .and. name == 'MPI_INTEGER'
+    call MPI_Type_get_name(MPI_DOUBLE_PRECISION, name, length, ierr)
+    good = good .and. name == 'MPI_DOUBLE_PRECISION'
     call MPI_Finalize(ierr)
     if (.not. good) error stop 1
     print '(a)', 'ok'

@@ -329,6 +329,8 @@ static void type_names(void)
     type_named(MPI_INT, "MPI_INT");
     type_named(MPI_DOUBLE_PRECISION, "MPI_DOUBLE_PRECISION");
     type_named(MPI_DOUBLE, "MPI_DOUBLE");
+    type_named(MPI_C_COMPLEX, "MPI_C_COMPLEX");
+    type_named(MPI_LONG_LONG_INT, "MPI_LONG_LONG_INT");
     MPI_Type_set_name(MPI_SHORT, "sixteen bits");
     type_named(MPI_SHORT, "sixteen bits");
     type_named(MPI_UNSIGNED_SHORT, "MPI_UNSIGNED_SHORT");
@@ -386,6 +388,130 @@ static void matched_status(void)
     MPI_Wait(&req, MPI_STATUS_IGNORE);
 }
 
+/* Calls that complete one operation leave MPI_ERROR as the program has set it. */
+static void left_alone(MPI_Status *st, const char *what)
+{
+    expect(st->MPI_ERROR == MPI_ERR_TOPOLOGY && st->MPI_TAG == 8 && st->MPI_SOURCE == me, what);
+    st->MPI_TAG = st->MPI_SOURCE = -3;
+    st->MPI_ERROR = MPI_ERR_TOPOLOGY;
+}
+
+static void single_statuses(void)
+{
+    MPI_Message message;
+    MPI_Request send, req;
+    MPI_Status st;
+    int out = 11, in = -1, flag = 0, index = -1;
+
+    st.MPI_ERROR = MPI_ERR_TOPOLOGY;
+    MPI_Isend(&out, 1, MPI_INT, me, 8, MPI_COMM_WORLD, &send);
+#ifdef FOR_WAITIO /* MPICH 4.0 sets it */
+    MPI_Probe(me, 8, MPI_COMM_WORLD, &st);
+    left_alone(&st, "status of Probe");
+#endif
+    while (!flag)
+        MPI_Improbe(me, 8, MPI_COMM_WORLD, &flag, &message, &st);
+    left_alone(&st, "status of Improbe");
+    MPI_Imrecv(&in, 1, MPI_INT, &message, &req);
+    MPI_Wait(&req, &st);
+    left_alone(&st, "status of Wait after Imrecv");
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&out, 1, MPI_INT, me, 8, &in, 1, MPI_INT, me, 8, MPI_COMM_WORLD, &st);
+    left_alone(&st, "status of Sendrecv");
+    MPI_Isend(&out, 1, MPI_INT, me, 8, MPI_COMM_WORLD, &send);
+    MPI_Recv(&in, 1, MPI_INT, me, 8, MPI_COMM_WORLD, &st);
+    left_alone(&st, "status of Recv");
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    for (int call = 0; call < 3; call++) {
+        MPI_Isend(&out, 1, MPI_INT, me, 8, MPI_COMM_WORLD, &send);
+        MPI_Irecv(&in, 1, MPI_INT, me, 8, MPI_COMM_WORLD, &req);
+        flag = call == 0;
+        if (call == 0)
+            MPI_Waitany(1, &req, &index, &st);
+        while (!flag && call == 1)
+            MPI_Test(&req, &flag, &st);
+        while (!flag)
+            MPI_Testany(1, &req, &index, &flag, &st);
+        left_alone(&st, "status of Waitany, Test, Testany");
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Types of a precision say which one was asked for; no two calls make different ones. */
+static void precisions(void)
+{
+    int numbers[2], ni, na, nt, combiner, x = me + 1, sum = 0;
+    MPI_Datatype type, again, other, copy;
+
+    MPI_Type_create_f90_real(6, 30, &type);
+    MPI_Type_create_f90_real(6, 30, &again);
+    MPI_Type_create_f90_real(5, 30, &other);
+    expect(type == again && type != other, "the same type for the same precision");
+    MPI_Type_get_envelope(type, &ni, &na, &nt, &combiner);
+    expect(combiner == MPI_COMBINER_F90_REAL && ni == 2 && na == 0 && nt == 0, "F90_REAL");
+    MPI_Type_get_contents(type, 2, 0, 0, numbers, NULL, NULL);
+    expect(numbers[0] == 6 && numbers[1] == 30, "precision and range of a real");
+    MPI_Type_dup(type, &copy);
+    MPI_Type_get_contents(copy, 0, 0, 1, numbers, NULL, &other);
+    expect(other == type, "what a duplicate was made of");
+    MPI_Type_free(&copy);
+    MPI_Type_create_f90_complex(15, MPI_UNDEFINED, &type);
+    MPI_Type_get_envelope(type, &ni, &na, &nt, &combiner);
+    MPI_Type_get_contents(type, 2, 0, 0, numbers, NULL, NULL);
+    expect(combiner == MPI_COMBINER_F90_COMPLEX && ni == 2 && numbers[0] == 15 &&
+               numbers[1] == MPI_UNDEFINED,
+           "F90_COMPLEX");
+    MPI_Type_create_f90_integer(9, &type);
+    MPI_Type_get_envelope(type, &ni, &na, &nt, &combiner);
+    MPI_Type_get_contents(type, 1, 0, 0, numbers, NULL, NULL);
+    expect(combiner == MPI_COMBINER_F90_INTEGER && ni == 1 && numbers[0] == 9, "F90_INTEGER");
+    MPI_Allreduce(&x, &sum, 1, type, MPI_SUM, MPI_COMM_WORLD);
+    expect(sum == n * (n + 1) / 2, "a sum of integers of 9 digits");
+}
+
+/* ---- errors of functions and buffers ---- */
+
+static int own_class;
+
+static int refuse(MPI_Comm from, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)from;
+    (void)key;
+    (void)extra;
+    (void)in;
+    (void)out;
+    *flag = 0;
+    return own_class;
+}
+
+static void own_errors(void)
+{
+    static char buffer[2][MPI_BSEND_OVERHEAD + 64];
+    MPI_Comm copy;
+    void *was;
+    int key, size, code, class_ = 0;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Add_error_class(&own_class);
+    MPI_Comm_create_keyval(refuse, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, key, NULL);
+    code = MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    expect(code != MPI_SUCCESS, "a copy function that refuses");
+#ifdef FOR_WAITIO /* MPICH 4.0 makes ERR_OTHER of it */
+    MPI_Error_class(code, &class_);
+    expect(class_ == own_class, "a copy function's own class");
+#endif
+    MPI_Comm_delete_attr(MPI_COMM_WORLD, key);
+    MPI_Comm_free_keyval(&key);
+    MPI_Buffer_attach(buffer[0], sizeof buffer[0]);
+    code = MPI_Buffer_attach(buffer[1], sizeof buffer[1]);
+    MPI_Error_class(code, &class_);
+    expect(class_ == MPI_ERR_BUFFER, "class of a second buffer");
+    MPI_Buffer_detach(&was, &size);
+    expect(was == buffer[0], "the buffer that was attached first");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(void)
 {
     MPI_Init(NULL, NULL);
@@ -400,6 +526,9 @@ int main(void)
     type_names();
     cancelled_sends();
     matched_status();
+    single_statuses();
+    precisions();
+    own_errors();
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     expect(ended == 1 && gone[0] == 1 && gone[2] == 1, "functions on COMM_SELF are called once");

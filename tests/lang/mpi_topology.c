@@ -179,6 +179,41 @@ static void holes(MPI_Comm comm, const struct ends *in, const struct ends *out)
     MPI_Type_free(&column);
 }
 
+/* Numbers with a hole behind each. Where nothing comes, and in the holes, nothing is written. */
+static void into_holes(MPI_Comm comm, const struct ends *in, const int *out_data)
+{
+    int loose[MOST * EACH * 2], to[MOST * EACH], counts[MOST];
+    MPI_Aint at[MOST], sbytes[MOST];
+    MPI_Datatype type, types[MOST], ints[MOST];
+
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &type);
+    MPI_Type_commit(&type);
+    for (int e = 0; e < MOST; e++) {
+        counts[e] = EACH;
+        sbytes[e] = e * (MPI_Aint)(EACH * sizeof(int));
+        MPI_Get_address(loose + 2 * EACH * e, &at[e]);
+        types[e] = type;
+        ints[e] = MPI_INT;
+    }
+    for (int w = 0; w < 2; w++) {
+        int untouched = 1;
+        for (int i = 0; i < 2 * MOST * EACH; i++)
+            loose[i] = -7;
+        if (w == 0)
+            MPI_Neighbor_alltoall(out_data, EACH, MPI_INT, loose, EACH, type, comm);
+        else /* the places are addresses */
+            MPI_Neighbor_alltoallw(out_data, counts, sbytes, ints, MPI_BOTTOM, counts, at, types,
+                                   comm);
+        for (int i = 0; i < MOST * EACH; i++) {
+            to[i] = loose[2 * i];
+            untouched &= loose[2 * i + 1] == -7;
+        }
+        expect(untouched && right(in, to),
+               w == 0 ? "Neighbor_alltoall into holes" : "Neighbor_alltoallw from MPI_BOTTOM");
+    }
+    MPI_Type_free(&type);
+}
+
 static void all_calls(MPI_Comm comm, const struct ends *in, const struct ends *out)
 {
     int from[MOST * EACH], to[MOST * EACH];
@@ -188,6 +223,7 @@ static void all_calls(MPI_Comm comm, const struct ends *in, const struct ends *o
     alltoallv(comm, in, out);
     allgather(comm, in);
     holes(comm, in, out);
+    into_holes(comm, in, from);
 }
 
 /* ---- grids ---- */

@@ -3,6 +3,7 @@
 Fortran constant that is left out is no variable without a type."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,36 @@ def test_a_new_gap_is_noticed(sources):
     )
     with pytest.raises(ValueError, match="MPI_Bcast"):
         leftout.listed(fewer)
+
+
+PASTE = """#include "waitio_mpi_rename.h"
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+"""
+
+
+def preprocessed(lines):
+    """Each line as the compiler would read it, behind the header."""
+    text = PASTE + "".join(f"@ {line}\n" for line in lines)
+    command = ["cc", "-E", "-P", "-xc", f"-I{ROOT}/include", "-"]
+    done = subprocess.run(
+        command, input=text, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [line[2:] for line in done.stdout.splitlines() if line.startswith("@ ")]
+
+
+def test_names_that_a_program_pastes_mean_the_same():
+    """The first part of a pasted name is replaced before: MPI_Send and _init must not become ours
+    of the other interface, whose requests are larger."""
+    header = (ROOT / "include/waitio_mpi_rename.h").read_text()
+    names = set(re.findall(r"^#define (P?MPI_[A-Z][a-z]\w*) ", header, flags=re.M))
+    pairs = [(n, n[:i]) for n in sorted(names) for i in range(5, len(n)) if n[:i] in names]
+    assert ("MPI_Send_init", "MPI_Send") in pairs and len(pairs) > 100
+    want = preprocessed(whole for whole, _ in pairs)
+    got = preprocessed(f"JOIN({part}, {whole[len(part) :]})" for whole, part in pairs)
+    wrong = [pair for pair, a, b in zip(pairs, want, got, strict=True) if a != b]
+    assert wrong == []
 
 
 FIXED = """      program old

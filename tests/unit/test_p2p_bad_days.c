@@ -131,6 +131,74 @@ static void a_receive_from_oneself_is_told(void **unused)
     assert_int_equal(result_of(isend(1, 10, 5)), 0);
 }
 
+/* ---- cancelled sends to oneself ---- */
+
+static struct wio_handle issend(size_t n, int tag)
+{
+    struct wio_handle h;
+    assert_int_equal(wio_issend(u, g, 0, out, n, tag, false, &h), 0);
+    return h;
+}
+
+static struct wio_result waited(struct wio_handle h)
+{
+    struct wio_result res = {.err = 1};
+    bool is = false;
+    for (int i = 0; i < 50 && !is; i++) {
+        progress();
+        assert_int_equal(wio_test(u, &h, &is, &res), 0);
+    }
+    assert_true(is);
+    return res;
+}
+
+/* Before and after its message has come, short and long, a send can be cancelled; not when a
+ * receive has its message. What is cancelled is not received. */
+static void a_send_to_oneself_can_be_cancelled(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 4; i++) {
+        size_t n = i % 2 == 0 ? 10 : BIG;
+        struct wio_handle h = issend(n, 5);
+        if (i >= 2)
+            progress();
+        assert_int_equal(wio_cancel(u, &h), 0);
+        struct wio_result res = waited(h);
+        assert_true(res.cancelled);
+        assert_int_equal(res.err, 0);
+    }
+    struct wio_handle r = irecv(0, BIG, 5), h = issend(BIG, 5);
+    progress();
+    assert_int_equal(wio_cancel(u, &h), 0);
+    struct wio_result sent = waited(h), got = waited(r);
+    assert_false(sent.cancelled);
+    assert_int_equal(sent.err, 0);
+    assert_int_equal(got.err, 0);
+    assert_int_equal(got.bytes, BIG);
+}
+
+/* ---- any source ---- */
+
+/* It goes on, because others live; but the report of a long wait says who does not. */
+static void a_receive_from_any_source_names_who_is_gone(void **unused)
+{
+    (void)unused;
+    struct wio_strbuf sb = {0};
+    fake_open(1, ROOM);
+    struct wio_handle h = irecv(-1, 10, 9);
+    wio_universe_dump(u, &sb);
+    assert_non_null(strstr(sb.text, "receive from any source"));
+    assert_null(strstr(sb.text, "of its group"));
+    wio_strbuf_free(&sb);
+    wio_enter(u);
+    wio_peer_fail(u, u->peer[1], WAITIO_ERR_PEER, false, "killed");
+    wio_leave(u);
+    wio_universe_dump(u, &sb);
+    assert_non_null(strstr(sb.text, "; of its group PB 0 rank 1 has failed or left"));
+    wio_strbuf_free(&sb);
+    assert_int_equal(wio_cancel(u, &h), 0);
+}
+
 static struct wio_msg request_to_send(uint32_t number, int tag)
 {
     return (struct wio_msg){.op = WIO_OP_RTS,
@@ -237,6 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_message_to_oneself_that_cannot_be_held_is_an_error),
         T(a_receive_from_oneself_is_told),
+        T(a_send_to_oneself_can_be_cancelled),
+        T(a_receive_from_any_source_names_who_is_gone),
         T(without_memory_for_an_answer_the_peer_is_failed),
         T(without_memory_and_without_a_link_too),
         T(a_link_that_came_without_memory_for_its_peer_is_used),

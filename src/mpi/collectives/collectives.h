@@ -60,7 +60,9 @@ struct wio_area {
 };
 static inline char *wio_area_at(const struct wio_area *a, int i)
 {
-    return a->len == NULL ? a->base + a->unit * (size_t)i : a->base + a->at[i];
+    /* the base is NULL where the places are addresses */
+    return a->len == NULL ? a->base + a->unit * (size_t)i
+                          : (char *)((uintptr_t)a->base + (uintptr_t)a->at[i]);
 }
 static inline size_t wio_area_len(const struct wio_area *a, int i)
 {

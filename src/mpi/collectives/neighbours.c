@@ -20,19 +20,25 @@ static int incoming(const struct wio_near *near, int i)
     return near->crossed ? i ^ 1 : i;
 }
 
+/* The next incoming edge from this process itself, from number @p at on. */
+static int from_myself(const struct wio_schedule *s, const struct wio_near *near, int at)
+{
+    while (at < near->indegree && near->in[incoming(near, at)] != s->rank)
+        at++;
+    return at;
+}
+
 /* Edges of this process to itself: the k-th outgoing edge belongs to the k-th incoming one. */
 static void to_myself(struct wio_schedule *s, const struct wio_collective *c)
 {
     const struct wio_near *near = c->near;
-    int at = 0, i;
+    int at = from_myself(s, near, 0), i;
 
     for (i = 0; s->error == 0 && i < near->outdegree; i++) {
         const char *from;
         size_t bytes;
         if (near->out[i] != s->rank)
             continue;
-        while (at < near->indegree && near->in[incoming(near, at)] != s->rank)
-            at++;
         if (at == near->indegree)
             break;
         from = outgoing(c, i, &bytes);
@@ -44,8 +50,13 @@ static void to_myself(struct wio_schedule *s, const struct wio_collective *c)
                          "%zu",
                          bytes, wio_area_len(&c->outs, incoming(near, at)));
         wio_schedule_copy(s, from, wio_area_at(&c->outs, incoming(near, at)), bytes);
-        at++;
+        at = from_myself(s, near, at + 1);
     }
+    if (s->error == 0 && (i < near->outdegree || at < near->indegree))
+        s->error = wio_fail(WAITIO_ERR_ARG,
+                            "this process has %s edges to itself than from itself: name each of "
+                            "them among the sources and among the destinations",
+                            i < near->outdegree ? "more" : "fewer");
 }
 
 void wio_neighbours_exchange(struct wio_schedule *s, const struct wio_collective *c)

@@ -147,6 +147,11 @@ int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm)
     return wio_mpi_result("WAITIO_MPI_Comm_free", wio_mpi_comm_free(comm));
 }
 
+int WAITIO_MPI_Comm_disconnect(WAITIO_MPI_Comm *comm)
+{
+    return wio_mpi_result("WAITIO_MPI_Comm_disconnect", wio_mpi_comm_free(comm));
+}
+
 int WAITIO_MPI_Comm_set_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info)
 {
     int size;

@@ -32,7 +32,10 @@ const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id)
         type = wio_names_find(&names, id);
     if (WIO_UNLIKELY(type == NULL) && lent != NULL && lent->id == id)
         type = lent;
-    if (WIO_UNLIKELY(type == NULL))
+    if (WIO_UNLIKELY(type == NULL && id == WAITIO_MPI_DATATYPE_NULL))
+        wio_fail(WAITIO_MPI_ERR_TYPE,
+                 "the datatype is WAITIO_MPI_DATATYPE_NULL: give one, such as WAITIO_MPI_INT");
+    else if (WIO_UNLIKELY(type == NULL))
         wio_fail(WAITIO_MPI_ERR_TYPE,
                  "%d is not a datatype of the conversion library, or was freed (WAITIO_MPI_INT is "
                  "%d; a constant of another MPI library does not work here)",
@@ -108,9 +111,9 @@ int wio_type_name(struct wio_mpi_type *t, WAITIO_MPI_Datatype *id)
 
 int wio_type_unname(WAITIO_MPI_Datatype id)
 {
-    struct wio_mpi_type *t = wio_names_drop(&names, id);
+    struct wio_mpi_type *t = wio_names_find(&names, id);
 
-    if (t != NULL) {
+    if (t != NULL && t->kind == WIO_KIND_DERIVED && wio_names_drop(&names, id) == t) {
         wio_type_release(t);
         return 0;
     }

@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "mpi/attributes.h"
+#include "mpi/datatype/recipe.h"
 #include "mpi/mpi.h"
 #include "os/os.h"
 
@@ -14,12 +15,18 @@ enum { BASIC_MAX = 96 };
 static char *basic_label[BASIC_MAX];
 static struct wio_attribute *basic_attributes[BASIC_MAX];
 
+/* Constants tell no constructor. Derived types do, and those of a precision. */
+static bool is_constant(const struct wio_mpi_type *t)
+{
+    return t->kind != WIO_KIND_DERIVED && t->recipe == NULL;
+}
+
 /* Storage of the name that the program gave. */
 static char **label_of(struct wio_mpi_type *t)
 {
     int row = t->id - WAITIO_MPI_DEFTAG - 1;
 
-    if (t->kind == WIO_KIND_DERIVED)
+    if (!is_constant(t))
         return &t->label;
     return row >= 0 && row < BASIC_MAX ? &basic_label[row] : NULL;
 }
@@ -65,9 +72,9 @@ int wio_type_attributes(WAITIO_MPI_Datatype id, struct wio_attribute ***first)
 
     if (t == NULL)
         return WAITIO_MPI_ERR_TYPE;
-    if (t->kind != WIO_KIND_DERIVED && (row < 0 || row >= BASIC_MAX))
+    if (is_constant(t) && (row < 0 || row >= BASIC_MAX))
         return wio_fail(WAITIO_MPI_ERR_TYPE, "%s takes no attributes", t->name);
-    *first = t->kind == WIO_KIND_DERIVED ? &t->attributes : &basic_attributes[row];
+    *first = is_constant(t) ? &basic_attributes[row] : &t->attributes;
     return 0;
 }
 
@@ -153,6 +160,62 @@ int WAITIO_MPI_Type_match_size(int typeclass, int size, WAITIO_MPI_Datatype *out
         wio_fail(WAITIO_ERR_ARG, "no type of class %d has %d bytes", typeclass, size));
 }
 
+/* A type of a precision that the program asked for: a basic type that knows the arguments. */
+struct selected {
+    struct selected *next;
+    int combiner, precision, range;
+    struct wio_mpi_type type;
+};
+
+/* MPI wants the same handle for the same arguments, and that nobody frees it. */
+static struct {
+    pthread_mutex_t lock;
+    struct selected *first;
+} selected = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* A new one. The lock is held. */
+static int select_new(int combiner, int precision, int range, WAITIO_MPI_Datatype like,
+                      WAITIO_MPI_Datatype *out)
+{
+    bool integer = combiner == WAITIO_MPI_COMBINER_F90_INTEGER;
+    struct wio_called how = {.combiner = combiner,
+                             .numbers = {{&precision, integer ? 0 : 1}, {&range, 1}}};
+    struct selected *s = wio_os_alloc(sizeof *s);
+    int rc;
+
+    if (s == NULL)
+        return wio_fail(WAITIO_ERR_NOMEM, "no memory for a type");
+    *s = (struct selected){selected.first, combiner, precision, range, *wio_mpi_type(like)};
+    rc = wio_recipe_keep(&s->type, &how);
+    if (rc == 0)
+        rc = wio_type_name(&s->type, out);
+    if (rc == 0) {
+        selected.first = s;
+        return 0;
+    }
+    wio_os_free(s->type.recipe);
+    wio_os_free(s);
+    return rc;
+}
+
+static int select_type(int combiner, int precision, int range, WAITIO_MPI_Datatype like,
+                       WAITIO_MPI_Datatype *out)
+{
+    struct selected *s;
+    int rc = 0;
+
+    pthread_mutex_lock(&selected.lock);
+    s = selected.first;
+    while (s != NULL && (s->combiner != combiner || s->precision != precision || s->range != range))
+        s = s->next;
+    if (s != NULL)
+        *out = s->type.id;
+    else
+        rc = select_new(combiner, precision, range, like, out);
+    pthread_mutex_unlock(&selected.lock);
+    return rc;
+}
+
 /* The smallest type with at least these digits and this exponent; UNDEFINED means any. */
 int WAITIO_MPI_Type_create_f90_integer(int range, WAITIO_MPI_Datatype *out)
 {
@@ -160,25 +223,25 @@ int WAITIO_MPI_Type_create_f90_integer(int range, WAITIO_MPI_Datatype *out)
                                                 WAITIO_MPI_INTEGER4, WAITIO_MPI_INTEGER8};
     static const int ranges[] = {2, 4, 9, 18};
 
-    for (size_t i = 0; i < WIO_ARRAY_LEN(types); i++)
-        if (range <= ranges[i]) {
-            *out = types[i];
-            return 0;
-        }
-    return wio_mpi_result("WAITIO_MPI_Type_create_f90_integer",
-                          wio_fail(WAITIO_ERR_ARG, "no integer has %d decimal digits", range));
+    int rc;
+    size_t i = 0;
+
+    while (i < WIO_ARRAY_LEN(types) && range > ranges[i])
+        i++;
+    rc = i < WIO_ARRAY_LEN(types)
+             ? select_type(WAITIO_MPI_COMBINER_F90_INTEGER, 0, range, types[i], out)
+             : wio_fail(WAITIO_ERR_ARG, "no integer has %d decimal digits", range);
+    return wio_mpi_result("WAITIO_MPI_Type_create_f90_integer", rc);
 }
 
-static int by_precision(const char *call, int precision, int range,
+static int by_precision(const char *call, int combiner, int precision, int range,
                         const WAITIO_MPI_Datatype types[3], WAITIO_MPI_Datatype *out)
 {
     static const int precisions[] = {6, 15, 33}, ranges[] = {37, 307, 4931};
 
     for (int i = 0; i < 3; i++)
-        if (precision <= precisions[i] && range <= ranges[i]) {
-            *out = types[i];
-            return 0;
-        }
+        if (precision <= precisions[i] && range <= ranges[i])
+            return wio_mpi_result(call, select_type(combiner, precision, range, types[i], out));
     return wio_mpi_result(call, wio_fail(WAITIO_ERR_ARG,
                                          "no number has %d digits and a decimal exponent of %d",
                                          precision, range));
@@ -189,7 +252,8 @@ int WAITIO_MPI_Type_create_f90_real(int precision, int range, WAITIO_MPI_Datatyp
     static const WAITIO_MPI_Datatype types[] = {WAITIO_MPI_REAL4, WAITIO_MPI_REAL8,
                                                 WAITIO_MPI_REAL16};
 
-    return by_precision("WAITIO_MPI_Type_create_f90_real", precision, range, types, out);
+    return by_precision("WAITIO_MPI_Type_create_f90_real", WAITIO_MPI_COMBINER_F90_REAL, precision,
+                        range, types, out);
 }
 
 int WAITIO_MPI_Type_create_f90_complex(int precision, int range, WAITIO_MPI_Datatype *out)
@@ -197,7 +261,8 @@ int WAITIO_MPI_Type_create_f90_complex(int precision, int range, WAITIO_MPI_Data
     static const WAITIO_MPI_Datatype types[] = {WAITIO_MPI_COMPLEX8, WAITIO_MPI_COMPLEX16,
                                                 WAITIO_MPI_COMPLEX32};
 
-    return by_precision("WAITIO_MPI_Type_create_f90_complex", precision, range, types, out);
+    return by_precision("WAITIO_MPI_Type_create_f90_complex", WAITIO_MPI_COMBINER_F90_COMPLEX,
+                        precision, range, types, out);
 }
 
 /* ---- wide integers ---- */

@@ -113,13 +113,18 @@ static inline int64_t wio_type_extent(const struct wio_mpi_type *t)
 
 /** No data lies below this address: 4096, or 2^31 once an address was cut to a Fortran integer. */
 extern int64_t wio_type_first_address;
-/** Does the data lie at absolute addresses, so that its buffer is BOTTOM, which is NULL? With other
- * types a NULL buffer is refused: it is a mistake of the program. */
-static inline bool wio_type_absolute(const struct wio_mpi_type *t)
+/** Does the data of an element at this displacement lie at an absolute address, so that its buffer
+ * is BOTTOM, which is NULL? Otherwise a NULL buffer is refused: it is a mistake of the program. */
+static inline bool wio_type_absolute_at(const struct wio_mpi_type *t, int64_t at)
 {
     int64_t first = __atomic_load_n(&wio_type_first_address, __ATOMIC_RELAXED);
+    int64_t low = (int64_t)((uint64_t)at + (uint64_t)t->true_lb);
 
-    return t->true_lb < -first || t->true_lb >= first;
+    return low < -first || low >= first;
+}
+static inline bool wio_type_absolute(const struct wio_mpi_type *t)
+{
+    return wio_type_absolute_at(t, 0);
 }
 
 /* ---- names (basic.c, handles.c) ---- */

@@ -171,6 +171,11 @@ WIO_FORTRAN(waitio_mpi_comm_free_, (void *comm, fint *ierr))
     free_handle("WAITIO_MPI_COMM_FREE", WAITIO_MPI_Comm_free, comm, ierr);
 }
 
+WIO_FORTRAN(waitio_mpi_comm_disconnect_, (void *comm, fint *ierr))
+{
+    free_handle("WAITIO_MPI_COMM_DISCONNECT", WAITIO_MPI_Comm_disconnect, comm, ierr);
+}
+
 /* ---- ranks and sizes ---- */
 
 typedef int (*query_fn)(WAITIO_MPI_Comm comm, int *value);

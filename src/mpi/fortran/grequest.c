@@ -8,14 +8,19 @@
 #include "mpi/request.h"
 
 #define FUNCTIONS                                                                                  \
-    wio_grequest_fn *query, wio_grequest_fn *gone, wio_grequest_fn *cancel, const intptr_t *extra, \
+    wio_grequest_fn *query, wio_grequest_fn *gone, wio_grequest_fn *cancel, intptr_t *extra,       \
         void *req, fint *ierr
 
+/* The functions get the program's variable itself, as with MPI's implementations: they may change
+ * it. */
 static void start(enum wio_grequest_language language, FUNCTIONS)
 {
     static const char call[] = "WAITIO_MPI_GREQUEST_START";
-    struct wio_grequest g = {
-        .language = language, .query = query, .gone = gone, .cancel = cancel, .extra = *extra};
+    struct wio_grequest g = {.language = language,
+                             .query = query,
+                             .gone = gone,
+                             .cancel = cancel,
+                             .extra = (intptr_t)extra};
 
     wio_fortran_result(call, wio_mpi_result(call, wio_grequest_start(&g, req)), ierr);
 }

@@ -63,6 +63,25 @@ WIO_FORTRAN(waitio_mpi_sendrecv_,
                                       *rtype, *source, *rtag, c, wio_fortran_status(status)));
 }
 
+WIO_FORTRAN(waitio_mpi_isendrecv_,
+            (const void *sbuf, const fint *scount, const fint *stype, const fint *dest,
+             const fint *stag, void *rbuf, const fint *rcount, const fint *rtype,
+             const fint *source, const fint *rtag, const void *comm, void *req, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_ISENDRECV",
+                  WAITIO_MPI_Isendrecv(BUF(sbuf), *scount, *stype, *dest, *stag, BUF(rbuf), *rcount,
+                                       *rtype, *source, *rtag, c, req));
+}
+
+WIO_FORTRAN(waitio_mpi_isendrecv_replace_,
+            (void *buf, const fint *count, const fint *type, const fint *dest, const fint *stag,
+             const fint *source, const fint *rtag, const void *comm, void *req, fint *ierr))
+{
+    WIO_WITH_COMM("WAITIO_MPI_ISENDRECV_REPLACE",
+                  WAITIO_MPI_Isendrecv_replace(BUF(buf), *count, *type, *dest, *stag, *source,
+                                               *rtag, c, req));
+}
+
 /* A status in MPI's form as four integers. */
 static void shorten(const WAITIO_MPI_Status *st, fint *out)
 {

@@ -15,6 +15,9 @@ static const char *const op_names[WIO_OP_COUNT] = {
 
 static int unknown(WAITIO_MPI_Op op)
 {
+    if (op == WAITIO_MPI_OP_NULL)
+        return wio_fail(WAITIO_MPI_ERR_OP,
+                        "the operator is WAITIO_MPI_OP_NULL: give one, such as WAITIO_MPI_SUM");
     return wio_fail(WAITIO_MPI_ERR_OP,
                     "%d is not an operator of the conversion library, or was freed "
                     "(WAITIO_MPI_SUM is %d)",

@@ -171,6 +171,7 @@ HANDLE_CONSTANTS = {
     "WAITIO_MPI_DATATYPE_NULL": "datatype",
     "WAITIO_MPI_OP_NULL": "op",
     "WAITIO_MPI_INFO_NULL": "info",
+    "WAITIO_MPI_INFO_ENV": "info",
     "WAITIO_MPI_ERRHANDLER_NULL": "errhandler",
     "WAITIO_MPI_ERRORS_ARE_FATAL": "errhandler",
     "WAITIO_MPI_ERRORS_RETURN": "errhandler",

@@ -46,6 +46,12 @@ NAMES = {
 FULL = {"gather": "gather_full", "allgather": "allgather_full"}
 NOT_CONSTANTS = {"DEFTAG", "BYTES"}  # ours, not MPI's
 FUNCTIONS = ("wtime", "wtick")
+# Their numbers are those of INT and DOUBLE in the published interface; by renaming they are types
+# of their own, as in C.
+OWN_TYPES = {
+    "INTEGER": "waitio_mpi_integer_type",
+    "DOUBLE_PRECISION": "waitio_mpi_double_precision_type",
+}
 PARTS = ("messages", "objects", "requests")
 OBJECTS = r"(attr|cart|comm|dist|err|graph|group|info|keyval|op|type)"
 # Values of attributes: addresses, in MPI-1's calls default integers.
@@ -156,6 +162,10 @@ class Sources:
         """Names of constants and places of the include file, without the prefix."""
         declared = re.findall(r"^ +integer(?:, parameter)? :: WAITIO_MPI_(\w+)", self.include, re.M)
         return [name for name in declared if name not in NOT_CONSTANTS]
+
+    def own_type(self, name):
+        """The number of a type that has another one by renaming."""
+        return re.search(rf"\b{OWN_TYPES[name]} = (\d+)", self.header)[1]
 
     @property
     def callbacks(self):
@@ -286,12 +296,16 @@ def rename_module(sources):
     found = calls(sources)
     plain = [(c.c_name, FULL.get(c.name, c.c_name)) for c in found if c.position("request") is None]
     plain += [(name.capitalize(), name.capitalize()) for name in FUNCTIONS]
-    constants = [(c, c) for c in sources.constants]
+    second = ", ".join(f"PMPI_{n} => WAITIO_MPI_{n}" for n in map(str.capitalize, FUNCTIONS))
+    constants = [(c, c) for c in sources.constants if c not in OWN_TYPES]
     constants += [(c.upper(), c.upper()) for c in sources.callbacks]
     constants += [(name, name) for name in leftout.ONLY_IN_MODULES]
     lines = list(_renames(constants + plain))
     lines.append("    use waitio_mpi, only: MPI_STATUS_SIZE => WAITIO_STATUS_SIZE")
-    lines += ["    implicit none", "", *_lacking(sources, "    external :: "), "", "    interface"]
+    lines.append(f"    use waitio_mpi, only: {second}")
+    own = [f"    integer, parameter :: MPI_{n} = {sources.own_type(n)}" for n in OWN_TYPES]
+    lines += ["    implicit none", "", *own, *_lacking(sources, "    external :: ")]
+    lines += ["", "    interface"]
     for call in found:
         if call.position("request") is not None:
             lines += _interface(call, "MPI_" + call.c_name, False)
@@ -320,9 +334,14 @@ def include(sources):
         for line in text.splitlines()
         if not any(f"WAITIO_MPI_{name}=" in line for name in NOT_CONSTANTS)
     ]
+    for name in OWN_TYPES:
+        number = sources.own_type(name)
+        kept = [re.sub(rf"\bMPI_{name}=\d+", f"MPI_{name}={number}", line) for line in kept]
     kept += [
         "      double precision, external :: MPI_WTIME",
         "      double precision, external :: MPI_WTICK",
+        "      double precision, external :: PMPI_WTIME",
+        "      double precision, external :: PMPI_WTICK",
     ]
     kept += [f"      external MPI_{name.upper()}" for name in sources.callbacks]
     kept.append("! What the library lacks: an error wherever it is used.")
@@ -411,10 +430,12 @@ def forward(sources, part):
             f"void mpi_{name}_({words})\n{{\n    waitio_mpi_{name}_({', '.join(names)});\n}}\n"
         )
     for name in FUNCTIONS if part == "messages" else ():
-        out.append(
-            f"double waitio_mpi_{name}_(void);\ndouble mpi_{name}_(void);\n"
-            f"double mpi_{name}_(void)\n{{\n    return waitio_mpi_{name}_();\n}}\n"
-        )
+        out.append(f"double waitio_mpi_{name}_(void);\n")
+        out += [
+            f"double {p}mpi_{name}_(void);\n"
+            f"double {p}mpi_{name}_(void)\n{{\n    return waitio_mpi_{name}_();\n}}\n"
+            for p in ("", "p")
+        ]
     return FORWARD_HEAD % GENERATED + "\n".join(out)
 
 

@@ -34,6 +34,11 @@ HEAD = f"""/* SPDX-License-Identifier: BSD-3-Clause */
  * them. A request is an integer: it may be compared with MPI_REQUEST_NULL, which is 0.
  * MPI_REQUEST_NULL, MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY are constants: initial values
  * of static objects, too.
+ *
+ * Names that the program's macros paste together, such as MPI_Send and _init, mean the same. So
+ * our names with requests, such as WAITIO_MPI_Send_init, take requests that are integers, too. A
+ * file that uses both interfaces defines WAITIO_MPI_RENAME_APART before it includes this:
+ * WAITIO_MPI_Request is that of waitio_mpi.h then, and such names must not be pasted.
  */
 #ifndef WAITIO_MPI_RENAME_H
 #define WAITIO_MPI_RENAME_H
@@ -76,6 +81,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 SOURCE_HEAD = f"""/* SPDX-License-Identifier: BSD-3-Clause */
 /* {GENERATED} */
 /* C's calls with requests for programs that are built by renaming: see renamed.h. */
+#define WAITIO_MPI_RENAME_APART
 #include "mpi/renamed.h"
 #include "waitio_mpi_rename.h"
 
@@ -164,6 +170,30 @@ def _second(name):
     )
 
 
+def _pasted(targets):
+    """Macros for what comes out where the program pastes two parts of a name: the first one has
+    been replaced before. {name of MPI: its target} -> {pasted: the whole name's target}"""
+    found = {}
+    for whole, target in targets.items():
+        parts = [whole[:i] for i in range(1, len(whole)) if whole[:i] in targets]
+        for part in parts:
+            pasted = targets[part] + whole[len(part) :]
+            if pasted != target and re.fullmatch(r"\w+", pasted):
+                found[pasted] = target
+    return found
+
+
+def _apart(targets, own, header):
+    """The lines that make pasted names, and the types and constants of requests, mean the same."""
+    same = {f"WAITIO_{name}": targets[name] for name in own} | _pasted(targets)
+    same |= {f"WAITIO_MPI_{name}": OTHERS[name] for name in ("Request", "REQUEST_NULL")}
+    lines = []
+    for name, target in sorted(same.items()):
+        lines += [f"#undef {name}"] if f"#define {name} " in header else []
+        lines.append(f"#define {name} {target}")
+    return ["#ifndef WAITIO_MPI_RENAME_APART", *lines, "#endif"]
+
+
 def rename_header(header):
     """include/waitio_mpi_rename.h"""
     plain = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
@@ -184,6 +214,9 @@ def rename_header(header):
     out = HEAD + "".join(f"{wrapped(text)};\n" for text in declared) + MIDDLE
     for part, lines in parts.items():
         out += f"\n/* {part} */\n" + "\n".join(sorted(lines)) + "\n"
+    defined = re.findall(r"^#define (P?MPI_\w+) (.*)$", out, flags=re.M)
+    own = [n for c, _ in calls for n in (f"MPI_{c}", f"PMPI_{c}")]
+    out += "\n/* names that are pasted */\n" + "\n".join(_apart(dict(defined), own, header)) + "\n"
     return out + "\n#endif /* WAITIO_MPI_RENAME_H */\n"
 
 
