@@ -55,11 +55,11 @@ def run(words, folder, env=None):
 
 
 def command(test, copy, build):
-    kind, _, name = test.partition(" ")
+    kind, place, name = guards.parts_of(test)
     if kind == "ctest":
         return ["ctest", "--test-dir", str(build), "-R", name, "--timeout", "60"]
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    return [*words, str(copy / guards.FOLDER), "-k", name]
+    return [*words, str(copy / place), "-k", name]
 
 
 def asserted(row, text):

@@ -13,7 +13,6 @@ except ModuleNotFoundError:
     import tomli as tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDER = "tests/system"  # of the tests that "pytest WORDS" means
 
 
 def load():
@@ -23,13 +22,21 @@ def load():
     return rows
 
 
-def named_by(entry, names):
-    """The tests that an entry of a row means.
+def parts_of(entry):
+    """(kind, place, words) of "ctest REGEX" or "pytest [FOLDER or FILE] WORDS".
 
-    @param entry  "ctest REGEX", or "pytest WORDS" (as pytest's -k takes them, without brackets)
-    @param names  all tests, as CTest and pytest give them
+    The words are those of pytest's -k, without brackets; the place is tests/system if not said.
     """
     kind, _, words = entry.partition(" ")
+    place = "tests/system"
+    if kind == "pytest" and "/" in words.partition(" ")[0]:
+        place, _, words = words.partition(" ")
+    return kind, place, words
+
+
+def named_by(entry, names):
+    """The tests that an entry of a row means. @param names  all, as CTest and pytest give them"""
+    kind, place, words = parts_of(entry)
     if kind == "ctest":
         return [name for name in names if "::" not in name and re.search(words, name)]
     if kind != "pytest":  # a static assertion: the build shows it
@@ -42,6 +49,6 @@ def named_by(entry, names):
     return [
         name
         for name in names
-        if name.startswith(FOLDER + "/")
+        if name.startswith(place)
         and any(all(has(name, t) for t in c.split(" and ")) for c in words.split(" or "))
     ]
