@@ -92,11 +92,29 @@ static int compare(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
+/* These processes of this job as a group of @p parent's: MPICH 4.0 crashes where the parent is a
+ * duplicate and the group was made from another communicator's. */
+static int group_in(MPI_Comm parent, int n, const int *ranks, MPI_Group *out)
+{
+    MPI_Group all = MPI_GROUP_NULL;
+    int *places = wio_os_alloc(((size_t)n + 1) * sizeof *places);
+    int rc = places != NULL ? span_vendor.Comm_group(parent, &all) : MPI_ERR_NO_MEM;
+
+    if (rc == MPI_SUCCESS)
+        rc = span_vendor.Group_translate_ranks(span_job(), n, ranks, all, places);
+    if (rc == MPI_SUCCESS)
+        rc = span_vendor.Group_incl(all, n, places, out);
+    if (all != MPI_GROUP_NULL)
+        (void)span_vendor.Group_free(&all);
+    wio_os_free(places);
+    return rc;
+}
+
 /* A communicator of the vendor with these processes of this job. @return MPI's code */
 static int make_vendors(MPI_Comm parent, int n, const int *ranks, int tag, MPI_Comm *out)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    int rc = span_vendor.Group_incl(span_job(), n, ranks, &group);
+    int rc = group_in(parent, n, ranks, &group);
 
     if (rc == MPI_SUCCESS)
         rc = SPAN_BLOCKING(span_vendor.Comm_create_group(parent, group, tag, out));
