@@ -20,12 +20,12 @@ static int ask_leaders(MPI_Comm local, int leader, MPI_Comm peer, int remote_lea
     mine = c != NULL || (rank == leader && span_comm_of(peer) != NULL);
     rc = MPI_SUCCESS;
     if (rank == leader && span_comm_of(peer) == NULL)
-        rc = SPAN_BLOCKING(span_vendor.Sendrecv(&mine, 1, MPI_INT, remote_leader, tag, &theirs, 1,
-                                                MPI_INT, remote_leader, tag, peer,
-                                                MPI_STATUS_IGNORE));
+        rc = SPAN_PART(create,
+                       span_vendor.Sendrecv(&mine, 1, MPI_INT, remote_leader, tag, &theirs, 1,
+                                            MPI_INT, remote_leader, tag, peer, MPI_STATUS_IGNORE));
     *spans = mine || theirs;
     if (rc == MPI_SUCCESS && c == NULL)
-        rc = SPAN_BLOCKING(span_vendor.Bcast(spans, 1, MPI_INT, leader, local));
+        rc = SPAN_PART(create, span_vendor.Bcast(spans, 1, MPI_INT, leader, local));
     return rc;
 }
 
@@ -82,8 +82,8 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
     if (rc != MPI_SUCCESS)
         return rc;
     if (!spans)
-        return span_vendor.Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag,
-                                            newintercomm);
+        return SPAN_PART(create, span_vendor.Intercomm_create(local_comm, local_leader, peer_comm,
+                                                              remote_leader, tag, newintercomm));
     *newintercomm = MPI_COMM_NULL;
     rc = make(local_comm, local_leader, peer_comm, remote_leader, tag, &made);
     if (rc != 0)
