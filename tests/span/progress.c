@@ -143,6 +143,29 @@ static void ours_goes_on_while_one_is_made(int kind, int *data, int *sums)
     expect(sums[LONG / 10 - 1] == size, "a sum while a communicator is made");
 }
 
+/* The same in calls that make, use and free a window. */
+static void ours_goes_on_in_windows(int *data, int *sums, int call)
+{
+    MPI_Request request;
+    MPI_Win window;
+    int *memory;
+
+    for (int i = 0; i < 3; i++) {
+        if (i == call)
+            MPI_Iallreduce(data, sums, LONG / 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        if (i == call && here % 2)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (i == 0)
+            MPI_Win_allocate_shared(sizeof *memory, 1, MPI_INFO_NULL, local, &memory, &window);
+        else if (i == 1)
+            MPI_Win_fence(0, window);
+        else
+            MPI_Win_free(&window);
+        if (i == call && here % 2 == 0)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 /* Neither call may wait for the one that comes second elsewhere. */
 static void idups_in_any_order(void)
 {
@@ -299,6 +322,8 @@ int main(int argc, char **argv)
     }
     for (int kind = 1; kind < KINDS; kind++)
         ours_goes_on_while_one_is_made(kind, data, sums);
+    for (int call = 0; call < 3; call++)
+        ours_goes_on_in_windows(data, sums, call);
     MPI_Comm_free(&local);
     MPI_Finalize();
     free(data);
