@@ -7,6 +7,7 @@
  * additions.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "os/os.h"
 #include "span/span.h"
@@ -189,7 +190,7 @@ void span_assist_begin(const char *call)
 {
     if (depth++ > 0)
         return;
-    my_call = enter_call(call);
+    my_call = enter_call(strncmp(call, "PMPI_", 5) == 0 ? call + 1 : call);
     atomic_fetch_add(&assist.turns, 1);
     atomic_fetch_add(&assist.blocked, 1);
     if (!assist.runs)

@@ -195,11 +195,11 @@ void span_progress_end(void);
             span_ours_go_on();                                                                     \
     } while (0)
 
-/** A blocking call of the vendor's, in the wrapper of the same name. */
+/** A blocking call of the vendor's, reported under the name of the function that it stands in. */
 #define SPAN_BLOCKING(call)                                                                        \
     (SPAN_LIKELY(atomic_load_explicit(&span_live, memory_order_relaxed) == 0)                      \
          ? (call)                                                                                  \
-         : (span_assist_begin(__func__ + 1), span_assist_end(call)))
+         : (span_assist_begin(__func__), span_assist_end(call)))
 /** The vendor's part of a call that spans jobs: when it lasts long that is reported in any case. */
 #define SPAN_PART(name, call) (span_assist_begin(name), span_assist_end(call))
 
