@@ -170,6 +170,22 @@ int waitio_inside_blocking_only(WAITIO_MPI_Comm comm);
 int waitio_inside_keep_off(void);
 
 /**
+ * Long waits of the calling thread are reported under the name @p call (WAITIO_WARN_WAIT), which
+ * stays as it is; "": not at all; NULL: as usual again. For libraries that wait by calls of this
+ * one.
+ */
+void waitio_inside_name(const char *call);
+
+/**
+ * A thread of the program has been in @p call, of another library, for @p seconds. A warning in the
+ * log says so if that is longer than WAITIO_WARN_WAIT.
+ *
+ * @param[out] again after how many seconds in that call to ask again
+ * @return 0; ARG (NULL), STATE (not joined). Any thread
+ */
+int waitio_inside_elsewhere(const char *call, double seconds, double *again);
+
+/**
  * An error of a provider's own call, treated like one of the library's: the error handler is
  * called, or the program ends, or the code is returned; waitio_last_error() gives the text.
  *

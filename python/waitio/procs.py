@@ -80,16 +80,21 @@ def raise_file_limit() -> tuple[int, int]:
     return before
 
 
-def carriers(secret: str, pbid: int | None = None, ranks_only: bool = False) -> list[int]:
+def carriers(
+    secret: str, pbid: int | None = None, ranks_only: bool = False, rank: int | None = None
+) -> list[int]:
     """Return the processes of ours whose environment names the run's secret (and the block).
 
     Not the job id, which a user may give to two runs.
 
-    With `ranks_only`, not the launcher and its helpers, but what ranks have started.
+    With `ranks_only`, not the launcher and its helpers, but what ranks have started; with `rank`,
+    only what that one is or has started.
     """
     marks = [f"WAITIO_SECRET_FILE={secret}".encode()]
     if pbid is not None:
         marks.append(f"WAITIO_PBID={pbid}".encode())
+    if rank is not None:
+        marks.append(f"WIO_RUN_RANK={rank}".encode())
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
@@ -99,8 +104,8 @@ def carriers(secret: str, pbid: int | None = None, ranks_only: bool = False) -> 
                 words = file.read().split(b"\0")
         except OSError:
             continue
-        rank = any(word.startswith(b"WIO_RUN_RANK=") for word in words) if ranks_only else True
-        if rank and all(mark in words for mark in marks):
+        ours = not ranks_only or any(word.startswith(b"WIO_RUN_RANK=") for word in words)
+        if ours and all(mark in words for mark in marks):
             found.append(int(name))
     return found
 

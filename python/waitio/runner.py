@@ -68,6 +68,7 @@ class BlockRun:
         self.launches = launches
         self.live: dict[int, Launch] = {}
         self.ranks: dict[int, bool] = {}  # by pid: does it live
+        self.ended_ranks: list[int] = []  # in the order of their ends
         self.started = self.ended = 0.0
         self.status = 0
         self.detail = ""
@@ -79,6 +80,7 @@ class BlockRun:
         self.asked_at = 0.0  # the last time that it got a signal that asks it to end
         self.asked_early = False  # such a signal came before all of its ranks were there
         self.stranded_others = False  # it ended without joining, and others waited for it
+        self.missing = ""  # the rank that did so, where the block itself goes on
 
     @property
     def running(self) -> bool:
@@ -366,24 +368,28 @@ class Runner:
         try:
             pidfd = os.pidfd_open(pid)
         except ProcessLookupError:
-            self._rank_ended(run, pid)
+            self._rank_ended(run, pid, rank)
         except (OSError, AttributeError):
             pass  # no pidfd: it counts as alive
         else:
             self.selector.register(
-                pidfd, selectors.EVENT_READ, lambda: self._rank_ended(run, pid, pidfd)
+                pidfd, selectors.EVENT_READ, lambda: self._rank_ended(run, pid, rank, pidfd)
             )
         if run.late_signal:
             procs.send(pid, run.late_signal)
         return self._owner(run, rank if 0 <= rank < run.block.n else -1)
 
-    def _rank_ended(self, run: BlockRun, pid: int, pidfd: int = -1) -> None:
+    def _rank_ended(self, run: BlockRun, pid: int, rank: int, pidfd: int = -1) -> None:
         if pidfd >= 0:
             self.selector.unregister(pidfd)
             os.close(pidfd)
         run.ranks[pid] = False
         if len(run.ranks) >= run.block.n and not any(run.ranks.values()):
             run.ranks_gone_at = time.monotonic()
+        # Not every launcher ends a block that has lost a rank before MPI_Init.
+        run.ended_ranks.append(rank)
+        if len(run.ended_ranks) == 1 and not run.ended_by_us:
+            self.watch.begin(time.monotonic())
 
     # ---- signals ----
 
@@ -447,20 +453,40 @@ class Runner:
             for other in self._running():
                 self._end(other, f"block '{run.block.name}' failed")
 
+    def _never_joins(self, run: BlockRun) -> bool:
+        """Has the block ended, or one of its ranks, while the universe is not complete?"""
+        if run.ended_by_us or run.ended:
+            return not run.ended_by_us
+        for rank in run.ended_ranks:
+            left = procs.carriers(self.folder.secret, run.block.pbid, ranks_only=True, rank=rank)
+            if not left:  # else what it has started may join in its place
+                run.missing = f"rank {rank}" if rank >= 0 else "a rank"
+                return True
+        return False
+
+    @staticmethod
+    def _who_ended(run: BlockRun) -> str:
+        of = f"{run.missing} of " if run.missing else ""
+        return f"{of}block '{run.block.name}'"
+
     def _stranded(self, text: str) -> None:
         """Processes wait at the rendezvous for a block that has ended: they would wait in vain."""
-        gone = [run for run in self.runs if run.ended and not run.ended_by_us]
+        gone = [run for run in self.runs if self._never_joins(run)]
         if not gone or not self._running():
             return
         names = ", ".join(
-            f"'{run.block.name}' ({summary.how(run.status) if run.status else 'exit status 0'})"
+            self._who_ended(run)
+            + (
+                ""
+                if run.missing
+                else f" ({summary.how(run.status) if run.status else 'exit status 0'})"
+            )
             for run in gone
         )
-        noun = "block" if len(gone) == 1 else "blocks"
         what = "they are left waiting" if self.settings.keep_going else "ending them"
         self.sink.before()
         say(
-            f"{noun} {names} ended without ever joining, and others wait for it: {what}. The"
+            f"{names} ended without ever joining, and others wait for it: {what}. The"
             f" rendezvous says: {text}. Does the program call waitio_init, and did it get so far?"
         )
         for run in gone:
@@ -471,7 +497,7 @@ class Runner:
             self.failed = gone[0]
             self.status = self.status or 1
         for other in self._running():
-            self._end(other, f"block '{gone[0].block.name}' ended without joining")
+            self._end(other, f"{self._who_ended(gone[0])} ended without joining")
 
     def _status(self, run: BlockRun, launch: Launch, code: int) -> int:
         """Turn what a process ended with into the shell's convention."""
@@ -621,7 +647,9 @@ class Runner:
         if not run.started:
             return "never started"
         text = run.detail + summary.how(run.status)
-        if run.stranded_others:
+        if run.missing:
+            text = f"{run.missing} never joined; then {text}"
+        elif run.stranded_others:
             text += ", never joined"
         if run.ended_by_us and run is not self.failed:
             text += f", ended: {run.ended_by_us}"

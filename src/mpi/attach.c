@@ -426,6 +426,23 @@ int waitio_inside_keep_off(void)
     return wio_mpi_result("waitio_inside_keep_off", u != NULL ? 0 : wio_last_code());
 }
 
+void waitio_inside_name(const char *call)
+{
+    wio_stuck_name(call);
+}
+
+int waitio_inside_elsewhere(const char *call, double seconds, double *again)
+{
+    struct wio_universe *u = wio_api_universe();
+    int rc = wio_mpi_need(call == NULL ? "call" : "time", call == NULL ? NULL : again);
+
+    if (rc == 0 && u == NULL)
+        rc = wio_last_code();
+    if (rc == 0)
+        *again = wio_stuck_elsewhere(u, call, seconds);
+    return wio_mpi_result("waitio_inside_elsewhere", rc);
+}
+
 int waitio_inside_attach(const struct waitio_inside_ops *ops, void *part, int member, int key,
                          WAITIO_MPI_Comm *comm)
 {

@@ -339,6 +339,12 @@ void wio_outside_block(struct wio_universe *u, uint64_t space, void (*end)(void)
 void wio_outside_unblock(struct wio_universe *u);
 /** The calling thread never polls them: other threads do. One thread of a process. */
 void wio_outside_keep_off(struct wio_universe *u);
+/** Long waits of this thread are reported under this name from now on; "": not at all; NULL: as
+ * usual. It stays. */
+void wio_stuck_name(const char *call);
+/** A thread has been in @p call, of another library, for @p seconds: a report when that is longer
+ * than WAITIO_WARN_WAIT. @return after how many seconds in that call to ask again */
+double wio_stuck_elsewhere(struct wio_universe *u, const char *call, double seconds);
 /** Null, or persistent and not started? (A stale handle is not: peek reports it.) */
 bool wio_inactive(struct wio_universe *u, const struct wio_handle *h);
 /** Sleep until at least one of the n handles is done (null and inactive ones are skipped).

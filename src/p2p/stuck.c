@@ -293,10 +293,35 @@ static void describe_link(struct wio_universe *u, const struct wio_request *r,
     }
 }
 
+static __thread const char *call_name;
+
+void wio_stuck_name(const char *call)
+{
+    call_name = call;
+}
+
+double wio_stuck_elsewhere(struct wio_universe *u, const char *call, double seconds)
+{
+    double warn = u->cfg.warn_wait;
+    if (warn <= 0)
+        return 1e9;
+    if (seconds < warn)
+        return warn;
+    wio_warn(&u->log, WIO_C_P2P,
+             "%s has waited %.0f s inside the other library: other processes of this program have "
+             "not come to the same call, or wait for something else",
+             call, seconds);
+    return seconds + warn;
+}
+
 void wio_stuck_report(struct wio_universe *u, const char *what, struct wio_request *r,
                       int64_t since_ns)
 {
     struct wio_strbuf sb = {0}, link = {0};
+    if (call_name != NULL && *call_name == '\0')
+        return;
+    if (call_name != NULL)
+        what = call_name;
     if (r != NULL)
         describe(u, r, &sb);
     wio_strbuf_add(&sb, "%sheld unexpectedly: %zu message%s", r != NULL ? "; " : "", u->match.nheld,

@@ -24,8 +24,8 @@
 #define SPAN_EXTENSION(name)
 #endif
 
-/** A call of the vendor's whose inner calls with MPI_COMM_WORLD mean this job. */
-#define SPAN_INSIDE(call) (call)
+/** A call of the vendor's on a communicator inside one job, which may block. */
+#define SPAN_INSIDE(call) SPAN_BLOCKING(call)
 
 enum { SPAN_IN, SPAN_OUT };
 

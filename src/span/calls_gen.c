@@ -3797,3 +3797,75 @@ int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win)
     return SPAN_INSIDE(span_vendor.Win_start(group, assert, win));
 }
 SPAN_NAME(Win_start)
+
+int PMPI_Win_complete(MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_complete(win));
+}
+SPAN_NAME(Win_complete)
+
+int PMPI_Win_fence(int assert, MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_fence(assert, win));
+}
+SPAN_NAME(Win_fence)
+
+int PMPI_Win_flush(int rank, MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_flush(rank, win));
+}
+SPAN_NAME(Win_flush)
+
+int PMPI_Win_flush_all(MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_flush_all(win));
+}
+SPAN_NAME(Win_flush_all)
+
+int PMPI_Win_flush_local(int rank, MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_flush_local(rank, win));
+}
+SPAN_NAME(Win_flush_local)
+
+int PMPI_Win_flush_local_all(MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_flush_local_all(win));
+}
+SPAN_NAME(Win_flush_local_all)
+
+int PMPI_Win_free(MPI_Win *win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_free(win));
+}
+SPAN_NAME(Win_free)
+
+int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_lock(lock_type, rank, assert, win));
+}
+SPAN_NAME(Win_lock)
+
+int PMPI_Win_lock_all(int assert, MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_lock_all(assert, win));
+}
+SPAN_NAME(Win_lock_all)
+
+int PMPI_Win_unlock(int rank, MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_unlock(rank, win));
+}
+SPAN_NAME(Win_unlock)
+
+int PMPI_Win_unlock_all(MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_unlock_all(win));
+}
+SPAN_NAME(Win_unlock_all)
+
+int PMPI_Win_wait(MPI_Win win)
+{
+    return SPAN_BLOCKING(span_vendor.Win_wait(win));
+}
+SPAN_NAME(Win_wait)

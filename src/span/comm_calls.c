@@ -38,7 +38,8 @@ int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Comm_dup(comm, newcomm));
     struct span_call call = {.comm = c, .name = "MPI_Comm_dup"};
-    return give_duplicate(&call, SPAN_BLOCKING(span_vendor.Comm_dup(comm, newcomm)), newcomm);
+    return give_duplicate(&call, SPAN_PART(call.name, span_vendor.Comm_dup(comm, newcomm)),
+                          newcomm);
 }
 SPAN_NAME(Comm_dup)
 
@@ -48,8 +49,8 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
     if (SPAN_LIKELY(c == NULL))
         return SPAN_BLOCKING(span_vendor.Comm_dup_with_info(comm, info, newcomm));
     struct span_call call = {.comm = c, .name = "MPI_Comm_dup_with_info"};
-    return give_duplicate(&call, SPAN_BLOCKING(span_vendor.Comm_dup_with_info(comm, info, newcomm)),
-                          newcomm);
+    return give_duplicate(
+        &call, SPAN_PART(call.name, span_vendor.Comm_dup_with_info(comm, info, newcomm)), newcomm);
 }
 SPAN_NAME(Comm_dup_with_info)
 
@@ -61,7 +62,7 @@ static int give_later(struct span_call *call, int rc, MPI_Comm *newcomm, MPI_Req
     WAITIO_MPI_Request done;
 
     if (rc == MPI_SUCCESS && *newcomm == MPI_COMM_NULL) {
-        rc = SPAN_BLOCKING(span_vendor.Wait(request, MPI_STATUS_IGNORE));
+        rc = SPAN_PART(call->name, span_vendor.Wait(request, MPI_STATUS_IGNORE));
         if (rc == MPI_SUCCESS) /* there must be a request to wait for */
             rc = span_vendor.Ibarrier(MPI_COMM_SELF, request);
     }
@@ -118,7 +119,8 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
     struct span_comm *c = span_comm_of(comm);
     if (c != NULL && c->inter)
         return span_comm_split_both(c, split_type, key, info, newcomm);
-    return SPAN_BLOCKING(span_vendor.Comm_split_type(comm, split_type, key, info, newcomm));
+    return SPAN_PART("MPI_Comm_split_type",
+                     span_vendor.Comm_split_type(comm, split_type, key, info, newcomm));
 }
 SPAN_NAME(Comm_split_type)
 
@@ -159,10 +161,10 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
 SPAN_NAME(Comm_create_group)
 
 /* The vendor frees first: functions of attributes may use the communicator once more. */
-static int let_go(struct span_comm *c, int (*vendors)(MPI_Comm *), MPI_Comm *comm)
+static int let_go(struct span_comm *c, const char *name, int (*vendors)(MPI_Comm *), MPI_Comm *comm)
 {
     MPI_Comm handle = *comm;
-    int rc = vendors(comm);
+    int rc = SPAN_PART(name, vendors(comm));
 
     if (rc != MPI_SUCCESS)
         return rc;
@@ -177,7 +179,8 @@ int PMPI_Comm_free(MPI_Comm *comm)
 {
     struct span_comm *c = span_comm_of(*comm);
 
-    return c == NULL ? span_vendor.Comm_free(comm) : let_go(c, span_vendor.Comm_free, comm);
+    return c == NULL ? SPAN_BLOCKING(span_vendor.Comm_free(comm))
+                     : let_go(c, "MPI_Comm_free", span_vendor.Comm_free, comm);
 }
 SPAN_NAME(Comm_free)
 
@@ -185,8 +188,8 @@ int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
     struct span_comm *c = span_comm_of(*comm);
 
-    return c == NULL ? span_vendor.Comm_disconnect(comm)
-                     : let_go(c, span_vendor.Comm_disconnect, comm);
+    return c == NULL ? SPAN_BLOCKING(span_vendor.Comm_disconnect(comm))
+                     : let_go(c, "MPI_Comm_disconnect", span_vendor.Comm_disconnect, comm);
 }
 SPAN_NAME(Comm_disconnect)
 

@@ -92,14 +92,32 @@ static int compare(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
+/* These processes of this job as a group of @p parent's: MPICH 4.0 crashes where the parent is a
+ * duplicate and the group was made from another communicator's. */
+static int group_in(MPI_Comm parent, int n, const int *ranks, MPI_Group *out)
+{
+    MPI_Group all = MPI_GROUP_NULL;
+    int *places = wio_os_alloc(((size_t)n + 1) * sizeof *places);
+    int rc = places != NULL ? span_vendor.Comm_group(parent, &all) : MPI_ERR_NO_MEM;
+
+    if (rc == MPI_SUCCESS)
+        rc = span_vendor.Group_translate_ranks(span_job(), n, ranks, all, places);
+    if (rc == MPI_SUCCESS)
+        rc = span_vendor.Group_incl(all, n, places, out);
+    if (all != MPI_GROUP_NULL)
+        (void)span_vendor.Group_free(&all);
+    wio_os_free(places);
+    return rc;
+}
+
 /* A communicator of the vendor with these processes of this job. @return MPI's code */
 static int make_vendors(MPI_Comm parent, int n, const int *ranks, int tag, MPI_Comm *out)
 {
     MPI_Group group = MPI_GROUP_NULL;
-    int rc = span_vendor.Group_incl(span_job(), n, ranks, &group);
+    int rc = group_in(parent, n, ranks, &group);
 
     if (rc == MPI_SUCCESS)
-        rc = SPAN_BLOCKING(span_vendor.Comm_create_group(parent, group, tag, out));
+        rc = span_vendor.Comm_create_group(parent, group, tag, out);
     if (group != MPI_GROUP_NULL)
         (void)span_vendor.Group_free(&group);
     return rc;
@@ -112,8 +130,7 @@ static int make_intercomm(MPI_Comm parent, const struct members *m, int tag, MPI
     int rc = make_vendors(parent, m->own, m->ranks, tag, &own);
 
     if (rc == MPI_SUCCESS)
-        rc = SPAN_BLOCKING(
-            span_vendor.Intercomm_create(own, 0, MPI_COMM_WORLD, m->remote_lead, tag, out));
+        rc = span_vendor.Intercomm_create(own, 0, MPI_COMM_WORLD, m->remote_lead, tag, out);
     if (own != MPI_COMM_NULL)
         (void)span_vendor.Comm_free(&own);
     return rc;
@@ -125,6 +142,19 @@ static int make_stand_in(MPI_Comm parent, struct members *m, bool inter, int tag
     if (inter)
         qsort(m->ranks, (size_t)m->n, sizeof *m->ranks, compare);
     return make_vendors(parent, m->n, m->ranks, tag, out);
+}
+
+/* What the program gets: of one job, or what stands for @p made. @return MPI's code */
+static int make_handle(const struct span_place *place, WAITIO_MPI_Comm made, bool inter,
+                       struct members *m, MPI_Comm *out)
+{
+    int rc;
+
+    if (!m->all)
+        return make_stand_in(place->parent, m, inter, place->tag, out);
+    rc = inter ? make_intercomm(place->parent, m, place->tag, out)
+               : make_vendors(place->parent, m->n, m->ranks, place->tag, out);
+    return rc == MPI_SUCCESS ? span_topology_copy(made, out) : rc;
 }
 
 int span_comm_give(const struct span_place *place, WAITIO_MPI_Comm made, MPI_Comm *out)
@@ -140,14 +170,7 @@ int span_comm_give(const struct span_place *place, WAITIO_MPI_Comm made, MPI_Com
     code = code != 0 ? code : members_of(made, inter != 0, &m);
     if (code != 0)
         return span_fail(place->parent, place->name, code);
-    if (!m.all)
-        rc = make_stand_in(place->parent, &m, inter != 0, place->tag, out);
-    else if (inter)
-        rc = make_intercomm(place->parent, &m, place->tag, out);
-    else
-        rc = make_vendors(place->parent, m.n, m.ranks, place->tag, out);
-    if (rc == MPI_SUCCESS && m.all)
-        rc = span_topology_copy(made, out);
+    rc = SPAN_PART(place->name, make_handle(place, made, inter != 0, &m, out));
     wio_os_free(m.ranks);
     if (rc == MPI_SUCCESS && !m.all) {
         code = span_comm_register(*out, made, &c);

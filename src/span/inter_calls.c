@@ -20,12 +20,12 @@ static int ask_leaders(MPI_Comm local, int leader, MPI_Comm peer, int remote_lea
     mine = c != NULL || (rank == leader && span_comm_of(peer) != NULL);
     rc = MPI_SUCCESS;
     if (rank == leader && span_comm_of(peer) == NULL)
-        rc = SPAN_BLOCKING(span_vendor.Sendrecv(&mine, 1, MPI_INT, remote_leader, tag, &theirs, 1,
-                                                MPI_INT, remote_leader, tag, peer,
-                                                MPI_STATUS_IGNORE));
+        rc = SPAN_PART(create,
+                       span_vendor.Sendrecv(&mine, 1, MPI_INT, remote_leader, tag, &theirs, 1,
+                                            MPI_INT, remote_leader, tag, peer, MPI_STATUS_IGNORE));
     *spans = mine || theirs;
     if (rc == MPI_SUCCESS && c == NULL)
-        rc = SPAN_BLOCKING(span_vendor.Bcast(spans, 1, MPI_INT, leader, local));
+        rc = SPAN_PART(create, span_vendor.Bcast(spans, 1, MPI_INT, leader, local));
     return rc;
 }
 
@@ -82,8 +82,8 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
     if (rc != MPI_SUCCESS)
         return rc;
     if (!spans)
-        return span_vendor.Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag,
-                                            newintercomm);
+        return SPAN_PART(create, span_vendor.Intercomm_create(local_comm, local_leader, peer_comm,
+                                                              remote_leader, tag, newintercomm));
     *newintercomm = MPI_COMM_NULL;
     rc = make(local_comm, local_leader, peer_comm, remote_leader, tag, &made);
     if (rc != 0)
@@ -116,7 +116,8 @@ static int first_of(MPI_Comm part, int *first)
 
     if (WAITIO_MPI_Group_rank(span_universe(), &me) != 0)
         return MPI_ERR_INTERN;
-    return SPAN_BLOCKING(span_vendor.Allreduce(&me, first, 1, MPI_INT, MPI_MIN, part));
+    return SPAN_PART("MPI_Comm_split_type",
+                     span_vendor.Allreduce(&me, first, 1, MPI_INT, MPI_MIN, part));
 }
 
 /* The stand-in has the members of both groups in this job. Where the vendor splits it lie the
@@ -129,7 +130,8 @@ int span_comm_split_both(struct span_comm *c, int split_type, int key, MPI_Info 
     int color = WAITIO_MPI_UNDEFINED, rc;
 
     *out = MPI_COMM_NULL;
-    rc = SPAN_BLOCKING(span_vendor.Comm_split_type(c->handle, split_type, 0, info, &part));
+    rc = SPAN_PART("MPI_Comm_split_type",
+                   span_vendor.Comm_split_type(c->handle, split_type, 0, info, &part));
     if (rc == MPI_SUCCESS && part != MPI_COMM_NULL) {
         rc = first_of(part, &color);
         (void)span_vendor.Comm_free(&part);

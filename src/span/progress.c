@@ -7,6 +7,7 @@
  * additions.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "os/os.h"
 #include "span/span.h"
@@ -14,7 +15,15 @@
 
 #define LOOK_NS 500000 /* a call that lasts longer blocks */
 #define SLICE 0.002    /* seconds of waiting between two looks */
-enum { IDLE_LOOKS = 200 };
+enum { IDLE_LOOKS = 200, CALLS = 16 };
+
+/* A call of the vendor's under way. More at a time than there are places are not reported. */
+struct call {
+    _Atomic(const char *) name; /* NULL: a free place */
+    _Atomic(int64_t) since_ns;
+    int64_t seen_ns; /* the assistant's: the call that it has looked at last */
+    double again;    /* seconds after which it asks again whether this is long */
+};
 
 static struct {
     pthread_mutex_t mutex;
@@ -28,6 +37,7 @@ static struct {
     waitio_req_t never; /* a receive of a message that nobody sends */
     bool keeps_off;     /* from the vendor's MPI */
     char byte;
+    struct call calls[CALLS];
 } assist = {.mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 bool span_any_thread(void)
@@ -80,15 +90,40 @@ static double let_vendor_go_on(void)
     return (double)wait * 1e-9;
 }
 
+static void report_if_long(struct call *c, int64_t now)
+{
+    const char *name = atomic_load(&c->name);
+    int64_t since = atomic_load(&c->since_ns);
+    double seconds = (double)(now - since) * 1e-9;
+
+    if (name == NULL)
+        return;
+    if (since != c->seen_ns)
+        c->again = 0;
+    c->seen_ns = since;
+    if (seconds >= c->again && waitio_inside_elsewhere(name, seconds, &c->again) != 0)
+        c->again = seconds + 3600;
+}
+
+static void report_long_ones(void)
+{
+    int64_t now = wio_os_now_ns();
+
+    for (int i = 0; i < CALLS; i++)
+        report_if_long(&assist.calls[i], now);
+}
+
 /* Make progress until the call that blocks is over. */
 static void serve(unsigned turn)
 {
     int flag = 0;
 
     while (!flag && !atomic_load(&assist.ending) && atomic_load(&assist.blocked) > 0 &&
-           atomic_load(&assist.turns) == turn)
+           atomic_load(&assist.turns) == turn) {
         if (waitio_wait_for(&assist.never, SLICE, &flag, NULL) != 0)
             return;
+        report_long_ones();
+    }
 }
 
 static void sleep_until_called(void)
@@ -107,6 +142,7 @@ static void *run(void *arg)
 
     (void)arg;
     is_assistant = true;
+    waitio_inside_name(""); /* it waits for nothing that could come */
     if (assist.keeps_off)
         (void)waitio_inside_keep_off();
     while (!atomic_load(&assist.ending)) {
@@ -114,6 +150,8 @@ static void *run(void *arg)
         bool blocked = atomic_load(&assist.blocked) > 0;
         if (blocked && turn == seen)
             serve(turn);
+        if (blocked)
+            report_long_ones();
         idle = blocked ? 0 : idle + 1;
         seen = turn;
         if (idle > IDLE_LOOKS)
@@ -132,8 +170,27 @@ static void start(void)
     pthread_mutex_unlock(&assist.mutex);
 }
 
-void span_assist_begin(void)
+static __thread struct call *my_call;
+static __thread int depth;
+
+static struct call *enter_call(const char *name)
 {
+    for (int i = 0; i < CALLS; i++) {
+        const char *nobody = NULL;
+        if (atomic_load(&assist.calls[i].name) == NULL) {
+            atomic_store(&assist.calls[i].since_ns, wio_os_now_ns());
+            if (atomic_compare_exchange_strong(&assist.calls[i].name, &nobody, name))
+                return &assist.calls[i];
+        }
+    }
+    return NULL;
+}
+
+void span_assist_begin(const char *call)
+{
+    if (depth++ > 0)
+        return;
+    my_call = enter_call(strncmp(call, "PMPI_", 5) == 0 ? call + 1 : call);
     atomic_fetch_add(&assist.turns, 1);
     atomic_fetch_add(&assist.blocked, 1);
     if (!assist.runs)
@@ -147,7 +204,11 @@ void span_assist_begin(void)
 
 int span_assist_end(int code)
 {
+    if (--depth > 0)
+        return code;
     atomic_fetch_sub(&assist.blocked, 1);
+    if (my_call != NULL)
+        atomic_store(&my_call->name, NULL);
     return code;
 }
 

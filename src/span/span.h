@@ -92,6 +92,13 @@ int span_from_universe(int universe_rank);
 /** End all jobs. Does not return. */
 _Noreturn void span_end_all(int status);
 
+/* ---- leaving.c ---- */
+
+/** @param all of all processes */
+int span_leaving_begin(WAITIO_MPI_Comm all);
+/** Wait until all living processes of all jobs are in MPI_Finalize. */
+void span_leaving_wait(void);
+
 /* ---- errors.c ---- */
 
 /** The error of a call: hand it to the error handler of @p where. @return MPI's code, if the
@@ -174,8 +181,9 @@ bool span_any_thread(void);
  * tested may wait for it in another process. */
 void span_vendor_goes_on(void);
 void span_ours_go_on(void);
-/** While a call of the vendor's blocks, operations of ours under way go on. */
-void span_assist_begin(void);
+/** While this call of the vendor's blocks, operations of ours under way go on, and a long one is
+ * reported under its name, which stays. Calls may lie in each other. */
+void span_assist_begin(const char *call);
 int span_assist_end(int code);
 /** @param any_thread what span_any_thread() said */
 int span_progress_begin(bool any_thread);
@@ -188,10 +196,12 @@ void span_progress_end(void);
             span_ours_go_on();                                                                     \
     } while (0)
 
-/** A blocking call of the vendor's. */
+/** A blocking call of the vendor's, reported under the name of the function that it stands in. */
 #define SPAN_BLOCKING(call)                                                                        \
     (SPAN_LIKELY(atomic_load_explicit(&span_live, memory_order_relaxed) == 0)                      \
          ? (call)                                                                                  \
-         : (span_assist_begin(), span_assist_end(call)))
+         : (span_assist_begin(__func__), span_assist_end(call)))
+/** The vendor's part of a call that spans jobs: when it lasts long that is reported in any case. */
+#define SPAN_PART(name, call) (span_assist_begin(name), span_assist_end(call))
 
 #endif /* SPAN_SPAN_H */

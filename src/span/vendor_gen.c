@@ -467,12 +467,24 @@ const struct span_vendor_name span_vendor_names[] = {
 #if MPI_VERSION >= 4
     {"Win_allocate_shared_c", (span_function *)&span_vendor.Win_allocate_shared_c},
 #endif
+    {"Win_complete", (span_function *)&span_vendor.Win_complete},
     {"Win_create", (span_function *)&span_vendor.Win_create},
 #if MPI_VERSION >= 4
     {"Win_create_c", (span_function *)&span_vendor.Win_create_c},
 #endif
     {"Win_create_dynamic", (span_function *)&span_vendor.Win_create_dynamic},
+    {"Win_fence", (span_function *)&span_vendor.Win_fence},
+    {"Win_flush", (span_function *)&span_vendor.Win_flush},
+    {"Win_flush_all", (span_function *)&span_vendor.Win_flush_all},
+    {"Win_flush_local", (span_function *)&span_vendor.Win_flush_local},
+    {"Win_flush_local_all", (span_function *)&span_vendor.Win_flush_local_all},
+    {"Win_free", (span_function *)&span_vendor.Win_free},
+    {"Win_lock", (span_function *)&span_vendor.Win_lock},
+    {"Win_lock_all", (span_function *)&span_vendor.Win_lock_all},
     {"Win_post", (span_function *)&span_vendor.Win_post},
     {"Win_start", (span_function *)&span_vendor.Win_start},
+    {"Win_unlock", (span_function *)&span_vendor.Win_unlock},
+    {"Win_unlock_all", (span_function *)&span_vendor.Win_unlock_all},
+    {"Win_wait", (span_function *)&span_vendor.Win_wait},
     {NULL, NULL},
 };

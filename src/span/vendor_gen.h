@@ -746,6 +746,7 @@ struct span_vendor {
     int (*Win_allocate_shared_c)(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
         void *baseptr, MPI_Win *win);
 #endif
+    int (*Win_complete)(MPI_Win win);
     int (*Win_create)(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
         MPI_Win *win);
 #if MPI_VERSION >= 4
@@ -753,8 +754,19 @@ struct span_vendor {
         MPI_Win *win);
 #endif
     int (*Win_create_dynamic)(MPI_Info info, MPI_Comm comm, MPI_Win *win);
+    int (*Win_fence)(int assert, MPI_Win win);
+    int (*Win_flush)(int rank, MPI_Win win);
+    int (*Win_flush_all)(MPI_Win win);
+    int (*Win_flush_local)(int rank, MPI_Win win);
+    int (*Win_flush_local_all)(MPI_Win win);
+    int (*Win_free)(MPI_Win *win);
+    int (*Win_lock)(int lock_type, int rank, int assert, MPI_Win win);
+    int (*Win_lock_all)(int assert, MPI_Win win);
     int (*Win_post)(MPI_Group group, int assert, MPI_Win win);
     int (*Win_start)(MPI_Group group, int assert, MPI_Win win);
+    int (*Win_unlock)(int rank, MPI_Win win);
+    int (*Win_unlock_all)(MPI_Win win);
+    int (*Win_wait)(MPI_Win win);
 };
 
 extern struct span_vendor span_vendor;

@@ -115,6 +115,7 @@ static void find_place(int *npb)
 static void end(void)
 {
     if (span_is_on) {
+        span_leaving_wait();
         span_is_on = false;
         span_progress_end();
         span_requests_end();
@@ -169,6 +170,7 @@ static void begin(void)
     need(span_ops_begin());
     need(span_attributes_begin(all));
     need(span_progress_begin(any_thread));
+    need(span_leaving_begin(all));
     span_is_on = true;
     need(span_comm_register(MPI_COMM_WORLD, all, &c));
 }

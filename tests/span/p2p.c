@@ -181,6 +181,27 @@ static void groups(void)
     MPI_Group_free(&rest);
 }
 
+/* Libraries duplicate a communicator first and make theirs of that. */
+static void made_of(MPI_Comm twin, int me, int n)
+{
+    MPI_Comm made[4];
+    MPI_Group group;
+    int no = 0, sum;
+
+    MPI_Comm_group(twin, &group);
+    MPI_Comm_split(twin, 0, me, &made[0]);
+    MPI_Comm_create(twin, group, &made[1]);
+    MPI_Comm_create_group(twin, group, 3, &made[2]);
+    MPI_Cart_create(twin, 1, &n, &no, 0, &made[3]);
+    MPI_Group_free(&group);
+    for (int i = 0; i < 4; i++) {
+        sum = -1;
+        MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, made[i]);
+        expect(sum == n * (n - 1) / 2, "a communicator made of a duplicate");
+        MPI_Comm_free(&made[i]);
+    }
+}
+
 /* Halves of halves, until each is one process. On the way some fall into one job. */
 static long tree(MPI_Comm comm, int depth)
 {
@@ -197,6 +218,10 @@ static long tree(MPI_Comm comm, int depth)
     MPI_Comm_compare(comm, twin, &result);
     expect(result == MPI_CONGRUENT, "a duplicate");
     MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, twin);
+    made_of(twin, me, n);
+    MPI_Comm_free(&twin);
+    MPI_Comm_dup(comm, &twin);
+    made_of(twin, me, n);
     MPI_Comm_free(&twin);
     if (n == 1)
         return sum;

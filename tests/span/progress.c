@@ -94,21 +94,104 @@ static void ours_goes_on_in_tests(int probes)
     expect(sum == size * (size - 1) / 2, "a sum, with tests");
 }
 
-/* Process 0 is in a call that makes a communicator while 1 waits for a sum that 0 has started. */
-static void ours_goes_on_in_dup(void)
+/* A communicator of all, or (the last kinds) of the processes of this job. */
+static void make_one(int kind, MPI_Comm *made)
+{
+    MPI_Group group;
+    MPI_Comm self = MPI_COMM_NULL;
+    int no = 0;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    if (kind == 0)
+        MPI_Comm_dup(MPI_COMM_WORLD, made);
+    else if (kind == 1)
+        MPI_Comm_split(MPI_COMM_WORLD, 0, 0, made);
+    else if (kind == 2)
+        MPI_Comm_create(MPI_COMM_WORLD, group, made);
+    else if (kind == 3)
+        MPI_Comm_create_group(MPI_COMM_WORLD, group, 3, made);
+    else if (kind == 4)
+        MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &no, 0, made);
+    else if (kind == 5)
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, made);
+    else { /* two groups of one job */
+        MPI_Comm_split(local, here, 0, &self);
+        MPI_Intercomm_create(self, 0, local, here == 0 ? 1 : 0, 8, made);
+        MPI_Comm_free(&self);
+    }
+    MPI_Group_free(&group);
+}
+
+enum { KINDS = 7 };
+
+/* Half of the processes are in a call that makes a communicator, while the others wait for a sum
+ * that these have started. */
+static void ours_goes_on_while_one_is_made(int kind, int *data, int *sums)
 {
     MPI_Request request;
     MPI_Comm made;
-    int x = rank, sum = -1;
 
-    MPI_Iallreduce(&x, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-    if (rank != 0)
+    data[LONG / 10 - 1] = 1;
+    sums[LONG / 10 - 1] = -1;
+    MPI_Iallreduce(data, sums, LONG / 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    if (here % 2)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Comm_dup(MPI_COMM_WORLD, &made);
-    if (rank == 0)
+    make_one(kind, &made);
+    if (here % 2 == 0)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Comm_free(&made);
-    expect(sum == size * (size - 1) / 2, "a sum, with a duplicate");
+    expect(sums[LONG / 10 - 1] == size, "a sum while a communicator is made");
+}
+
+/* The same in calls that make, use and free a window. */
+static void ours_goes_on_in_windows(int *data, int *sums, int call)
+{
+    MPI_Request request;
+    MPI_Win window;
+    int *memory;
+
+    for (int i = 0; i < 3; i++) {
+        if (i == call)
+            MPI_Iallreduce(data, sums, LONG / 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        if (i == call && here % 2)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (i == 0)
+            MPI_Win_allocate_shared(sizeof *memory, 1, MPI_INFO_NULL, local, &memory, &window);
+        else if (i == 1)
+            MPI_Win_fence(0, window);
+        else
+            MPI_Win_free(&window);
+        if (i == call && here % 2 == 0)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Neither call may wait for the one that comes second elsewhere. */
+static void idups_in_any_order(void)
+{
+    MPI_Request requests[2];
+    MPI_Comm from[2], made[2], another;
+    MPI_Group group;
+    int sum = -1;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &group);
+    MPI_Comm_dup(MPI_COMM_WORLD, &from[0]);
+    MPI_Comm_dup(MPI_COMM_WORLD, &from[1]);
+    if (here % 2)
+        MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &another);
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_idup(from[(i + rank) % 2], &made[(i + rank) % 2], &requests[(i + rank) % 2]);
+    if (here % 2 == 0)
+        MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &another);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; i++) {
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, made[i]);
+        expect(sum == size * (size - 1) / 2, "a sum of one of two started duplicates");
+        MPI_Comm_free(&made[i]);
+        MPI_Comm_free(&from[i]);
+    }
+    MPI_Comm_free(&another);
+    MPI_Group_free(&group);
 }
 
 /* Process 1 comes to the duplicate only when 0 has left the call. */
@@ -213,7 +296,7 @@ static void mixed(int how)
 
 int main(int argc, char **argv)
 {
-    int *data = calloc(LONG, sizeof *data), provided = 0;
+    int *data = calloc(LONG, sizeof *data), *sums = calloc(LONG / 10, sizeof *sums), provided = 0;
 
     if (getenv("MULTIPLE") != NULL)
         MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -229,16 +312,22 @@ int main(int argc, char **argv)
         ours_goes_on();
         vendors_goes_on_in_tests(data);
         ours_goes_on_in_tests(i % 2);
-        ours_goes_on_in_dup();
+        ours_goes_on_while_one_is_made(0, data, sums);
         idup_returns();
+        idups_in_any_order();
         for (int how = 0; how < 5; how++) {
             mixed(how);
             persistent(how);
         }
     }
+    for (int kind = 1; kind < KINDS; kind++)
+        ours_goes_on_while_one_is_made(kind, data, sums);
+    for (int call = 0; call < 3; call++)
+        ours_goes_on_in_windows(data, sums, call);
     MPI_Comm_free(&local);
     MPI_Finalize();
     free(data);
+    free(sums);
     if (failures == 0)
         printf("ok\n");
     return failures != 0;

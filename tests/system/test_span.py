@@ -167,7 +167,7 @@ def test_large_counts(span):
     assert set(lines) == {"ok"}
 
 
-@pytest.mark.parametrize("how", ["kill", "abort", "exit"])
+@pytest.mark.parametrize("how", ["kill", "abort", "exit", "finalize"])
 @pytest.mark.parametrize("shape", ["2+2", "1+3"])
 def test_a_death_ends_all_jobs(span, how, shape):
     begin = time.monotonic()
@@ -176,9 +176,29 @@ def test_a_death_ends_all_jobs(span, how, shape):
     assert time.monotonic() - begin < 35
 
 
+def test_a_rank_that_ends_before_init_ends_the_run_and_is_named(span, build_dir):
+    # MPICH's launcher does not end a job whose rank ends before MPI_Init.
+    begin = time.monotonic()
+    env = {"WAITIO_SERV": str(build_dir / "bin" / "waitio-serv")}
+    jobs = [("openmpi", 1), ("mpich", 2)]
+    status, _, text = span("death.c", jobs, "early", env=env, timeout=40)
+    assert status not in (0, 124), text
+    assert time.monotonic() - begin < 35
+    assert "rank 1 of block 'job1' ended without ever joining" in text
+    assert re.search(r"job1 .*rank 1 never joined.*<- first failure", text), text
+
+
 def test_who_asks_for_codes_is_told_of_a_death(span):
     status, _, text = span("death.c", SHAPES["2+2"], "told", timeout=40)
     assert status not in (0, 124) and "told" in text
+
+
+def test_finalize_waits_for_all_and_long_waits_say_for_whom(span):
+    env = {"WAITIO_WARN_WAIT": "0.1"}
+    result = span("late.c", SHAPES["2+2"], env=env)
+    assert result[0] == 0 and result[1] == ["ok"] * 4, result[2]
+    assert re.search(r" 0.0\].* MPI_Comm_dup has waited .* inside the other", result[2])
+    assert re.search(r" 0.0\].* MPI_Finalize has waited .*: receive from PB 1 rank 1", result[2])
 
 
 def test_threads(span):

@@ -112,12 +112,14 @@ class Plan:
     def __init__(self, calls, table, header):
         self.functions = read_functions(calls)
         self.hand = set(table["hand"].split())
+        self.blocking = set(table["blocking"].split())
         self.vendor = table["vendor"]
         self.refused = table["refused"]
         self.arguments = table["arguments"]
         self.ours = set(re.findall(r"\bWAITIO_MPI_(\w+)\(", header))
         self.ways = {f.name: self._way(f) for f in self.functions}
-        for name in (self.hand | set(self.vendor) | set(self.refused)) - set(self.ways):
+        named = self.hand | self.blocking | set(self.vendor) | set(self.refused)
+        for name in named - set(self.ways):
             raise SpecError(f"span.toml: MPI_{name} is not in mpi-4.0-calls.txt")
 
     def _way(self, f):
@@ -125,6 +127,7 @@ class Plan:
             way
             for way, names in (
                 ("hand", self.hand),
+                ("blocking", self.blocking),
                 ("vendor", self.vendor),
                 ("refused", self.refused),
             )
@@ -374,6 +377,11 @@ def _refusal(f, remedy):
     return _framed(f, "\n".join(body))
 
 
+def _watched(f):
+    passed = wrapped(f"    return SPAN_BLOCKING({_pass_on(f)});").replace("\n    ", "\n        ")
+    return _framed(f, passed)
+
+
 def _condition(f, text):
     return f"#if MPI_VERSION >= 4\n{text}\n#endif" if f.recent else text
 
@@ -480,7 +488,8 @@ def files(calls, table, header):
             texts.append(Writer(f).text())
         else:
             texts.append(_refusal(f, plan.refused[f.name]))
-    inside = plan.of("wrapped", "refused", "hand")
+    texts += [_watched(f) for f in plan.of("blocking")]
+    inside = plan.of("wrapped", "refused", "hand", "blocking")
     return {
         "src/span/calls_gen.c": CALLS_HEAD + "".join(texts).lstrip("\n"),
         "src/span/vendor_gen.h": _table(inside),
