@@ -11,14 +11,14 @@ import subprocess
 import clients
 import patience
 import pytest
+from jobs import clean
 
 SEEN = ("hidden", "unlisted", "stale_sizes", "stale_pages", "held")
 
 
 def conform(build_dir, program, folders, before=()):
     """Run a program of tests/conform, files only; nothing may be left of it."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
-    env.update(CONFORM_ONLY="file", CONFORM_SCRATCH=":".join(map(str, folders)))
+    env = clean(CONFORM_ONLY="file", CONFORM_SCRATCH=":".join(map(str, folders)))
     if os.environ.get("WT_SLOW_TESTS") != "1":
         env["CONFORM_SHARE"] = "4"  # each weakness comes to bear in some hundred messages
     done = subprocess.run(
