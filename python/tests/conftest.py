@@ -11,6 +11,7 @@ import sys
 import textwrap
 import types
 
+import jobs
 import patience
 import pytest
 
@@ -56,26 +57,9 @@ def needs(*modules):
 
 
 @pytest.fixture(scope="session")
-def build_dir():
-    """Folder that CMake built in."""
-    path = pathlib.Path(os.environ.get("WAITIO_BUILD_DIR", ROOT / "build" / "release")).resolve()
-    if not (path / "CMakeCache.txt").exists():
-        pytest.fail(f"nothing is built in {path}: run make first, or set WAITIO_BUILD_DIR")
-    return path
-
-
-@pytest.fixture(scope="session")
 def source():
     """Folder of the package's sources."""
     return SOURCE
-
-
-@pytest.fixture(scope="session")
-def prefix(build_dir, tmp_path_factory):
-    """An installed copy of the library."""
-    path = tmp_path_factory.mktemp("library") / "prefix"
-    command("cmake", "--install", build_dir, "--prefix", path)
-    return path
 
 
 def pip(*words, **kwargs):
@@ -90,17 +74,18 @@ def settings(*texts):
 
 
 @pytest.fixture(scope="session")
-def site(request, tmp_path_factory):
-    """Folder with the installed package, built against the installed library."""
+def site(request, made_dir, tmp_path_factory):
+    """Folder with the installed package, built once against the installed library."""
     needs("Cython", "scikit_build_core", "numpy", "pip")
     if SITE:
         return pathlib.Path(SITE)
-    prefix = request.getfixturevalue("prefix")
-    path = tmp_path_factory.mktemp("site")
-    option = f"cmake.define.WAITIO_INSTALLED={prefix}"
+    option = f"cmake.define.WAITIO_INSTALLED={request.getfixturevalue('install_dir')}"
     folder = f"build-dir={tmp_path_factory.mktemp('python-build')}"
-    pip("install", "--no-build-isolation", "--target", path, *settings(option, folder), SOURCE)
-    return path
+
+    def make(path):
+        pip("install", "--no-build-isolation", "--target", path, *settings(option, folder), SOURCE)
+
+    return jobs.once(made_dir / "site", make)
 
 
 class Universe(players.Universe):

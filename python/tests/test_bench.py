@@ -2,20 +2,19 @@
 """The benchmark of the Python package runs and prints what it says; figures are not judged here."""
 
 import json
-import os
 import sys
 
 import pytest
+from jobs import clean
 
 
 def test_comparison_with_c(site, source, helpers, build_dir, tmp_path):
     if not (build_dir / "bench" / "bench_pt2pt").exists():
         pytest.skip("the benchmark programs are not built (WAITIO_BENCH)")
-    env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
     words = ["--build", build_dir, "--rounds", 1, "--scale", 500, "--max", 65536, "--type", "shm"]
     words += ["--json", tmp_path / "out.json"]
     script = source / "bench" / "compare.py"
-    out = helpers.command(sys.executable, script, *words, env={**env, "PYTHONPATH": str(site)})
+    out = helpers.command(sys.executable, script, *words, env=clean(PYTHONPATH=site))
     assert "us more than C" in out
     found = json.loads((tmp_path / "out.json").read_text())["shm"]
     for way in ("C", "Python", "objects"):

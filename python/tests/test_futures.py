@@ -4,6 +4,7 @@
 import sys
 
 import pytest
+from jobs import mpiexec
 
 TASKS = """
 from waitio.futures import BlockPoolExecutor, WorkerLostError
@@ -132,7 +133,7 @@ with BlockPoolExecutor(group.Dup()) as pool:
 
 
 @pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
-def test_workers_that_an_mpi_has_started(pooled, helpers, flavour):
+def test_workers_that_an_mpi_has_started(pooled, flavour):
     path = pooled.script(
         TASKS
         + """
@@ -145,9 +146,6 @@ print("fine", flush=True)
     where = f"{pooled.site}:{pooled.folder}"
     first = pooled.python(path, 0, 0, 1, 2, env={"PYTHONPATH": where})
     env = {"WAITIO_PBID": "1", "WAITIO_NPB": "2", "PYTHONPATH": where, "PYTHONUNBUFFERED": "1"}
-    extra = ["--allow-run-as-root", "--oversubscribe"] if flavour == "openmpi" else []
-    second = pooled.run(
-        [helpers.mpiexec(flavour), *extra, "-n", "2", sys.executable, path], "mpi", env
-    )
+    second = pooled.run(mpiexec(flavour, (2, [sys.executable, path])), "mpi", env)
     pooled.all_end([first, second], 60)
     assert "".join(second.lines).count("fine") == 2

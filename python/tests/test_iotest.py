@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from jobs import clean
 
 
 @pytest.fixture
@@ -15,10 +16,9 @@ def iotest(site, tmp_path):
     """Run the command; returns (status, stdout, stderr)."""
 
     def start(*words, **more):
-        env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
         done = subprocess.run(
             [sys.executable, "-m", "waitio", "iotest", *map(str, words)],
-            env={**env, "PYTHONPATH": str(site), **more},
+            env=clean(PYTHONPATH=site, **more),
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -3,6 +3,7 @@
 probes, groups of groups."""
 
 import pytest
+from jobs import mpiexec
 
 
 def test_arrays_with_gaps_need_no_copy(universe):
@@ -491,7 +492,6 @@ def test_with_a_block_that_an_mpi_has_started(universe, helpers, flavour):
     """Two processes by mpiexec and one without: gaps, an operator, a matched probe, a group."""
     import sys
 
-    launcher = helpers.mpiexec(flavour)
     path = universe.script("""
         op = waitio.Op.Create(lambda a, b: np.maximum(a, b), True)
         world.Allreduce(np.full(9, float(me)), out := np.zeros(9), op)
@@ -510,10 +510,8 @@ def test_with_a_block_that_an_mpi_has_started(universe, helpers, flavour):
         print("fine", flush=True)
     """)
     env = dict(WAITIO_NPB="2", PYTHONPATH=universe.site, PYTHONUNBUFFERED="1")
-    extra = ["--allow-run-as-root", "--oversubscribe"] if flavour == "openmpi" else []
-    first = universe.run(
-        [launcher, *extra, "-n", "2", sys.executable, path], "mpi", {**env, "WAITIO_PBID": "0"}
-    )
+    line = mpiexec(flavour, (2, [sys.executable, path]))
+    first = universe.run(line, "mpi", {**env, "WAITIO_PBID": "0"})
     second = universe.python(path, 1, 0, 1, 2)
     universe.all_end([first, second], 60)
     assert "".join(first.lines).count("fine") == 2 and "fine" in second.lines

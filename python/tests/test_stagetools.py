@@ -19,6 +19,7 @@ import urllib.request
 
 import patience
 import pytest
+from jobs import clean
 
 WRITER = """
 import os, sys, time
@@ -48,13 +49,12 @@ def run(site, tmp_path):
     def start(*words, steps=3, full="block", writer=WRITER, more=()):
         text = writer.replace("STEPS", str(steps)).replace("FULL", repr(full))
         (tmp_path / "sim.py").write_text(textwrap.dedent(text))
-        env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
         python = [sys.executable, "-W", "error"]
         done = subprocess.run(
             [sys.executable, "-m", "waitio", "run", "--timeout", "60", *more]
             + ["--name", "sim", "-n", "2", *python, "sim.py"]
             + [":", "--name", "tool", *python, "-m", "waitio", *map(str, words)],
-            env={**env, "PYTHONPATH": str(site)},
+            env=clean(PYTHONPATH=site),
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -182,7 +182,6 @@ def test_large_boxes_travel_in_pieces(source, monkeypatch, most):
 
 def test_what_is_missing_is_named(source):
     """Outside a run, as several processes, and without the extension: nothing waits."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
     cases = [
         ({}, 2, "a run takes no blocks later on. Start it with the run: waitio run ./simulation :"),
         ({"WAITIO_PBID": "1", "WAITIO_NPROCS": "3"}, 2, "one process is enough for it, not 3"),
@@ -192,7 +191,7 @@ def test_what_is_missing_is_named(source):
         for more, status, text in cases:
             done = subprocess.run(
                 [sys.executable, "-m", "waitio", *command, "flow"],
-                env={**env, "PYTHONPATH": str(source), **more},
+                env=clean(PYTHONPATH=source, **more),
                 capture_output=True,
                 text=True,
                 timeout=60,
@@ -237,14 +236,13 @@ class Watch:
 
     def __init__(self, site, folder, *words):
         (folder / "sim.py").write_text(ENDLESS)
-        env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
         python = [sys.executable, "-W", "error"]
         self.folder = folder
         self.process = subprocess.Popen(
             [sys.executable, "-m", "waitio", "run", "--timeout", "90", "--name", "sim", "-n", "2"]
             + [*python, "sim.py", ":", "--name", "tool", *python, "-m", "waitio", "stage"]
             + ["watch", "flow", "--every", "20ms", *words],
-            env={**env, "PYTHONPATH": str(site)},
+            env=clean(PYTHONPATH=site),
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -174,11 +174,11 @@ def run(args, env, tally, words, candidates, runs=1):
     command += ["--continue-on-collection-errors", "--suite", args.length, *words]
     started = time.monotonic()
     all_runs, count = [], 0
+    share = os.path.join(args.out, "share")
+    shutil.rmtree(share, ignore_errors=True)
+    os.makedirs(share)
     try:
         for lane, workers in (("shared", runs), ("alone", 1)) if runs > 1 else (("all", 1),):
-            share = os.path.join(args.out, "share")
-            shutil.rmtree(share, ignore_errors=True)
-            os.makedirs(share)
             lane_runs = []
             for number in range(workers):
                 more = ["--share", share, "--lane", lane, *(["--backwards"] if number else [])]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of docs/guide/convert.md do what the page says."""
 
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
+from jobs import environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "guide" / "convert.md"
@@ -40,14 +40,8 @@ def test_commands_of_the_page(install_dir, tmp_path):
     shutil.copytree(ROOT / "examples" / "convert", work)
     text = "set -e\n" + "".join(f"{c}echo '=== {i}'\n" for i, c in enumerate(commands))
     text = text.replace("$HOME/waitio/lib", f"$HOME/waitio/{lib.relative_to(install_dir)}")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI"))}
-    env.update(
-        HOME=str(home), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-        OMPI_MCA_rmaps_base_oversubscribe="1",
-        PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
-    )  # fmt: skip
     done = subprocess.run(
-        ["bash", "-c", text], cwd=work, env=env, text=True, timeout=150, check=False,
+        ["bash", "-c", text], cwd=work, env=environment(home), text=True, timeout=150, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

@@ -2,13 +2,12 @@
 """The programs of examples/convert: with an MPI, converted, and renamed. The last two run as blocks
 under two MPIs, and the numbers are those of the first."""
 
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
+from jobs import blocks, environment, mpiexec, need
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "convert"
@@ -27,15 +26,12 @@ class Builder:
         self.packages = next(prefix.glob("**/pkgconfig"))
         self.prefix = prefix
         (folder / "home").mkdir()
-        self.env = {
-            **{k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI"))},
-            "HOME": str(folder / "home"),
-            "OMPI_ALLOW_RUN_AS_ROOT": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "PATH": f"{prefix / 'bin'}:{os.environ['PATH']}",
-            "LD_LIBRARY_PATH": str(self.lib),
-            "PKG_CONFIG_PATH": str(self.packages),
-        }
+        self.env = environment(
+            folder / "home",
+            prefix / "bin",
+            LD_LIBRARY_PATH=self.lib,
+            PKG_CONFIG_PATH=self.packages,
+        )
 
     def run(self, *words, timeout=60, status=0):
         done = subprocess.run(
@@ -53,8 +49,7 @@ class Builder:
     def build(self, source, name, package):
         fortran = source.suffix != ".c"
         compiler = "gfortran" if fortran else "cc"
-        if shutil.which(compiler) is None:
-            pytest.skip(f"no {compiler}")
+        need(compiler)
         more = ["-fcheck=all"] if fortran else ["-Wextra"]
         self.run(compiler, *STRICT, *more, source, "-o", name, *self.flags(package))
         return self.folder / name
@@ -62,22 +57,13 @@ class Builder:
     def plain(self, source, name, processes):
         """With an MPI, in one job."""
         wrapper = "mpicc.openmpi" if source.suffix == ".c" else "mpifort.openmpi"
-        for program in (wrapper, "mpiexec.openmpi"):
-            if shutil.which(program) is None:
-                pytest.skip(f"no {program}")
+        need(wrapper)
         self.run(wrapper, "-O1", source, "-o", name)
-        words = ("mpiexec.openmpi", "--oversubscribe", "-n", processes, f"./{name}")
-        return self.run(*words)[0]
+        return self.run(*mpiexec("openmpi", (processes, [f"./{name}"])))[0]
 
     def blocks(self, program):
-        line = []
-        for mpi, count in BLOCKS:
-            if not shutil.which(f"mpiexec.{mpi}"):
-                pytest.skip(f"no mpiexec.{mpi}")
-            more = ["--mpi-args", "--oversubscribe"] if mpi == "openmpi" else []
-            line += [":"] if line else []
-            line += ["-n", count, "--mpi", mpi, *more, program]
-        out, _ = self.run("waitio", "run", "--timeout", "60s", *line, timeout=90)
+        line = blocks(*((mpi, count, [program]) for mpi, count in BLOCKS))
+        out, _ = self.run(*line, timeout=90)
         return re.sub(r"(?m)^\[[^]]*\] ", "", out)
 
 

@@ -21,7 +21,7 @@ def circle(scenario, troupe, folder, patient, numbers):
         words = [troupe.puppet(mpi), component, folder, scenario.name]
         parts.append((numbers[i], mpi, words))
     since = time.monotonic()
-    done = troupe.run(troupe.jobs(parts), patient)
+    done = troupe.run(troupe.jobs(parts))
     took = time.monotonic() - since
     text = " ".join((done.stdout + done.stderr).split())
     assert 0 < done.returncode < 128, text
@@ -71,7 +71,7 @@ def test_two_variables_of_one_pair(troupe, tmp_path, patient):
 
 
 @pytest.mark.parametrize("lag", [0, -1, 1])
-def test_a_partner_that_computes_long_is_no_error(troupe, tmp_path, patient, lag):
+def test_a_partner_that_computes_long_is_no_error(troupe, tmp_path, lag):
     scenario = two("slow", (3600, lag), (3600,), steps_a="3600 3600", steps_b="3600 3600")
     scenario.parts["compA"] += "nap 4\n"
     write(tmp_path, [scenario], "cyclic")
@@ -81,7 +81,7 @@ def test_a_partner_that_computes_long_is_no_error(troupe, tmp_path, patient, lag
         (2, mpi, [troupe.puppet(mpi), c, tmp_path, "slow"])
         for c, mpi in (("compA", "mpich"), ("compB", "openmpi"))
     ]
-    done = troupe.run(troupe.jobs(parts), patient, PUPPET_OUT=str(out))
+    done = troupe.run(troupe.jobs(parts), PUPPET_OUT=str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     wanted = 2001 if lag == 1 else 1001
     assert gets(out)["slow", "compB", "yA"][2, 1, 1] == wanted
@@ -101,19 +101,19 @@ def test_messages_of_programs(troupe, tmp_path, patient, mode, says):
     words = [[program, c, conf, mode] for c in ("compA", "compB")]
     since = time.monotonic()
     line = troupe.one_job("mpich", [(1, w) for w in words])
-    done = troupe.run(line, patient, WAITIO_JOB_ID=f"cross{os.getpid()}")
+    done = troupe.run(line, WAITIO_JOB_ID=f"cross{os.getpid()}")
     text = " ".join((done.stdout + done.stderr).split())
     assert done.returncode != 0 and time.monotonic() - since < patient(10), text
     assert text.count(says) >= 2 and "a message with tag 5" in text, text
 
 
-def test_messages_without_a_number(troupe, tmp_path, patient):
+def test_messages_without_a_number(troupe, tmp_path):
     """A process without points receives into no array; it does not send."""
     conf = tmp_path / "empty.conf"
     conf.write_text("")
     program = troupe.compile("mpich", troupe.source_dir / "tests" / "coupler" / "cross.c")
     words = [[program, c, conf, "empty"] for c in ("compA", "compB")]
     line = troupe.one_job("mpich", [(1, w) for w in words])
-    done = troupe.run(line, patient, WAITIO_JOB_ID=f"empty{os.getpid()}")
+    done = troupe.run(line, WAITIO_JOB_ID=f"empty{os.getpid()}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.split() == ["got", "7"] * 2, done.stdout

@@ -486,7 +486,7 @@ def test_messages_of_the_program_are_refused(troupe, tmp_path, patient):
     assert "has exchanged messages of its own" in said, said
 
 
-def test_ensembles_are_refused(troupe, tmp_path, patient):
+def test_ensembles_are_refused(troupe, tmp_path):
     """Their members may be lost in another way."""
     scenario = two("both", (3600,), (3600,))
     scenario.conf = head(tmp_path, "compB") + scenario.conf
@@ -495,16 +495,16 @@ def test_ensembles_are_refused(troupe, tmp_path, patient):
         (n, [troupe.puppet("mpich"), who, tmp_path, "both"])
         for n, who in ((2, "compA*2"), (2, "compB*2"))
     ]
-    done = troupe.run(troupe.one_job("mpich", words), patient, cwd=tmp_path)
+    done = troupe.run(troupe.one_job("mpich", words), cwd=tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode != 0, said
     assert "is an ensemble, but rejoin: yes is for runs without ensembles" in said, said
 
 
-def test_members_of_one_job_are_refused(troupe, tmp_path, patient):
+def test_members_of_one_job_are_refused(troupe, tmp_path):
     write(tmp_path, [ring("one", head(tmp_path, "compB"))], "block")
     words = [(n, [troupe.puppet("mpich"), who, tmp_path, "one"]) for n, _, who in PARTS]
-    done = troupe.run(troupe.one_job("mpich", words), patient, cwd=tmp_path)
+    done = troupe.run(troupe.one_job("mpich", words), cwd=tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode != 0, said
     line = "component 'compB' has rejoin: yes, but component 'compA', process 0 is in the same job"

@@ -21,12 +21,12 @@ def published(name, interval=3600, steps="3600 3600"):
     return s
 
 
-def play(troupe, folder, patient, scenario, mpi, parts, share="block"):
+def play(troupe, folder, scenario, mpi, parts, share="block"):
     """parts: (processes, name*members), in one MPI job."""
     write(folder, [scenario], share)
     (folder / "out").mkdir()
     words = [(n, [troupe.puppet(mpi), who, folder, scenario.name]) for n, who in parts]
-    done = troupe.run(troupe.one_job(mpi, words), patient, PUPPET_OUT=str(folder / "out"))
+    done = troupe.run(troupe.one_job(mpi, words), PUPPET_OUT=str(folder / "out"))
     return done, gets(folder / "out")
 
 
@@ -37,9 +37,9 @@ def first(found, scenario, component, name):
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
-def test_en1_member_by_member(troupe, tmp_path, patient, mpi):
+def test_en1_member_by_member(troupe, tmp_path, mpi):
     s = published("en1")
-    done, found = play(troupe, tmp_path, patient, s, mpi, [(2, "compA*2"), (2, "compB*2")])
+    done, found = play(troupe, tmp_path, s, mpi, [(2, "compA*2"), (2, "compB*2")])
     assert done.returncode == 0, done.stdout + done.stderr
     assert first(found, s, "compA0000", "yB") == {1: -201, 2: -1201}
     assert first(found, s, "compA0001", "yB") == {1: -301, 2: -1301}
@@ -48,38 +48,36 @@ def test_en1_member_by_member(troupe, tmp_path, patient, mpi):
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
-def test_en2_many_to_one(troupe, tmp_path, patient, mpi):
+def test_en2_many_to_one(troupe, tmp_path, mpi):
     s = published("en2")
-    done, found = play(troupe, tmp_path, patient, s, mpi, [(3, "compA*3"), (1, "compB*1")])
+    done, found = play(troupe, tmp_path, s, mpi, [(3, "compA*3"), (1, "compB*1")])
     assert done.returncode == 0, done.stdout + done.stderr
     assert first(found, s, "compB0000", "yA") == {1: 101, 2: 1101}
     for member in range(3):
         assert first(found, s, f"compA000{member}", "yB") == {1: -301, 2: -1301}
 
 
-def test_en3_one_to_many(troupe, tmp_path, patient):
+def test_en3_one_to_many(troupe, tmp_path):
     s = published("en3")
-    done, found = play(troupe, tmp_path, patient, s, "mpich", [(1, "compA*1"), (2, "compB*2")])
+    done, found = play(troupe, tmp_path, s, "mpich", [(1, "compA*1"), (2, "compB*2")])
     assert done.returncode == 0, done.stdout + done.stderr
     for member in range(2):
         assert first(found, s, f"compB000{member}", "yA") == {1: 1, 2: 1001}
     assert first(found, s, "compA0000", "yB") == {1: -151, 2: -1151}
 
 
-def test_en4_members_of_several_processes(troupe, tmp_path, patient):
+def test_en4_members_of_several_processes(troupe, tmp_path):
     s = two("en4", (3600,), (3600,), steps_a="3600 3600", steps_b="3600 3600")
-    done, found = play(
-        troupe, tmp_path, patient, s, "openmpi", [(4, "compA*2"), (4, "compB*2")], "cyclic"
-    )
+    done, found = play(troupe, tmp_path, s, "openmpi", [(4, "compA*2"), (4, "compB*2")], "cyclic")
     assert done.returncode == 0, done.stdout + done.stderr
     for member in range(2):
         assert found["en4", f"compA000{member}", "yB"][2, 3, 1] == -1003
         assert found["en4", f"compB000{member}", "yA"][2, 4, 1] == 1004
 
 
-def test_en5_nothing_due_on_all_members(troupe, tmp_path, patient):
+def test_en5_nothing_due_on_all_members(troupe, tmp_path):
     s = published("en5", 7200)
-    done, found = play(troupe, tmp_path, patient, s, "mpich", [(2, "compA*2"), (1, "compB*1")])
+    done, found = play(troupe, tmp_path, s, "mpich", [(2, "compA*2"), (1, "compB*1")])
     assert done.returncode == 0, done.stdout + done.stderr
     for component, name in (("compA0000", "yB"), ("compA0001", "yB"), ("compB0000", "yA")):
         assert first(found, s, component, name)[2] == "F"
@@ -92,8 +90,8 @@ def test_en5_nothing_due_on_all_members(troupe, tmp_path, patient):
         ("en7", [(2, "compA*2"), (3, "compB*3")], "give both the same number"),
     ],
 )
-def test_en6_en7_numbers_that_do_not_fit(troupe, tmp_path, patient, name, parts, why):
-    done, _ = play(troupe, tmp_path, patient, published(name), "mpich", parts)
+def test_en6_en7_numbers_that_do_not_fit(troupe, tmp_path, name, parts, why):
+    done, _ = play(troupe, tmp_path, published(name), "mpich", parts)
     assert done.returncode != 0
     assert why in done.stderr, done.stdout + done.stderr
 
@@ -207,20 +205,20 @@ def test_statistics_of_members_in_their_own_jobs(troupe, tmp_path, patient):
             assert close(value, of(members)), (word, step, index)
 
 
-def test_every_member_of_two_ensembles_receives_all(troupe, tmp_path, patient):
+def test_every_member_of_two_ensembles_receives_all(troupe, tmp_path):
     """Many to many, 2 to 3: with a statistic the numbers need not be equal."""
     conf = pair(*PAIRS["AB"]) + var("vA", "yA", 3600, ensemble="'max'")
     a = f"ranked\ngrid gA 1 2 3 4\ntable compA gA compB gB 1 {identity(4)}\nput vA 0 1\n"
     b = "grid gB 1 2 3 4\ntable compA gA compB gB 1\nget yA\n"
     steps = "steps 3600 3600\n"
     s = Scenario("many", conf, {"compA": a + steps, "compB": b + steps})
-    done, found = play(troupe, tmp_path, patient, s, "mpich", [(2, "compA*2"), (3, "compB*3")])
+    done, found = play(troupe, tmp_path, s, "mpich", [(2, "compA*2"), (3, "compB*3")])
     assert done.returncode == 0, done.stdout + done.stderr
     for member in range(3):
         assert first(found, s, f"compB000{member}", "yA") == {1: 101, 2: 1101}
 
 
-def test_statistics_of_types_and_fill_values(troupe, tmp_path, patient):
+def test_statistics_of_types_and_fill_values(troupe, tmp_path):
     """A point that a member fills does not count, whatever the fill value is; results are of the
     field's type. Index 1 is 2147483647 in odd steps, which is a value here."""
     conf = pair(*PAIRS["AB"])
@@ -231,7 +229,7 @@ def test_statistics_of_types_and_fill_values(troupe, tmp_path, patient):
     steps = "steps 3600 3600\n"
     parts = {"compA": a + "put vA 0.1 1 masked\n" + steps, "compB": b + steps}
     s = Scenario("kinds", conf, parts)
-    done, found = play(troupe, tmp_path, patient, s, "mpich", [(2, "compA*2"), (1, "compB")])
+    done, found = play(troupe, tmp_path, s, "mpich", [(2, "compA*2"), (1, "compB")])
     assert done.returncode == 0, done.stdout + done.stderr
     f, t = (found["kinds", "compB0000", name] for name in "fs")
     assert close(f[2, 2, 1], 1052.1) and f[2, 1, 1] == f[2, 5, 1] == 2147483647
@@ -351,8 +349,8 @@ def test_without_any_member_the_receiver_ends(troupe, tmp_path, patient):
         (pair(*PAIRS["AB"]) + var("v", "w", 60, ensemble="'q1.5'"), "'q1.5' is none of 'mean'"),
     ],
 )
-def test_mistakes_in_the_configuration(troupe, tmp_path, patient, line, why):
+def test_mistakes_in_the_configuration(troupe, tmp_path, line, why):
     s = Scenario("wrong", line + "\n", {"compA": "hush\n"})
-    done, _ = play(troupe, tmp_path, patient, s, "mpich", [(1, "compA*1")])
+    done, _ = play(troupe, tmp_path, s, "mpich", [(1, "compA*1")])
     assert done.returncode != 0
     assert why in done.stderr, done.stdout + done.stderr

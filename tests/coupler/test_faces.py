@@ -22,7 +22,7 @@ def fortran(troupe, mpi, name):
         pytest.skip("libh3ou is not built: no Fortran compiler")
     modules = troupe.build_dir / "modules" / "h3ou" / mpi
     source = troupe.source_dir / "tests" / "coupler" / name
-    return troupe.compile(mpi, source, f"-I{modules}", "-lh3ou", compiler="mpifort")
+    return troupe.compile(mpi, source, f"-I{modules}", "-lh3ou")
 
 
 def program(troupe, mpi, language):
@@ -37,7 +37,7 @@ LANGUAGES = [("fortran", "fortran"), ("fortran", "c"), ("c", "fortran"), ("c", "
 
 @pytest.mark.parametrize("way", ["one job", "two jobs"])
 @pytest.mark.parametrize("languages", LANGUAGES, ids="-".join)
-def test_published_calls(troupe, tmp_path, patient, way, languages):
+def test_published_calls(troupe, tmp_path, way, languages):
     conf = tmp_path / "coupling.conf"
     conf.write_text(CONF)
     i = LANGUAGES.index(languages)
@@ -55,14 +55,14 @@ def test_published_calls(troupe, tmp_path, patient, way, languages):
         line = troupe.one_job(parts[0][1], [(n, words) for n, _, words in parts])
     else:
         line = troupe.jobs(parts)
-    done = troupe.run(line, patient)
+    done = troupe.run(line)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok comp") == sum(numbers), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("languages", [("python", "c"), ("fortran", "python")], ids="-".join)
 @pytest.mark.parametrize("way", ["one job", "two jobs"])
-def test_python_is_a_partner(troupe, tmp_path, patient, way, languages):
+def test_python_is_a_partner(troupe, tmp_path, way, languages):
     pytest.importorskip("numpy")
     conf = tmp_path / "coupling.conf"
     conf.write_text(CONF)
@@ -80,14 +80,12 @@ def test_python_is_a_partner(troupe, tmp_path, patient, way, languages):
     else:
         line = troupe.jobs(parts)
     module = troupe.source_dir / "python" / "h3ou"
-    done = troupe.run(
-        line, patient, PYTHONPATH=str(module), H3OU_LIB=str(troupe.build_dir / "lib" / "h3ou")
-    )
+    done = troupe.run(line, PYTHONPATH=str(module), H3OU_LIB=str(troupe.build_dir / "lib" / "h3ou"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok comp") == 3, done.stdout + done.stderr
 
 
-def test_a_name_may_be_put_and_got(troupe, tmp_path, patient):
+def test_a_name_may_be_put_and_got(troupe, tmp_path):
     """Two variables of one name, with layers and grids of their own."""
     conf = tmp_path / "coupling.conf"
     conf.write_text(
@@ -98,13 +96,13 @@ def test_a_name_may_be_put_and_got(troupe, tmp_path, patient):
     )
     program = troupe.compile("mpich", troupe.source_dir / "tests" / "coupler" / "same.c")
     line = troupe.one_job("mpich", [(1, [program, c, conf]) for c in ("compA", "compB")])
-    done = troupe.run(line, patient)
+    done = troupe.run(line)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok") == 2, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("numbers", [(1, 1), (2, 2), (1, 3)])
-def test_a_program_may_interpolate_itself(troupe, tmp_path, patient, numbers):
+def test_a_program_may_interpolate_itself(troupe, tmp_path, numbers):
     conf = tmp_path / "coupling.conf"
     conf.write_text(pair(*PAIRS["AB"]) + var("vA", "yA", 3600, grid_intpl_tag=3))
     mpi = ("openmpi", "mpich")[numbers == (2, 2)]
@@ -112,7 +110,7 @@ def test_a_program_may_interpolate_itself(troupe, tmp_path, patient, numbers):
         (n, [fortran(troupe, mpi, "hook.f90"), c, conf])
         for n, c in zip(numbers, ("compA", "compB"))
     ]
-    done = troupe.run(troupe.one_job(mpi, parts), patient)
+    done = troupe.run(troupe.one_job(mpi, parts))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok comp") == sum(numbers)
 
@@ -144,11 +142,11 @@ def test_a_program_may_interpolate_itself(troupe, tmp_path, patient, numbers):
     ],
     ids=["none", "one-to-one", "many-to-one", "three"],
 )
-def test_members_know_their_names(troupe, patient, parts, pairs):
+def test_members_know_their_names(troupe, parts, pairs):
     """As published: the name and four digits; and the other one, where there is one other."""
     words = fortran(troupe, "mpich", "members.f90")
     line = troupe.one_job("mpich", [(n, [words, c, m]) for n, c, m in parts])
-    done = troupe.run(line, patient)
+    done = troupe.run(line)
     assert done.returncode == 0, done.stdout + done.stderr
     said = sorted(x.strip() for x in done.stdout.splitlines())
     assert said == sorted(f"I am {pair}" for pair in pairs), done.stdout + done.stderr

@@ -10,7 +10,7 @@ FILL = 2147483647.0
 WAYS = [(1, 1, "block"), (3, 2, "cyclic"), (2, 4, "block")]
 
 
-def play(troupe, folder, patient, rows, steps, names, way, wrong="", costs=None, **env):
+def play(troupe, folder, rows, steps, names, way, wrong="", costs=None, **env):
     """{(name, step, index): value}; costs: [(component that counts, words)]"""
     n_a, n_b, share = way
     conf = folder / "fields.conf"
@@ -24,7 +24,7 @@ def play(troupe, folder, patient, rows, steps, names, way, wrong="", costs=None,
     out = folder / "out"
     out.mkdir()
     env.update(WAITIO_JOB_ID=f"fields{os.getpid()}-{n_a}{n_b}", PUPPET_OUT=str(out))
-    done = troupe.run(line, patient, **env)
+    done = troupe.run(line, **env)
     if wrong:
         assert done.returncode != 0, done.stdout
         return " ".join(done.stderr.split())
@@ -56,7 +56,7 @@ def mean(i, step, masked):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_types_and_masks(troupe, tmp_path, patient, way):
+def test_types_and_masks(troupe, tmp_path, way):
     rows = [
         var("d1", "d1", 10, masked="'scale'"),
         var("d2", "d2", 10, masked="'fill'", type="'real4'"),
@@ -64,7 +64,7 @@ def test_types_and_masks(troupe, tmp_path, patient, way):
         var("f2", "f2", 10, masked="'fill'", fill="-1d30", type="'real8'"),
         var("i1", "i1", 10, masked="'scale'", type="'int'"),
     ]
-    found = play(troupe, tmp_path, patient, rows, "3", ["d1", "d2", "f1", "f2", "i1"], way)
+    found = play(troupe, tmp_path, rows, "3", ["d1", "d2", "f1", "f2", "i1"], way)
     for step in (1, 2, 3):
         for i in range(1, 13):
             at = step - 1
@@ -90,12 +90,12 @@ LAGS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_lags_and_reductions(troupe, tmp_path, patient, way):
+def test_lags_and_reductions(troupe, tmp_path, way):
     rows = [
         var(name, name, 20, more.get("lag", -1), flag, lag_seconds=more.get("lag_seconds"))
         for name, (flag, more, _) in LAGS.items()
     ]
-    found = play(troupe, tmp_path, patient, rows, "6", list(LAGS), way)
+    found = play(troupe, tmp_path, rows, "6", list(LAGS), way)
     for name, (flag, _, want) in LAGS.items():
         for step, value in enumerate(want, 1):
             times = 2 if flag == "ACC" and value != 0 else 1
@@ -105,10 +105,10 @@ def test_lags_and_reductions(troupe, tmp_path, patient, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_bundles_of_what_goes_at_once(troupe, tmp_path, patient, way):
+def test_bundles_of_what_goes_at_once(troupe, tmp_path, way):
     rows = [var(n, n, None, 0, bundle="'both'") for n in ("d1", "d2")]
     rows.append(var("f1", "f1", None, 0, type="'real4'"))
-    found = play(troupe, tmp_path, patient, rows, "3", ["d1", "d2", "f1"], way)
+    found = play(troupe, tmp_path, rows, "3", ["d1", "d2", "f1"], way)
     for name in ("d1", "d2", "f1"):
         assert [found[name, s, 5] for s in (1, 2, 3)] == [5.5, 105.5, 205.5]
 
@@ -120,26 +120,25 @@ def test_bundles_of_what_goes_at_once(troupe, tmp_path, patient, way):
         ("compB d2", "gets 'd1' of the bundle 'both' without 'd2'"),
     ],
 )
-def test_a_bundle_is_one_call(troupe, tmp_path, patient, wrong, says):
+def test_a_bundle_is_one_call(troupe, tmp_path, wrong, says):
     rows = [var(n, n, None, 0, bundle="'both'") for n in ("d1", "d2")]
-    text = play(troupe, tmp_path, patient, rows, "3", ["d1", "d2"], (1, 1, "block"), wrong)
+    text = play(troupe, tmp_path, rows, "3", ["d1", "d2"], (1, 1, "block"), wrong)
     assert text.count(says) >= 2, text
 
 
 @pytest.mark.parametrize("name, type_", [("i1", "real8"), ("d1", "int"), ("f1", "int")])
-def test_types_are_not_mixed(troupe, tmp_path, patient, name, type_):
+def test_types_are_not_mixed(troupe, tmp_path, name, type_):
     rows = [var(name, name, 10, type=f"'{type_}'"), var("d9", "d9", 10)]
-    text = play(troupe, tmp_path, patient, rows, "2", [name, "d9"], (1, 1, "block"), "compB d9")
+    text = play(troupe, tmp_path, rows, "2", [name, "d9"], (1, 1, "block"), "compB d9")
     assert f"but the configuration says type = '{type_}'" in text
 
 
-def test_costs_say_who_waited_for_whom(troupe, tmp_path, patient):
+def test_costs_say_who_waited_for_whom(troupe, tmp_path):
     costs = []
     rows = [var("d1", "d1", 10), var("d2", "d2", 10), var("f1", "f1", 20, type="'real4'")]
     play(
         troupe,
         tmp_path,
-        patient,
         rows,
         "4",
         ["d1", "d2", "f1"],

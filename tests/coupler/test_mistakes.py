@@ -12,15 +12,15 @@ from vectors import two
 IDS = [scenario.name for scenario, _ in mistakes.MISTAKES]
 
 
-def start(troupe, scenario, folder, patient, way, numbers):
+def start(troupe, scenario, folder, way, numbers):
     write(folder, [scenario], "cyclic")
     n_a, n_b = numbers
     if way == "one job":
         words = [[troupe.puppet("mpich"), c, folder, scenario.name] for c in ("compA", "compB")]
-        return troupe.run(troupe.one_job("mpich", [(n_a, words[0]), (n_b, words[1])]), patient)
+        return troupe.run(troupe.one_job("mpich", [(n_a, words[0]), (n_b, words[1])]))
     words_a = [troupe.puppet("openmpi"), "compA", folder, scenario.name]
     words_b = [troupe.puppet("mpich"), "compB", folder, scenario.name]
-    return troupe.run(troupe.jobs([(n_a, "openmpi", words_a), (n_b, "mpich", words_b)]), patient)
+    return troupe.run(troupe.jobs([(n_a, "openmpi", words_a), (n_b, "mpich", words_b)]))
 
 
 def is_misread(done, text):
@@ -55,7 +55,7 @@ def test_named_on_both_sides(troupe, tmp_path, patient, scenario, says):
     numbers = ((1, 1), (2, 2), (1, 2), (2, 1))[i // 2 % 4]
     way = "one job" if i % 2 == 0 else "two jobs"
     since = time.monotonic()
-    done = start(troupe, scenario, tmp_path, patient, way, numbers)
+    done = start(troupe, scenario, tmp_path, way, numbers)
     check(done, says, time.monotonic() - since, patient)
 
 
@@ -67,11 +67,11 @@ def test_alarms_reach_all_where_no_message_is_kept(troupe, tmp_path, patient, na
     words = [[troupe.puppet("mpich"), c, tmp_path, name] for c in ("compA", "compB")]
     line = troupe.one_job("mpich", [(2, words[0]), (1, words[1])])
     since = time.monotonic()
-    done = troupe.run(line, patient, **NOTHING_KEPT)
+    done = troupe.run(line, **NOTHING_KEPT)
     check(done, says, time.monotonic() - since, patient)
 
 
-def two_files(troupe, folder, patient, scenario, change, numbers=(1, 1)):
+def two_files(troupe, folder, scenario, change, numbers=(1, 1)):
     """Each component has a file of its own, in a job of its own. @param change makes that of B"""
     parts = []
     for n, component, mpi in zip(numbers, ("compA", "compB"), ("openmpi", "mpich")):
@@ -81,7 +81,7 @@ def two_files(troupe, folder, patient, scenario, change, numbers=(1, 1)):
             scenario.conf = change(scenario.conf)
         write(own, [scenario], "block")
         parts.append((n, mpi, [troupe.puppet(mpi), component, own, scenario.name]))
-    return troupe.run(troupe.jobs(parts), patient)
+    return troupe.run(troupe.jobs(parts))
 
 
 def test_configurations_that_differ(troupe, tmp_path, patient):
@@ -90,7 +90,6 @@ def test_configurations_that_differ(troupe, tmp_path, patient):
     done = two_files(
         troupe,
         tmp_path,
-        patient,
         scenario,
         lambda text: text.replace("intvl=3600", "intvl=7200"),
     )
@@ -123,7 +122,7 @@ def test_settings_that_differ(troupe, tmp_path, patient, what, numbers):
     plain = scenario.conf
     scenario.conf = head + plain
     since = time.monotonic()
-    done = two_files(troupe, tmp_path, patient, scenario, lambda _: plain, numbers)
+    done = two_files(troupe, tmp_path, scenario, lambda _: plain, numbers)
     check(done, says, time.monotonic() - since, patient)
 
 
@@ -140,12 +139,12 @@ def test_a_configuration_that_is_not_there(troupe, tmp_path, patient):
         for c, folder, mpi in zip(("compA", "compB"), folders, ("openmpi", "mpich"))
     ]
     since = time.monotonic()
-    done = troupe.run(troupe.jobs(parts), patient)
+    done = troupe.run(troupe.jobs(parts))
     check(done, "cannot be opened", time.monotonic() - since, patient)
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_calls_with_long_texts(troupe, tmp_path, patient, same):
+def test_calls_with_long_texts(troupe, tmp_path, same):
     """They are compared whole, though not all of them travels: here two tables from weight files
     that are not there, whose names may differ in the last letter."""
     conf = tmp_path / "long.conf"
@@ -154,7 +153,7 @@ def test_calls_with_long_texts(troupe, tmp_path, patient, same):
     files = ["f" * 700 + word for word in ("0", "0" if same else "1")]
     parts = [(1, [program, i, conf, file]) for i, file in enumerate(files)]
     job = f"long{os.getpid()}"
-    done = troupe.run(troupe.one_job("mpich", parts), patient, WAITIO_JOB_ID=job)
+    done = troupe.run(troupe.one_job("mpich", parts), WAITIO_JOB_ID=job)
     text = " ".join((done.stdout + done.stderr).split())
     assert done.returncode != 0
     assert (" calls a table from grid 'gridAA" in text) != same, text

@@ -16,7 +16,7 @@ CONF = (
 )
 
 
-def start(troupe, tmp_path, patient, way, numbers, *mistake):
+def start(troupe, tmp_path, way, numbers, *mistake):
     conf = tmp_path / "coupling.conf"
     conf.write_text(CONF)
     mpis = ("openmpi", "mpich") if way == "two jobs" else ("mpich", "mpich")
@@ -25,16 +25,16 @@ def start(troupe, tmp_path, patient, way, numbers, *mistake):
         for n, mpi, c in zip(numbers, mpis, ("compA", "compB"))
     ]
     if way == "one job":
-        return troupe.run(troupe.one_job("mpich", [(n, w) for n, _, w in parts]), patient)
-    return troupe.run(troupe.jobs(parts), patient)
+        return troupe.run(troupe.one_job("mpich", [(n, w) for n, _, w in parts]))
+    return troupe.run(troupe.jobs(parts))
 
 
 WAYS = [("one job", (1, 1)), ("one job", (2, 3)), ("two jobs", (2, 1))]
 
 
 @pytest.mark.parametrize("way, numbers", WAYS)
-def test_fortran_exchanges_at_once(troupe, tmp_path, patient, way, numbers):
-    done = start(troupe, tmp_path, patient, way, numbers)
+def test_fortran_exchanges_at_once(troupe, tmp_path, way, numbers):
+    done = start(troupe, tmp_path, way, numbers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("ok comp") == sum(numbers), done.stdout + done.stderr
 
@@ -51,5 +51,5 @@ MISTAKES = {
 def test_what_cannot_go_at_once_is_named_on_both_sides(troupe, tmp_path, patient, mistake):
     since = time.monotonic()
     way = "two jobs" if mistake in ("stranger", "unwanted") else "one job"
-    done = start(troupe, tmp_path, patient, way, (2, 1), mistake)
+    done = start(troupe, tmp_path, way, (2, 1), mistake)
     check(done, MISTAKES[mistake], time.monotonic() - since, patient)

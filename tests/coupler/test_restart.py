@@ -71,7 +71,7 @@ def keys(folder, **more):
     return text + "".join(f", {k}={v}" for k, v in more.items()) + " /\n"
 
 
-def play(troupe, folder, patient, scenario, numbers, share="block", mpi="mpich", **env):
+def play(troupe, folder, scenario, numbers, share="block", mpi="mpich", **env):
     folder.mkdir(exist_ok=True)
     write(folder, [scenario], share)
     out = folder / "out"
@@ -81,7 +81,7 @@ def play(troupe, folder, patient, scenario, numbers, share="block", mpi="mpich",
         (n, [troupe.puppet(mpi), c, folder, scenario.name])
         for n, c in zip(numbers, sorted(scenario.parts))
     ]
-    done = troupe.run(troupe.one_job(mpi, words), patient, PUPPET_OUT=str(out), **env)
+    done = troupe.run(troupe.one_job(mpi, words), PUPPET_OUT=str(out), **env)
     return done, gets(out)
 
 
@@ -92,9 +92,9 @@ def from_step(found, step):
     }
 
 
-def test_a_run_cut_in_two_has_the_bits_of_the_whole(troupe, tmp_path, patient):
+def test_a_run_cut_in_two_has_the_bits_of_the_whole(troupe, tmp_path):
     whole, all_of_it = play(
-        troupe, tmp_path / "1", patient, rich("cut", keys(tmp_path, restart_intvl=18000)), (1, 2, 2)
+        troupe, tmp_path / "1", rich("cut", keys(tmp_path, restart_intvl=18000)), (1, 2, 2)
     )
     assert whole.returncode == 0, whole.stdout + whole.stderr
     names = sorted(p.name for p in tmp_path.glob("state*"))
@@ -103,7 +103,7 @@ def test_a_run_cut_in_two_has_the_bits_of_the_whole(troupe, tmp_path, patient):
     assert sum(len(v) for v in want.values()) > 1000
     again = rich("cut", keys(tmp_path, restart_read=".true."))
     for numbers, share, mpi in [((1, 2, 1), "block", "mpich"), ((3, 1, 2), "last", "openmpi")]:
-        rest, found = play(troupe, tmp_path / share, patient, again, numbers, share, mpi)
+        rest, found = play(troupe, tmp_path / share, again, numbers, share, mpi)
         assert rest.returncode == 0, rest.stdout + rest.stderr
         assert rest.stderr.count("resumes at 18000 s from") == 3, rest.stderr
         assert found.keys() == want.keys()
@@ -111,15 +111,15 @@ def test_a_run_cut_in_two_has_the_bits_of_the_whole(troupe, tmp_path, patient):
             assert found[name] == want[name], f"{name} differs with {numbers} processes"
 
 
-def test_the_end_of_a_run_may_be_the_cut(troupe, tmp_path, patient):
+def test_the_end_of_a_run_may_be_the_cut(troupe, tmp_path):
     """The first half ends; the second half writes again, and removes what is older."""
     head = keys(tmp_path, restart_intvl=14400, restart_read=".true.")
-    whole, all_of_it = play(troupe, tmp_path / "1", patient, rich("cut"), (2, 1, 1))
+    whole, all_of_it = play(troupe, tmp_path / "1", rich("cut"), (2, 1, 1))
     assert whole.returncode == 0, whole.stdout + whole.stderr
-    first, found = play(troupe, tmp_path / "2", patient, rich("cut", head, "3600 " * 4), (2, 1, 1))
+    first, found = play(troupe, tmp_path / "2", rich("cut", head, "3600 " * 4), (2, 1, 1))
     assert first.returncode == 0, first.stdout + first.stderr
     assert first.stderr.count("starts from the beginning") == 3, first.stderr
-    second, rest = play(troupe, tmp_path / "2", patient, rich("cut", head), (1, 3, 2), "cyclic")
+    second, rest = play(troupe, tmp_path / "2", rich("cut", head), (1, 3, 2), "cyclic")
     assert second.returncode == 0, second.stdout + second.stderr
     assert from_step(rest, 5) == from_step(all_of_it, 5)
     assert all({k[0] for k in values} == {5, 6, 7, 8} for values in rest.values())
@@ -128,7 +128,7 @@ def test_the_end_of_a_run_may_be_the_cut(troupe, tmp_path, patient):
     assert not {f"state.comp{c}.14400.nc" for c in "ABC"} <= names
 
 
-def test_grids_without_a_point(troupe, tmp_path, patient):
+def test_grids_without_a_point(troupe, tmp_path):
     """Grids of which no process has a point stand in the file, too; one that has points is another
     grid."""
     s = two("empty", (7200, -1, "AVR"), steps_a=HOURS, steps_b=HOURS)
@@ -136,15 +136,15 @@ def test_grids_without_a_point(troupe, tmp_path, patient):
     for c, g in (("compA", "gA"), ("compB", "gB")):
         parts[c] = parts[c].replace(f"grid {g}", f"grid no{g}\ngrid gone{g}\ngrid {g}", 1)
     s.conf, s.parts = keys(tmp_path, restart_intvl=18000) + conf, parts
-    done, whole = play(troupe, tmp_path / "1", patient, s, (2, 1))
+    done, whole = play(troupe, tmp_path / "1", s, (2, 1))
     assert done.returncode == 0, done.stdout + done.stderr
     s.conf = keys(tmp_path, restart_read=".true.") + conf
-    done, rest = play(troupe, tmp_path / "2", patient, s, (1, 2), "cyclic")
+    done, rest = play(troupe, tmp_path / "2", s, (1, 2), "cyclic")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("resumes at 18000 s from") == 2, done.stderr
     assert rest == from_step(whole, 6)
     s.parts["compA"] = s.parts["compA"].replace("grid gonegA", "grid gonegA 7")
-    done, _ = play(troupe, tmp_path / "3", patient, s, (1, 1))
+    done, _ = play(troupe, tmp_path / "3", s, (1, 1))
     assert done.returncode != 0
     text = "is of another grid 'gonegA': it has 0 points, but here it is one with 1"
     assert text in done.stderr, done.stdout + done.stderr
@@ -236,7 +236,7 @@ MISFITS = {
 
 
 @pytest.mark.parametrize("what", MISFITS)
-def test_files_that_do_not_fit_are_refused(troupe, tmp_path, patient, saved, what):
+def test_files_that_do_not_fit_are_refused(troupe, tmp_path, saved, what):
     spoil, change, why = MISFITS[what]
     for c in ("compA", "compB"):
         shutil.copy(saved / f"{c}.3.nc", tmp_path / f"{c}.nc")
@@ -246,16 +246,16 @@ def test_files_that_do_not_fit_are_refused(troupe, tmp_path, patient, saved, wha
         spoil(tmp_path)
     if change:
         change(s)
-    done, _ = play(troupe, tmp_path / "run", patient, s, (2, 1))
+    done, _ = play(troupe, tmp_path / "run", s, (2, 1))
     assert done.returncode not in (0, 8), done.stdout + done.stderr
     assert why in done.stderr, done.stdout + done.stderr
 
 
-def test_one_component_may_name_its_file(troupe, tmp_path, patient, saved):
+def test_one_component_may_name_its_file(troupe, tmp_path, saved):
     """The configuration lets all go on from their files; the program of compA says which one."""
     head = keys(tmp_path, restart_read=".true.")
     whole = two("whole", (3600,), (7200, -1, "AVR"), steps_a=HOURS, steps_b=HOURS)
-    done, all_of_it = play(troupe, tmp_path / "1", patient, whole, (1, 1))
+    done, all_of_it = play(troupe, tmp_path / "1", whole, (1, 1))
     assert done.returncode == 0, done.stdout + done.stderr
     shutil.copy(saved / "compA.3.nc", tmp_path / "compA.nc")
     shutil.copy(saved / "compB.3.nc", tmp_path / "state.compB.10800.nc")
@@ -263,28 +263,28 @@ def test_one_component_may_name_its_file(troupe, tmp_path, patient, saved):
     s.conf = head + s.conf
     s.parts["compB"] = s.parts["compB"].replace(f"load  {tmp_path}/compB.nc\n", "")
     assert "load" in s.parts["compA"] and "load" not in s.parts["compB"]
-    done, rest = play(troupe, tmp_path / "2", patient, s, (2, 1))
+    done, rest = play(troupe, tmp_path / "2", s, (2, 1))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count("resumes at 10800 s from") == 2, done.stderr
     want = from_step(all_of_it, 4)
     assert {k[1:]: v for k, v in rest.items()} == {k[1:]: v for k, v in want.items()}
     shutil.copy(saved / "compA.5.nc", tmp_path / "compA.nc")  # of another time
-    done, _ = play(troupe, tmp_path / "3", patient, s, (1, 2))
+    done, _ = play(troupe, tmp_path / "3", s, (1, 2))
     assert done.returncode != 0
     assert "at 18000 s of a restart" in done.stderr, done.stdout + done.stderr
 
 
-def test_without_the_library_the_error_names_it(troupe, tmp_path, patient):
+def test_without_the_library_the_error_names_it(troupe, tmp_path):
     fake = tmp_path / "fake"
     fake.mkdir()
     for name in ("libnetcdf.so", *(f"libnetcdf.so.{n}" for n in (15, 18, 19, 22))):
         (fake / name).write_text("")
     s = named(tmp_path, "save", 3)
-    done, _ = play(troupe, tmp_path / "run", patient, s, (1, 1), LD_LIBRARY_PATH=str(fake))
+    done, _ = play(troupe, tmp_path / "run", s, (1, 1), LD_LIBRARY_PATH=str(fake))
     assert done.returncode != 0
     assert "needs the library netCDF-C, which cannot be loaded" in done.stderr, done.stderr
     plain = two("plain", (3600,), steps_a="3600", steps_b="3600")
-    done, _ = play(troupe, tmp_path / "run", patient, plain, (1, 1), LD_LIBRARY_PATH=str(fake))
+    done, _ = play(troupe, tmp_path / "run", plain, (1, 1), LD_LIBRARY_PATH=str(fake))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -302,7 +302,7 @@ def wide(name, n, head="", steps=HOURS, extra=""):
     return s
 
 
-def test_a_full_disk_leaves_the_old_file(troupe, tmp_path, patient):
+def test_a_full_disk_leaves_the_old_file(troupe, tmp_path):
     """A small file system in memory holds the old file, and the new one not to its end."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -314,11 +314,11 @@ def test_a_full_disk_leaves_the_old_file(troupe, tmp_path, patient):
     try:
         s = wide("full", 10000, extra=f"save 3 {disk}/state.nc\n")
         s.parts["compB"] = s.parts["compB"].replace(f"save 3 {disk}/state.nc", "")
-        done, _ = play(troupe, tmp_path / "run", patient, s, (1, 1))
+        done, _ = play(troupe, tmp_path / "run", s, (1, 1))
         assert done.returncode == 0, done.stdout + done.stderr
         old = (disk / "state.nc").read_bytes()
         (disk / "rest").write_bytes(b"x" * (600 << 10))
-        done, _ = play(troupe, tmp_path / "run", patient, s, (1, 1))
+        done, _ = play(troupe, tmp_path / "run", s, (1, 1))
         assert done.returncode not in (0, 10), done.stdout + done.stderr
         assert "cannot be written" in done.stderr and "as it was" in done.stderr, done.stderr
         assert (disk / "state.nc").read_bytes() == old

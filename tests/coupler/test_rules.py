@@ -35,7 +35,7 @@ def spread():
     return Scenario("spread", conf, {"compA": a, "compB": b})
 
 
-def test_results_do_not_depend_on_the_partition(troupe, tmp_path, patient):
+def test_results_do_not_depend_on_the_partition(troupe, tmp_path):
     """The same to the last bit, however many processes own the points, and in whatever order."""
     ways = [(1, 1, "block"), (3, 2, "cyclic"), (2, 4, "reverse"), (4, 3, "last"), (1, 4, "block")]
     results = []
@@ -45,7 +45,7 @@ def test_results_do_not_depend_on_the_partition(troupe, tmp_path, patient):
         write(folder, [spread()], share)
         words = [[troupe.puppet("mpich"), c, folder, "spread"] for c in ("compA", "compB")]
         line = troupe.one_job("mpich", [(n_a, words[0]), (n_b, words[1])])
-        done = troupe.run(line, patient, PUPPET_OUT=str(folder / "out"))
+        done = troupe.run(line, PUPPET_OUT=str(folder / "out"))
         assert done.returncode == 0, done.stdout + done.stderr
         results.append(gets(folder / "out")["spread", "compB", "yA"])
     assert len(results[0]) == 3 * 90
@@ -53,7 +53,7 @@ def test_results_do_not_depend_on_the_partition(troupe, tmp_path, patient):
         assert result == results[0], f"{way} differs from one process each"
 
 
-def test_world_ranks_of_components_may_alternate(troupe, tmp_path, patient):
+def test_world_ranks_of_components_may_alternate(troupe, tmp_path):
     scenario = two("mixed", (3600,), (3600,), steps_a="3600 3600", steps_b="3600 3600")
     write(tmp_path, [scenario], "cyclic")
     out = tmp_path / "out"
@@ -61,7 +61,7 @@ def test_world_ranks_of_components_may_alternate(troupe, tmp_path, patient):
     words = {c: [troupe.puppet("openmpi"), c, tmp_path, "mixed"] for c in ("compA", "compB")}
     order = ["compA", "compB", "compA", "compB"]
     done = troupe.run(
-        troupe.one_job("openmpi", [(1, words[c]) for c in order]), patient, PUPPET_OUT=str(out)
+        troupe.one_job("openmpi", [(1, words[c]) for c in order]), PUPPET_OUT=str(out)
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = gets(out)
@@ -69,7 +69,7 @@ def test_world_ranks_of_components_may_alternate(troupe, tmp_path, patient):
     assert [found["mixed", "compA", "yB"][s, 4, 1] for s in (1, 2)] == [-4, -1004]
 
 
-def test_a_component_may_be_in_several_jobs(troupe, tmp_path, patient):
+def test_a_component_may_be_in_several_jobs(troupe, tmp_path):
     scenario = two("apart", (3600,), (3600,), steps_a="3600 3600", steps_b="3600 3600")
     write(tmp_path, [scenario], "cyclic")
     out = tmp_path / "out"
@@ -80,7 +80,7 @@ def test_a_component_may_be_in_several_jobs(troupe, tmp_path, patient):
         (1, "mpich", [a[1], "compA", tmp_path, "apart"]),
         (2, "mpich", [b[1], "compB", tmp_path, "apart"]),
     ]
-    done = troupe.run(troupe.jobs(parts), patient, PUPPET_OUT=str(out))
+    done = troupe.run(troupe.jobs(parts), PUPPET_OUT=str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     found = gets(out)
     assert [found["apart", "compB", "yA"][s, 3, 1] for s in (1, 2)] == [3, 1003]
@@ -88,7 +88,7 @@ def test_a_component_may_be_in_several_jobs(troupe, tmp_path, patient):
 
 
 @pytest.mark.parametrize("lag", [0, -1])
-def test_long_messages_in_both_directions(troupe, tmp_path, patient, lag):
+def test_long_messages_in_both_directions(troupe, tmp_path, lag):
     """Beyond what sends keep for themselves: both put before either gets."""
     n = 12000
     scenario = two("long", (3600, lag), (3600, lag), steps_a="3600 3600", steps_b="3600 3600")
@@ -104,7 +104,7 @@ def test_long_messages_in_both_directions(troupe, tmp_path, patient, lag):
         for m, c in (("mpich", "compA"), ("openmpi", "compB"))
     ]
     line = troupe.jobs([(1, "mpich", words[0]), (1, "openmpi", words[1])])
-    done = troupe.run(line, patient, PUPPET_OUT=str(out))
+    done = troupe.run(line, PUPPET_OUT=str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     found = gets(out)
     assert found["long", "compB", "yA"][2, n, 1] == 1000 + n
@@ -112,7 +112,7 @@ def test_long_messages_in_both_directions(troupe, tmp_path, patient, lag):
 
 
 @pytest.mark.parametrize("lag, interval, want", [(1, 7200, 2000), (2, 3600, 2000), (3, 3600, 3000)])
-def test_long_messages_of_several_lags(troupe, tmp_path, patient, lag, interval, want):
+def test_long_messages_of_several_lags(troupe, tmp_path, lag, interval, want):
     """B waits in its first step for what A puts much later: A goes on past what B takes then."""
     n = 12000
     scenario = several(
@@ -134,7 +134,7 @@ def test_long_messages_of_several_lags(troupe, tmp_path, patient, lag, interval,
         for m, c in (("mpich", "compA"), ("openmpi", "compB"))
     ]
     line = troupe.jobs([(1, "mpich", words[0]), (1, "openmpi", words[1])])
-    done = troupe.run(line, patient, PUPPET_OUT=str(out))
+    done = troupe.run(line, PUPPET_OUT=str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     found = gets(out)
     assert [found["lags", "compB", "yA"][s, n, 1] for s in (1, 2, 6)] == [n, 1000 + n, 5000 + n]
@@ -143,7 +143,7 @@ def test_long_messages_of_several_lags(troupe, tmp_path, patient, lag, interval,
 
 
 @pytest.mark.parametrize("flag, want", [("SNP", [1, 2001, 3001]), ("AVR", [1, 1501, 2001])])
-def test_exchanges_immediately(troupe, tmp_path, patient, flag, want):
+def test_exchanges_immediately(troupe, tmp_path, flag, want):
     """Outside the schedule, which would bring nothing in these steps."""
     scenario = two("now", (36000, -1, flag), steps_a="3600 " * 3, steps_b="3600 " * 3)
     scenario.parts["compA"] += "now sends\n"
@@ -155,7 +155,7 @@ def test_exchanges_immediately(troupe, tmp_path, patient, flag, want):
         (n, mpi, [troupe.puppet(mpi), c, tmp_path, "now"])
         for n, c, mpi in ((2, "compA", "mpich"), (3, "compB", "openmpi"))
     ]
-    done = troupe.run(troupe.jobs(parts), patient, PUPPET_OUT=str(out))
+    done = troupe.run(troupe.jobs(parts), PUPPET_OUT=str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     assert [gets(out)["now", "compB", "yA"][s, 1, 1] for s in (1, 2, 3)] == want
 
@@ -178,14 +178,14 @@ def three():
     return Scenario("three", conf, parts)
 
 
-def test_three_components(troupe, tmp_path, patient):
+def test_three_components(troupe, tmp_path):
     write(tmp_path, [three()], "cyclic")
     out = tmp_path / "out"
     out.mkdir()
     parts = []
     for c, mpi, n in (("compA", "openmpi", 1), ("compB", "mpich", 2), ("compC", "mpich", 1)):
         parts.append((n, mpi, [troupe.puppet(mpi), c, tmp_path, "three"]))
-    done = troupe.run(troupe.jobs(parts), patient, PUPPET_OUT=str(out))
+    done = troupe.run(troupe.jobs(parts), PUPPET_OUT=str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     found = gets(out)
     assert [found["three", "compB", "yA"][s, 1, 1] for s in range(1, 5)] == [1, 1001, 2001, 3001]
@@ -196,13 +196,13 @@ def test_three_components(troupe, tmp_path, patient):
 
 
 @pytest.mark.parametrize("place", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-def test_stop_step(troupe, tmp_path, patient, place):
+def test_stop_step(troupe, tmp_path, place):
     scenario = two("stop", (3600,), steps_a="3600", steps_b="3600")
     scenario.conf = f"&h3ou_coupling stop_step={place} /\n" + scenario.conf
     write(tmp_path, [scenario], "block")
     mpi = ("openmpi", "mpich")[place % 2]
     words = [[troupe.puppet(mpi), c, tmp_path, "stop"] for c in ("compA", "compB")]
-    done = troupe.run(troupe.one_job(mpi, [(1, w) for w in words]), patient)
+    done = troupe.run(troupe.one_job(mpi, [(1, w) for w in words]))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.count(f"(stop_step = {place})") == 2, done.stderr
 
@@ -259,7 +259,7 @@ def test_a_dead_component_is_named(troupe, tmp_path, patient):
             child.communicate()
 
 
-def test_components_leave_at_once(troupe, tmp_path, patient):
+def test_components_leave_at_once(troupe, tmp_path):
     """Without MPI, by waitio_cpl.h alone; entries of the table come from all processes."""
     conf = tmp_path / "leave.conf"
     conf.write_text(pair(*PAIRS["AB"]) + var("vA", "yA", 10))
@@ -267,7 +267,7 @@ def test_components_leave_at_once(troupe, tmp_path, patient):
     for _ in range(4):
         words = [[program, component, conf] for component in ("compA", "compB")]
         line = troupe.one_job("mpich", [(8, w) for w in words])
-        done = troupe.run(line, patient, WAITIO_JOB_ID=f"leave{os.getpid()}")
+        done = troupe.run(line, WAITIO_JOB_ID=f"leave{os.getpid()}")
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.count("ok") == 16
 

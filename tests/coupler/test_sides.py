@@ -45,7 +45,7 @@ FINE = [name for name in NAMES if name not in ("i2", "h1")]
 WAYS = [(1, 1, "block"), (3, 2, "cyclic"), (4, 3, "block"), (2, 4, "block")]
 
 
-def run(troupe, folder, patient, side, way, names, function="none"):
+def run(troupe, folder, side, way, names, function="none"):
     folder.mkdir()
     n_a, n_b, share = way
     conf = folder / "sides.conf"
@@ -57,7 +57,7 @@ def run(troupe, folder, patient, side, way, names, function="none"):
     words = [[program, c, conf, share, 5, function, *names] for c in ("compA", "compB")]
     line = troupe.one_job("mpich", [(n_a, words[0]), (n_b, words[1])])
     job = f"sides{os.getpid()}-{folder.name}"
-    return troupe.run(line, patient, WAITIO_JOB_ID=job, PUPPET_OUT=str(folder))
+    return troupe.run(line, WAITIO_JOB_ID=job, PUPPET_OUT=str(folder))
 
 
 def read(folder):
@@ -75,14 +75,14 @@ def read(folder):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_bit_depends_on_the_side(troupe, tmp_path, patient, way):
+def test_no_bit_depends_on_the_side(troupe, tmp_path, way):
     results, sent = {}, {}
     for side in ("receive", "send", ""):
-        done = run(troupe, tmp_path / f"at{side}", patient, side, way, FINE)
+        done = run(troupe, tmp_path / f"at{side}", side, way, FINE)
         assert done.returncode == 0, done.stdout + done.stderr
         results[side], sent[side] = read(tmp_path / f"at{side}")
     # as one process would, whose receiver remaps
-    done = run(troupe, tmp_path / "one", patient, "receive", (1, 1, "block"), FINE)
+    done = run(troupe, tmp_path / "one", "receive", (1, 1, "block"), FINE)
     assert done.returncode == 0, done.stdout + done.stderr
     whole, _ = read(tmp_path / "one")
     assert len(whole) == 24 * (5 * (1 + 1 + 1 + 1 + 1 + 2 + 2 + 2 + 7) + 3 * (3 + 2))
@@ -98,32 +98,32 @@ def test_no_bit_depends_on_the_side(troupe, tmp_path, patient, way):
         assert sent[""] == min(sent.values()), sent
 
 
-def test_a_function_of_the_receiver_needs_the_sources(troupe, tmp_path, patient):
+def test_a_function_of_the_receiver_needs_the_sources(troupe, tmp_path):
     """What does not say which side goes to the receiver; what says the sender is refused."""
     way = (2, 1, "block")
-    done = run(troupe, tmp_path / "auto", patient, "auto", way, ["d1", "da", "db"], "early")
+    done = run(troupe, tmp_path / "auto", "auto", way, ["d1", "da", "db"], "early")
     assert done.returncode == 0, done.stdout + done.stderr
     got, _ = read(tmp_path / "auto")
     for name, value in (("d1", 42), ("da", 1), ("db", 2)):
         values = {int(k[2]): float.fromhex(bits) for k, bits in got.items() if k[0] == name}
         assert values[1] == values[23] == value and values[4] == -7, values  # 4 is masked
-    done = run(troupe, tmp_path / "send", patient, "send", way, ["d1"], "early")
+    done = run(troupe, tmp_path / "send", "send", way, ["d1"], "early")
     text = " ".join(done.stderr.split())
     assert done.returncode != 0
     assert text.count("'d1' shall be remapped by the sender") >= 2, text
-    done = run(troupe, tmp_path / "late", patient, "auto", way, ["d1"], "late")
+    done = run(troupe, tmp_path / "late", "auto", way, ["d1"], "late")
     text = " ".join(done.stderr.split())
     assert done.returncode != 0
     assert text.count("has given its own remapping function after the tables") >= 2, text
 
 
 @pytest.mark.parametrize("way", [(1, 1, "block"), (3, 2, "cyclic")])
-def test_a_function_may_let_the_coupler_remap(troupe, tmp_path, patient, way):
+def test_a_function_may_let_the_coupler_remap(troupe, tmp_path, way):
     """The same bits as without a function: by the table, the masks and the fill value of each
     variable, though two tables agree in tag and points."""
     results = []
     for function in ("none", "same"):
-        done = run(troupe, tmp_path / function, patient, "receive", way, [*FINE, "h1"], function)
+        done = run(troupe, tmp_path / function, "receive", way, [*FINE, "h1"], function)
         assert done.returncode == 0, done.stdout + done.stderr
         results.append(read(tmp_path / function)[0])
     wrong = {k for k in results[0].keys() | results[1].keys() if results[0][k] != results[1][k]}
@@ -131,8 +131,8 @@ def test_a_function_may_let_the_coupler_remap(troupe, tmp_path, patient, way):
 
 
 @pytest.mark.parametrize("side, component", [("send", "compA"), ("receive", "compB")])
-def test_a_sum_that_is_no_whole_number(troupe, tmp_path, patient, side, component):
-    done = run(troupe, tmp_path / side, patient, side, (1, 1, "block"), ["i2"])
+def test_a_sum_that_is_no_whole_number(troupe, tmp_path, side, component):
+    done = run(troupe, tmp_path / side, side, (1, 1, "block"), ["i2"])
     text = " ".join(done.stderr.split())
     assert done.returncode != 0
     assert text.count(f"'i2' of component '{component}' is") >= 2, text
@@ -145,7 +145,7 @@ def remapped(scenario, side):
     return scenario
 
 
-def test_members_of_an_ensemble(troupe, tmp_path, patient):
+def test_members_of_an_ensemble(troupe, tmp_path):
     """Statistics of what members have summed; and sums for each member."""
     found = {}
     for side in ("receive", "send"):
@@ -153,22 +153,22 @@ def test_members_of_an_ensemble(troupe, tmp_path, patient):
         parts = [(2, f"compA000{m}") for m in range(3)]
         (tmp_path / side).mkdir()
         done, found[side] = play_members(
-            troupe, tmp_path / side, patient, s, "mpich", [*parts, (2, "compB")]
+            troupe, tmp_path / side, s, "mpich", [*parts, (2, "compB")]
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert found["send"] == found["receive"] and len(found["send"]) > 8
 
 
-def test_a_restart_goes_on_with_sums_of_the_sender(troupe, tmp_path, patient):
+def test_a_restart_goes_on_with_sums_of_the_sender(troupe, tmp_path):
     """The whole run remapped by the receivers, the two parts by the senders."""
-    whole, all_of_it = play_part(troupe, tmp_path / "1", patient, rich("cut"), (2, 1, 1))
+    whole, all_of_it = play_part(troupe, tmp_path / "1", rich("cut"), (2, 1, 1))
     assert whole.returncode == 0, whole.stdout + whole.stderr
     head = keys(tmp_path, restart_intvl=18000)
     half = remapped(rich("cut", head, "3600 " * 5), "send")
-    first, found = play_part(troupe, tmp_path / "2", patient, half, (3, 1, 2))
+    first, found = play_part(troupe, tmp_path / "2", half, (3, 1, 2))
     assert first.returncode == 0, first.stdout + first.stderr
     again = remapped(rich("cut", keys(tmp_path, restart_read=".true.")), "send")
-    rest, found = play_part(troupe, tmp_path / "3", patient, again, (1, 2, 1))
+    rest, found = play_part(troupe, tmp_path / "3", again, (1, 2, 1))
     assert rest.returncode == 0, rest.stdout + rest.stderr
     assert "resumes at 18000 s from" in rest.stderr
     want = from_step(all_of_it, 6)

@@ -12,7 +12,7 @@ from vectors import PAIRS, pair, var
 
 
 @pytest.fixture
-def play(troupe, tmp_path, patient):
+def play(troupe, tmp_path):
     """Run compA (2 processes) and compB, in one language."""
 
     def run(language, mistake):
@@ -30,7 +30,7 @@ def play(troupe, tmp_path, patient):
                 "H3OU_LIB": str(troupe.build_dir / "lib" / "h3ou"),
             }
         parts = [(n, [*program, c, conf, mistake]) for n, c in ((2, "compA"), (1, "compB"))]
-        return troupe.run(troupe.one_job("mpich", parts), patient, **env)
+        return troupe.run(troupe.one_job("mpich", parts), **env)
 
     return run
 

@@ -96,7 +96,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_published_vectors(troupe, tmp_path, patient, way):
+def test_published_vectors(troupe, tmp_path, way):
     (mpi_a, n_a), (mpi_b, n_b), share = WAYS[way]
     names = [s.name for s in vectors.GOOD]
     write(tmp_path, vectors.GOOD, share)
@@ -109,19 +109,17 @@ def test_published_vectors(troupe, tmp_path, patient, way):
     else:
         line = troupe.jobs([(n_a, mpi_a, words_a), (n_b, mpi_b, words_b)])
     settings = NOTHING_KEPT if way.startswith("kept") else {}
-    done = troupe.run(line, patient, PUPPET_OUT=str(out), **settings)
+    done = troupe.run(line, PUPPET_OUT=str(out), **settings)
     assert done.returncode == 0, done.stdout + done.stderr
     check(vectors.GOOD, gets(out))
 
 
-def test_names_of_any_length(troupe, tmp_path, patient):
+def test_names_of_any_length(troupe, tmp_path):
     scenario = vectors.long_names()
     write(tmp_path, [scenario], "block")
     out = tmp_path / "out"
     out.mkdir()
     words = [[troupe.puppet("mpich"), name, tmp_path, "n15"] for name in scenario.names]
-    done = troupe.run(
-        troupe.one_job("mpich", [(1, w) for w in words]), patient, PUPPET_OUT=str(out)
-    )
+    done = troupe.run(troupe.one_job("mpich", [(1, w) for w in words]), PUPPET_OUT=str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     check_times(scenario, gets(out))

@@ -23,8 +23,8 @@ WAYS = [(1, 1, "block"), (3, 2, "cyclic"), (2, 4, "last")]
 class Stage:
     """Grids, weights and runs in one folder."""
 
-    def __init__(self, troupe, folder, patient):
-        self.troupe, self.folder, self.patient = troupe, folder, patient
+    def __init__(self, troupe, folder):
+        self.troupe, self.folder = troupe, folder
         source = troupe.source_dir / "tests" / "coupler" / "cells.c"
         self.program = [troupe.compile("mpich", source, "-lm")]
 
@@ -101,7 +101,6 @@ class Stage:
         out = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         done = self.troupe.run(
             self.troupe.one_job("mpich", [(n_a, words[0]), (n_b, words[1])]),
-            self.patient,
             WAITIO_JOB_ID=f"cells{os.getpid()}",
             CELLS_OUT=str(out),
             **(env or {}),
@@ -124,8 +123,8 @@ class Stage:
 
 
 @pytest.fixture
-def stage(troupe, tmp_path, patient):
-    return Stage(troupe, tmp_path, patient)
+def stage(troupe, tmp_path):
+    return Stage(troupe, tmp_path)
 
 
 def expected(path, layers=1):

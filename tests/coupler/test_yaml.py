@@ -35,7 +35,7 @@ def to_yaml(build_dir, tmp_path):
     return turn
 
 
-def start(troupe, folder, names, patient, ways, **env):
+def start(troupe, folder, names, ways, **env):
     """A component under each of two MPIs, or both in one job."""
     (mpi_a, n_a), (mpi_b, n_b) = ways
     words = [
@@ -45,10 +45,10 @@ def start(troupe, folder, names, patient, ways, **env):
         line = troupe.one_job(mpi_a, [(n_a, words[0]), (n_b, words[1])])
     else:
         line = troupe.jobs([(n_a, mpi_a, words[0]), (n_b, mpi_b, words[1])])
-    return troupe.run(line, patient, **env)
+    return troupe.run(line, **env)
 
 
-def test_the_published_vectors(troupe, tmp_path, patient, to_yaml):
+def test_the_published_vectors(troupe, tmp_path, to_yaml):
     """All of them, to the last number, across two jobs."""
     names = [s.name for s in vectors.GOOD]
     write(tmp_path, vectors.GOOD, "cyclic")
@@ -57,7 +57,7 @@ def test_the_published_vectors(troupe, tmp_path, patient, to_yaml):
     out = tmp_path / "out"
     out.mkdir()
     ways = (("mpich", 2), ("openmpi", 2))
-    done = start(troupe, tmp_path, names, patient, ways, PUPPET_OUT=str(out))
+    done = start(troupe, tmp_path, names, ways, PUPPET_OUT=str(out))
     assert done.returncode == 0, done.stdout + done.stderr
     check(vectors.GOOD, gets(out))
 
@@ -101,11 +101,11 @@ def test_named_on_both_sides(troupe, tmp_path, patient, to_yaml, mistake):
     to_yaml("c", before, replaced)
     mpis = ("mpich", "mpich") if list(MISTAKES).index(mistake) % 2 == 0 else ("openmpi", "mpich")
     since = time.monotonic()
-    done = start(troupe, tmp_path, ["c"], patient, [(mpi, 2) for mpi in mpis])
+    done = start(troupe, tmp_path, ["c"], [(mpi, 2) for mpi in mpis])
     check_error(done, says, time.monotonic() - since, patient)
 
 
-def test_what_the_file_says_is_done(troupe, tmp_path, patient, to_yaml):
+def test_what_the_file_says_is_done(troupe, tmp_path, to_yaml):
     """Right processes, steps, fields and an end: a run like any other."""
     write(tmp_path, [two("c", (3600,), **STEPS)], "block")
     more = "    step: 1h\n    processes: 2\n"
@@ -115,5 +115,5 @@ def test_what_the_file_says_is_done(troupe, tmp_path, patient, to_yaml):
         ("compA:\n", f"compA:\n{more}    puts: vA\n"),
         ("compB:\n", f"compB:\n{more}    gets: [yA]\n"),
     )
-    done = start(troupe, tmp_path, ["c"], patient, (("mpich", 2), ("mpich", 2)))
+    done = start(troupe, tmp_path, ["c"], (("mpich", 2), ("mpich", 2)))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,51 +1,58 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of the installed providers share: a copy of the installation, and commands in it."""
+"""What the tests of hybrid communicators share: programs in blocks under several MPIs; a copy of
+the installation, and commands in it."""
 
-import os
 import shutil
-import subprocess
 
 import pytest
+from hybrid_programs import Programs
+from jobs import Jobs, blocks, once
 
 
 @pytest.fixture
-def prefix(install_dir, tmp_path):
-    """A copy of the installed tree, with a blank in its path."""
-    return shutil.copytree(install_dir, tmp_path / "else where", symlinks=True)
+def programs(launcher):
+    """Test programs as blocks of one universe."""
+    return Programs(launcher)
+
+
+@pytest.fixture(scope="session")
+def moved(install_dir, made_dir):
+    """A copy of the installed tree, with a blank in its path; nobody writes to it."""
+
+    def make(folder):
+        shutil.copytree(install_dir, folder, symlinks=True, dirs_exist_ok=True)
+
+    return once(made_dir / "else where", make)
 
 
 @pytest.fixture
-def run(prefix, tmp_path, patient):
+def prefix(moved):
+    """The installed tree that a test uses."""
+    return moved
+
+
+@pytest.fixture
+def run(prefix, build_dir, made_dir, tmp_path):
     """Runs a command without anything of the build in its environment; returns what it prints."""
-    env = {
-        k: v
-        for k, v in os.environ.items()
-        if not k.startswith(("WAITIO_", "PYTHON", "PMI", "OMPI_"))
-    }
-    env.update(
-        HOME=str(tmp_path),
-        PKG_CONFIG_PATH=str(libdir(prefix) / "pkgconfig"),
-        LD_LIBRARY_PATH=str(libdir(prefix)),
+    room = Jobs(
+        build_dir,
+        made_dir,
+        tmp_path,
+        commands=[],
+        PYTHONPATH=None,
+        PKG_CONFIG_PATH=libdir(prefix) / "pkgconfig",
+        LD_LIBRARY_PATH=libdir(prefix),
         OMPI_FC="gfortran",
         MPICH_FC="gfortran",
-        OMPI_ALLOW_RUN_AS_ROOT="1",
-        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
     )
 
     def ran(*words, good=True):
-        done = subprocess.run(
-            [str(w) for w in words],
-            cwd=tmp_path,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=patient(100),
-            check=False,
-        )
-        assert (done.returncode == 0) == good, f"{words}\n{done.stdout}{done.stderr}"
+        done = room.run(words, limit=100)
+        assert (done.returncode == 0) == good, f"{words}\n{done.all()}"
         return done.stdout if good else done.stdout + done.stderr
 
-    return ran
+    yield ran
+    room.close()
 
 
 def libdir(prefix):
@@ -57,9 +64,8 @@ def starts(run, prefix):
     """Runs a program as two processes of an MPI; each must say that it is right."""
 
     def ran(mpi, program):
-        words = ["--mpi-args", "--oversubscribe"] if mpi == "openmpi" else []
-        line = ["run", "--timeout", "60s", "-n", 2, "--mpi", mpi, *words, program]
-        out = run(prefix / "bin" / "waitio", *line)
+        words = blocks((mpi, 2, [program]))
+        out = run(prefix / "bin" / words[0], *words[1:])
         assert out.count("ok: process ") == 2, out
 
     return ran

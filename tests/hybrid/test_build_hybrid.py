@@ -12,6 +12,12 @@ import pytest
 
 
 @pytest.fixture
+def prefix(moved, tmp_path):
+    """A copy of our own: providers are installed into it."""
+    return shutil.copytree(moved, tmp_path / "else where", symlinks=True)
+
+
+@pytest.fixture
 def mpi(tmp_path):
     """A folder with mpicc, mpifort and mpiexec."""
     if shutil.which("mpicc.mpich") is None:

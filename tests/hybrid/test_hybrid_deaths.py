@@ -7,12 +7,9 @@ nothing would be left to look at."""
 
 import os
 import re
-import shutil
-import subprocess
-import time
 
 import pytest
-from hybrid_programs import Programs
+from jobs import MPIS, mpiexec
 
 from waitio.ports import free_port
 
@@ -22,58 +19,33 @@ PEER, REVOKED = -8, -23
 
 
 @pytest.fixture
-def blocks(source_dir, build_dir, tmp_path):
+def blocks(programs, launcher, source_dir, tmp_path):
     """Three processes under each MPI; returns what they said, and the output of the launchers."""
-    programs = Programs(source_dir, build_dir, tmp_path)
     source = source_dir / "tests" / "hybrid" / "hybrid_death.c"
-    for mpi in ("openmpi", "mpich"):
-        if shutil.which(f"mpiexec.{mpi}") is None:
-            pytest.skip(f"no mpiexec.{mpi}")
     keep = {
-        "openmpi": ["--oversubscribe", "--enable-recovery", "--mca", "orte_enable_recovery", "1"],
+        "openmpi": ["--enable-recovery", "--mca", "orte_enable_recovery", "1"],
         "mpich": ["-disable-auto-cleanup"],
     }
 
     def run(limit, errors, *words, **more):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI", "OMPI_"))}
-        env.update(
-            HOME=str(tmp_path),
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_mpi_yield_when_idle="1",
+        env = dict(
             WAITIO_MASTER_HOST="127.0.0.1",
-            WAITIO_MASTER_PORT=str(free_port()),
+            WAITIO_MASTER_PORT=free_port(),
             WAITIO_NPB="2",
             WAITIO_JOB_ID=f"death{os.getpid()}",
             WAITIO_HYBRID_INSIDE="mpi",
             WAITIO_ERRORS=errors,
-            WAITIO_HYBRID_BLOCKING=str(int(errors == "abort")),
+            WAITIO_HYBRID_BLOCKING=int(errors == "abort"),
             **more,
         )
         children = []
-        for pb, mpi in enumerate(("openmpi", "mpich")):
-            line = [f"mpiexec.{mpi}", *keep[mpi], "-n", "3", str(programs.build(mpi, source))]
-            children.append(
-                subprocess.Popen(
-                    [*line, *map(str, words)],
-                    env={**env, "WAITIO_PBID": str(pb)},
-                    cwd=tmp_path,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
-                )
-            )
-        end, out = time.monotonic() + limit, ""
-        try:
-            for child in children:
-                out += child.communicate(timeout=max(1, end - time.monotonic()))[0]
-        finally:
-            for child in children:
-                if child.poll() is None:
-                    child.kill()
-                    child.communicate()
-        return "".join(f.read_text() for f in sorted(tmp_path.glob("said.*"))), out
+        for pb, mpi in enumerate(MPIS):
+            part = (3, [programs.build(mpi, source), *words])
+            line = mpiexec(mpi, part, options=keep[mpi])
+            children.append(launcher.start(line, **env, WAITIO_PBID=pb))
+        done = [launcher.wait(child, limit) for child in children]
+        said = "".join(f.read_text() for f in sorted(tmp_path.glob("said.*")))
+        return said, "".join(d.stdout + d.stderr for d in done)
 
     return run
 
@@ -104,14 +76,14 @@ def told(result, victim):
     ("kind", "victim"), [(k, v) for i, k in enumerate(KINDS) for v in ((3, 2) if i % 2 else (0, 4))]
 )
 def test_all_members_get_an_error(blocks, patient, victim, kind):
-    died, said = told(blocks(patient(60), "return", victim, KINDS.index(kind), 1000, 20), victim)
+    died, said = told(blocks(60, "return", victim, KINDS.index(kind), 1000, 20), victim)
     assert max(t for t, _ in said.values()) - died < patient(TOLD_S), said
 
 
 @pytest.mark.parametrize("victim", [1, 3])
 def test_long_messages_end_too(blocks, patient, victim):
     """Pieces are on their way in both lanes."""
-    told(blocks(patient(60), "return", victim, KINDS.index("allreduce"), 300000, 5), victim)
+    told(blocks(60, "return", victim, KINDS.index("allreduce"), 300000, 5), victim)
 
 
 # With two kings of each block they are ranks 0 and 1, 3 and 4.
@@ -120,7 +92,7 @@ def test_long_messages_end_too(blocks, patient, victim):
 )
 def test_the_second_king_dies(blocks, patient, victim, kind):
     words = (victim, KINDS.index(kind), 600000, 5)
-    died, said = told(blocks(patient(60), "return", *words, WAITIO_HYBRID_KINGS="2"), victim)
+    died, said = told(blocks(60, "return", *words, WAITIO_HYBRID_KINGS="2"), victim)
     assert max(t for t, _ in said.values()) - died < patient(TOLD_S), said
 
 
@@ -128,7 +100,7 @@ def test_the_second_king_dies(blocks, patient, victim, kind):
 @pytest.mark.parametrize("kind", ["bcast", "allreduce"])
 def test_who_blocks_in_mpi_is_ended(blocks, patient, victim, kind):
     """By default errors end the program. The service thread ends it when MPI does not return."""
-    text, out = blocks(patient(60), "abort", victim, KINDS.index(kind), 10, 50)
+    text, out = blocks(60, "abort", victim, KINDS.index(kind), 10, 50)
     assert text.startswith("died ") and text.count("\n") == 1, text + out
     named = re.findall(r"waitio: PB (\d) rank \d: .* failed \(-\d+\): ", out)
     assert len(named) >= len(others(victim)), out

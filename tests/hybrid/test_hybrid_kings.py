@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from hybrid_programs import Programs
+from jobs import mpiexec
 
 SHAPES = {
     "3+3": [("openmpi", 3), ("mpich", 3)],
@@ -19,19 +19,14 @@ BYTES = 4 * 1500001  # of kings.c
 
 
 @pytest.fixture
-def programs(source_dir, build_dir, tmp_path):
-    return Programs(source_dir, build_dir, tmp_path)
-
-
-@pytest.fixture
-def kings(programs, source_dir, patient):
+def kings(programs, source_dir):
     """Runs kings.c; returns what each process sent across a border: kind -> {rank: bytes}."""
 
     def ran(shape, root, good=True, **env):
         blocks = SHAPES[shape]
         source = source_dir / "tests" / "hybrid" / "kings.c"
         env = {"WAITIO_HYBRID_INSIDE": "mpi", **env}
-        done = programs.run(blocks, source, patient, env, words=[root])
+        done = programs.run(blocks, source, env, words=[root])
         if not good:
             assert done.returncode != 0
             return done.stderr
@@ -149,14 +144,10 @@ def hosts():
     made.close()
 
 
-def test_across_hosts_the_quickest_number_is_taken(
-    programs, hosts, source_dir, build_dir, tmp_path, patient
-):
+def test_across_hosts_the_quickest_number_is_taken(programs, launcher, hosts, source_dir):
     """Two hosts of each block have a slow link each: all members find the same, by their times."""
     program = programs.build("mpich", source_dir / "tests" / "hybrid" / "kings.c")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI"))}
-    env.update(
-        HOME=str(tmp_path),
+    env = dict(
         WAITIO_MASTER_HOST="10.99.8.1",
         WAITIO_MASTER_PORT="7100",
         WAITIO_NPB="2",
@@ -165,27 +156,12 @@ def test_across_hosts_the_quickest_number_is_taken(
     )
     children = []
     for pb in range(2):
-        words = []
-        for name in hosts.names[2 * pb : 2 * pb + 2]:
-            words += [":"] if words else []
-            words += ["-n", "1", "ip", "netns", "exec", name, str(program)]
-        children.append(
-            subprocess.Popen(
-                ["mpiexec.mpich", *words],
-                env={**env, "WAITIO_PBID": str(pb)},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-        )
-    try:
-        out = "".join(c.communicate(timeout=patient(60))[0] for c in children)
-    finally:
-        for c in children:
-            if c.poll() is None:
-                c.kill()
-                c.communicate()
-    assert [c.returncode for c in children] == [0, 0], out
+        names = hosts.names[2 * pb : 2 * pb + 2]
+        line = mpiexec("mpich", *((1, ["ip", "netns", "exec", name, program]) for name in names))
+        children.append(launcher.start(line, **env, WAITIO_PBID=pb))
+    done = [launcher.wait(child) for child in children]
+    out = "".join(d.stdout + d.stderr for d in done)
+    assert [d.returncode for d in done] == [0, 0], out
     chosen = re.findall(r"long messages of a hybrid communicator: (\d+) kings", out)
     times = dict(
         re.findall(r"(\d) kings of each block, .* to all and back: ([\d.]+) us$", out, re.M)

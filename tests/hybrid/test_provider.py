@@ -2,79 +2,46 @@
 """The provider for MPI by itself, under each MPI: the table of waitio_inside.h, datatypes taken
 apart, threads, and what a program is told that meets the wrong library."""
 
-import os
-import shutil
-import subprocess
-
 import pytest
+from jobs import MPIS, mpiexec, need, other
 
 from waitio.ports import free_port
 
-MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
-OTHER = {"openmpi": "mpich", "mpich": "openmpi"}
+KINDS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 
 @pytest.fixture(params=MPIS)
 def mpi(request):
-    for program in (f"mpicc.{request.param}", f"mpiexec.{request.param}"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed")
+    need(f"mpicc.{request.param}", f"mpiexec.{request.param}")
     return request.param
 
 
 class Provider:
     """Compiles a test with the provider's sources, and runs it under its MPI."""
 
-    def __init__(self, source_dir, build_dir, folder, patient):
-        self.source, self.lib, self.folder = source_dir, build_dir / "lib", folder
-        self.patient = patient
+    def __init__(self, source_dir, launcher):
+        self.source, self.launcher = source_dir, launcher
 
     def compile(self, mpi, name, *flags, own=True, check=True):
-        program = self.folder / f"{name}.{mpi}"
-        words = [f"mpicc.{mpi}", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra"]
-        words += [f"-I{self.source / 'include'}", f"-I{self.source / 'src'}", "-o", program]
-        words += [self.source / "tests" / "hybrid" / f"{name}.c", *flags]
+        sources = [self.source / "tests" / "hybrid" / f"{name}.c"]
+        words = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra"]
+        words += [f"-I{self.source / 'include'}", f"-I{self.source / 'src'}", *flags]
         if own:
-            words += sorted((self.source / "src" / "hybrid").glob("*.c"))
-            words += [f'-DWAITIO_MPI_NAME="{mpi}"', f'-DWAITIO_MPI_KIND="{MPIS[mpi]}"']
+            sources += sorted((self.source / "src" / "hybrid").glob("*.c"))
+            words += [f'-DWAITIO_MPI_NAME="{mpi}"', f'-DWAITIO_MPI_KIND="{KINDS[mpi]}"']
             words += ['-DWAITIO_MPI_RELEASE="0"']
-        words += [f"-L{self.lib}", f"-Wl,-rpath,{self.lib}", "-lwaitio", "-lpthread"]
-        done = subprocess.run(
-            [str(w) for w in words],
-            capture_output=True,
-            text=True,
-            timeout=self.patient(120),
-            check=False,
-        )
-        assert not check or done.returncode == 0, done.stderr
-        return program if check else done
+        words += self.launcher.link("waitio", "pthread")
+        return self.launcher.compile(mpi, sources, *words, check=check)
 
     def run(self, mpi, n, program, *words, **env):
-        launch = [f"mpiexec.{mpi}", "-n", str(n)]
-        launch += ["--oversubscribe"] if mpi == "openmpi" else []
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI"))}
-        clean.update(
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_mpi_yield_when_idle="1",
-            **env,
-        )
-        done = subprocess.run(
-            [*launch, str(program), *map(str, words)],
-            env=clean,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=self.patient(100),
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = self.launcher.run(mpiexec(mpi, (n, [program, *words])), 100, **env)
+        assert done.returncode == 0, done.all()
         return done.stdout.splitlines()
 
 
 @pytest.fixture
-def provider(source_dir, build_dir, tmp_path, patient):
-    return Provider(source_dir, build_dir, tmp_path, patient)
+def provider(source_dir, launcher):
+    return Provider(source_dir, launcher)
 
 
 # More processes than cores wait for each other's time slices under MPICH: few sizes there.
@@ -121,9 +88,7 @@ def test_threads(provider, mpi, level):
 
 
 def test_datatypes_are_taken_apart(provider, mpi):
-    if not (provider.lib / f"libwaitio_hybrid_{mpi}.so").exists():
-        pytest.skip(f"libwaitio_hybrid_{mpi} is not built")
-    link = [f"-L{provider.lib}", f"-lwaitio_hybrid_{mpi}"]
+    link = provider.launcher.link(provider.launcher.library(f"waitio_hybrid_{mpi}"))
     program = provider.compile(mpi, "provider_types", *link, own=False)
     alone = {
         "WAITIO_MASTER_HOST": "127.0.0.1",
@@ -137,20 +102,18 @@ def test_datatypes_are_taken_apart(provider, mpi):
 
 
 def test_another_mpis_library_does_not_link(provider, mpi):
-    link = [f"-L{provider.lib}", f"-lwaitio_hybrid_{OTHER[mpi]}"]
+    link = provider.launcher.link(provider.launcher.library(f"waitio_hybrid_{other(mpi)}"))
     done = provider.compile(mpi, "provider_types", *link, own=False, check=False)
     assert done.returncode != 0
     assert f"waitio_hybrid_type_{mpi}" in done.stderr
 
 
 def test_another_mpi_is_refused_by_name(provider, mpi):
-    other = OTHER[mpi]
-    if not (provider.lib / f"libwaitio_hybrid_{other}.so").exists():
-        pytest.skip(f"libwaitio_hybrid_{other} is not built")
-    link = [f"-DOTHERS_NAME=waitio_hybrid_type_{other}", f"-L{provider.lib}"]
-    link += [f"-lwaitio_hybrid_{other}", "-Wl,--allow-shlib-undefined"]
+    library = provider.launcher.library(f"waitio_hybrid_{other(mpi)}")
+    link = [f"-DOTHERS_NAME=waitio_hybrid_type_{other(mpi)}", "-Wl,--allow-shlib-undefined"]
+    link += provider.launcher.link(library)
     program = provider.compile(mpi, "wrong_mpi", *link, own=False)
     text = " ".join(provider.run(mpi, 1, program))
     assert text.startswith("-13: "), text
-    for word in (MPIS[mpi], MPIS[other], f"libwaitio_hybrid_{other}", "waitio build-hybrid"):
+    for word in (KINDS[mpi], KINDS[other(mpi)], f"lib{library}", "waitio build-hybrid"):
         assert word in text, text

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An error that ends a Fortran program is on standard error once, whoever prints it."""
 
-import os
 import subprocess
 
 import pytest
+from jobs import clean
 
 
 @pytest.mark.parametrize("errors", [None, "return", "abort"])
@@ -19,8 +19,7 @@ def test_an_error_without_ierr_is_printed_once(build_dir, tmp_path, errors, word
     program = build_dir / "tests" / "lang" / "errors_modern"
     if not program.exists():
         pytest.skip(f"{program} was not built: no Fortran compiler")
-    full = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
-    full |= {"HOME": str(tmp_path), **env} | ({"WAITIO_ERRORS": errors} if errors else {})
+    full = clean(HOME=tmp_path, WAITIO_ERRORS=errors, **env)
     done = subprocess.run(
         [program, *words], env=full, capture_output=True, text=True, timeout=60, check=False
     )

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from jobs import mpiexec
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 C_FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -113,23 +114,11 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
         ("mpi_external.c", "openmpi"),
     ],
 )
-def test_the_program_says_the_same_under_an_mpi(program, mpi, tmp_path):
+def test_the_program_says_the_same_under_an_mpi(program, mpi, launcher):
     """What is checked about the conversion library holds for an MPI, too."""
-    if shutil.which(f"mpicc.{mpi}") is None or shutil.which(f"mpiexec.{mpi}") is None:
-        pytest.skip(f"no {mpi}")
-    source = pathlib.Path(__file__).with_name(program)
-    binary = tmp_path / "plain"
-    build = [f"mpicc.{mpi}", "-std=c11", str(source), "-o", str(binary)]
-    subprocess.run(build, timeout=60, check=True)
-    options = ["--allow-run-as-root", "--oversubscribe"] if mpi == "openmpi" else []
-    done = subprocess.run(
-        [f"mpiexec.{mpi}", *options, "-n", "4", str(binary)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    binary = launcher.compile(mpi, pathlib.Path(__file__).with_name(program), "-std=c11")
+    done = launcher.run(mpiexec(mpi, (4, [binary])), limit=120)
+    assert done.returncode == 0, done.all()
     assert done.stdout.count("ok") == 4
 
 

@@ -141,7 +141,7 @@ class Suite:
 
     def claim(self, file):
         """Is this file of tests ours? Also after the run that took it has died."""
-        name = hashlib.sha1(str(file).encode()).hexdigest()
+        name = hashlib.sha1(f"{self.lane} {file}".encode()).hexdigest()
         path = os.path.join(self.share, name)
         mine = f"{path}.{os.getpid()}"
         with open(mine, "w", encoding="utf-8") as mark:

@@ -12,8 +12,10 @@ import tempfile
 import time
 import uuid
 
+import jobs
 import patience
 import pytest
+from jobs import environment
 
 # The interpreter that runs the command; the oldest supported one in CI.
 PYTHON = os.environ.get("WT_PYTHON", sys.executable)
@@ -34,20 +36,17 @@ class Command:
         self.home.mkdir()
         mark = f"WT_MARK={uuid.uuid4()}"
         self.mark = mark.encode()
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI"))}
+        self.env = environment(
+            self.home,
+            PYTHONPATH=source_dir / "python",
+            TMPDIR=self.tmp,
+            WT_MARK=mark.partition("=")[2],
+        )
         # These tests are about the command alone; with the service in reach it would use it.
         self.env["PATH"] = os.pathsep.join(
             folder
             for folder in self.env["PATH"].split(os.pathsep)
             if not os.path.exists(os.path.join(folder, "waitio-serv"))
-        )
-        self.env.update(
-            PYTHONPATH=str(source_dir / "python"),
-            TMPDIR=str(self.tmp),
-            HOME=str(self.home),
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            WT_MARK=mark.partition("=")[2],
         )
         self.started = []
 
@@ -131,9 +130,4 @@ def waitio(source_dir, tmp_path):
 def need():
     """Skip a test, with the reason, if a program it needs is not installed."""
 
-    def check(*programs):
-        for program in programs:
-            if shutil.which(program) is None:
-                pytest.skip(f"{program} is not installed")
-
-    return check
+    return jobs.need

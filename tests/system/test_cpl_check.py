@@ -3,13 +3,13 @@
 it asks of the programs, pictures, and the reference that is made from the source."""
 
 import json
-import os
 import pathlib
 import re
 import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
+from jobs import clean
 
 FORMATS = ("conf", "yaml")
 
@@ -19,11 +19,10 @@ def cpl(build_dir, tmp_path):
     """The command in an empty folder: its exit status, and both outputs."""
 
     def run(*words):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
         done = subprocess.run(
             [str(build_dir / "bin" / "waitio"), "cpl", *map(str, words)],
             cwd=tmp_path,
-            env=clean,
+            env=clean(),
             capture_output=True,
             text=True,
             timeout=60,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from jobs import clean
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 import classic
@@ -18,10 +19,9 @@ def cpl(build_dir, tmp_path):
     """The command in an empty folder: its exit status, and both outputs together."""
 
     def run(*words):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
         line = [str(build_dir / "bin" / "waitio"), "cpl", *map(str, words)]
         done = subprocess.run(
-            line, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=60
+            line, cwd=tmp_path, env=clean(), capture_output=True, text=True, timeout=60
         )
         return done.returncode, done.stdout + done.stderr
 

@@ -2,76 +2,34 @@
 """WaitIO's calls in one MPI job (WAITIO_COMM_TYPE=mpi), under each MPI that there is: the same
 programs as anywhere, what goes wrong, and what happens at the end."""
 
-import os
-import pathlib
 import re
 import shutil
 import subprocess
 
-import patience
 import pytest
-
-MPIS = ("openmpi", "mpich")
+from jobs import MPIS, mpiexec, need, other
 
 
 @pytest.fixture(params=MPIS)
-def mpi(request, build_dir):
+def mpi(request, launcher):
     """Name of an MPI with its emulator; the test runs once for each."""
-    name = request.param
-    if shutil.which(f"mpiexec.{name}") is None:
-        pytest.skip(f"no mpiexec.{name}")
-    if not (build_dir / "lib" / f"libwaitio_emulator_{name}.so").exists():
-        pytest.skip(f"no emulator for {name} was built")
-    return name
-
-
-class Job:
-    """Result of a finished MPI job."""
-
-    def __init__(self, done):
-        self.rc, self.out, self.err = done.returncode, done.stdout, done.stderr
-
-    def all(self):
-        return f"status {self.rc}\n{self.out}\n{self.err}"
+    need(f"mpiexec.{request.param}")
+    launcher.library(f"waitio_emulator_{request.param}")
+    return request.param
 
 
 @pytest.fixture
-def job(build_dir, tmp_path):
+def job(build_dir, launcher):
     """job(mpi, (COUNT, WORDS[, ENV]), ..., limit=S, **env): one mpiexec with a context for each."""
 
     def run(mpi, *contexts, limit=60, **env):
-        words = [f"mpiexec.{mpi}"]
-        if mpi == "openmpi":
-            words += ["--allow-run-as-root", "--oversubscribe"]
-        for i, (count, program, *more) in enumerate(contexts):
-            words += [":"] if i > 0 else []
-            words += ["-n", str(count)]
-            for name, value in (more[0] if more else {}).items():
-                words += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-env", name, value]
-            program = [str(w) for w in program]
-            program[0] = str(build_dir / "tests" / program[0].format(mpi=mpi))
-            if not pathlib.Path(program[0]).exists():
-                pytest.skip(f"{program[0]} was not built")
-            words += program
-        base = {
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("WAITIO_", "PMI", "OMPI_", "COUPLER_"))
-        }
-        base.update(HOME=str(tmp_path), WAITIO_COMM_TYPE="mpi")
-        base.update(env)
-        base = {k: v for k, v in base.items() if v is not None}
-        return Job(
-            subprocess.run(
-                words,
-                env=base,
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                timeout=patience.scaled(limit),
-                check=False,
-            )
-        )
+        parts = []
+        for count, (name, *words), *more in contexts:
+            program = build_dir / "tests" / name.format(mpi=mpi)
+            if not program.exists():
+                pytest.skip(f"{program} was not built")
+            parts.append((count, [program, *words], *more))
+        return launcher.run(mpiexec(mpi, *parts), limit, **{"WAITIO_COMM_TYPE": "mpi", **env})
 
     return run
 
@@ -80,9 +38,9 @@ EMULATED = "system/mpi_emulated.{mpi}"
 
 
 def fine(done, word, count):
-    assert done.rc == 0, done.all()
-    assert done.out.count(word) == count, done.all()
-    assert done.err == "" or "waitio" not in done.err, done.all()
+    assert done.returncode == 0, done.all()
+    assert done.stdout.count(word) == count, done.all()
+    assert done.stderr == "" or "waitio" not in done.stderr, done.all()
 
 
 # ---- programs that know nothing of it ----
@@ -117,14 +75,14 @@ def test_messages(job, mpi, program, ending):
 def test_conversion_library_in_c(job, mpi, name):
     program = [f"lang/{name}"]
     done = job(mpi, (3, program), (2, program), limit=100)
-    assert done.rc == 0, done.all()
+    assert done.returncode == 0, done.all()
 
 
 @pytest.mark.parametrize("name", ["mpi_style", "mpi_types_f", "mpi_groups", "mpi_mixed"])
 def test_conversion_library_in_fortran(job, mpi, name):
     program = [f"lang/{name}"]
     done = job(mpi, (2, program), (1, program))
-    assert done.rc == 0, done.all()
+    assert done.returncode == 0, done.all()
 
 
 def test_more_processes_than_processors(job, mpi):
@@ -160,7 +118,7 @@ def test_mpi_finalize_first(job, mpi):
 def test_a_waiting_process_sleeps(job, mpi):
     done = job(mpi, (1, [EMULATED, "idle"]), (1, [EMULATED, "idle"]))
     fine(done, "idle ok", 2)
-    spent = float(re.search(r"^idle ([0-9.]+)", done.out, re.M).group(1))
+    spent = float(re.search(r"^idle ([0-9.]+)", done.stdout, re.M).group(1))
     assert spent < 0.5, f"{spent} s of processor time for a wait of 1 s"
 
 
@@ -170,11 +128,11 @@ def test_service_thread_answers_where_mpi_allows_it(job, mpi):
     both = (1, [EMULATED, "busy", "threads"]), (1, [EMULATED, "busy", "threads"])
     done = job(mpi, *both)
     fine(done, "busy ok", 2)
-    took = float(re.search(r"^busy ([0-9.]+)", done.out, re.M).group(1))
+    took = float(re.search(r"^busy ([0-9.]+)", done.stdout, re.M).group(1))
     alone = (1, [EMULATED, "busy"]), (1, [EMULATED, "busy"])
     done = job(mpi, *alone)
     fine(done, "busy ok", 2)
-    waited = float(re.search(r"^busy ([0-9.]+)", done.out, re.M).group(1))
+    waited = float(re.search(r"^busy ([0-9.]+)", done.stdout, re.M).group(1))
     assert waited > 1.4, "a transfer went on while nobody called MPI"
     assert took < 1.3, f"the sender waited {took} s for a program that computes"
 
@@ -182,8 +140,8 @@ def test_service_thread_answers_where_mpi_allows_it(job, mpi):
 def test_a_death_ends_the_job(job, mpi):
     """The launcher ends all others: nobody waits for ever."""
     done = job(mpi, (2, [EMULATED, "die"]), (1, [EMULATED, "die"]), limit=40)
-    assert done.rc != 0, done.all()
-    assert "die ok" not in done.out
+    assert done.returncode != 0, done.all()
+    assert "die ok" not in done.stdout
 
 
 # ---- blocks ----
@@ -195,9 +153,9 @@ RING = ["system/ring", 5]
 def test_blocks_by_variable(job, mpi):
     blocks = (1, RING, {"WAITIO_PBID": "1"}), (2, RING, {"WAITIO_PBID": "0"})
     done = job(mpi, *blocks, WAITIO_NPB="2", WAITIO_LOG="p2p:info")
-    assert done.rc == 0, done.all()
-    assert len(re.findall(r"joined: 3 processes in 2 PBs, I am PB 0", done.err)) == 2, done.all()
-    assert len(re.findall(r"joined: 3 processes in 2 PBs, I am PB 1", done.err)) == 1, done.all()
+    assert done.returncode == 0, done.all()
+    assert len(re.findall(r"joined: 3 processes in 2 PBs, I am PB 0", done.stderr)) == 2, done.all()
+    assert len(re.findall(r"joined: 3 processes in 2 PBs, I am PB 1", done.stderr)) == 1, done.all()
 
 
 @pytest.mark.parametrize(
@@ -225,29 +183,24 @@ def test_blocks_by_variable(job, mpi):
 def test_blocks_that_disagree(job, mpi, contexts, env, text):
     """Every process says the same, and none waits."""
     done = job(mpi, *contexts, limit=40, **env)
-    assert done.rc != 0, done.all()
-    assert text in done.err, done.all()
+    assert done.returncode != 0, done.all()
+    assert text in done.stderr, done.all()
 
 
 # ---- the wrong library, or none ----
 
 
-def other(mpi):
-    return MPIS[1 - MPIS.index(mpi)]
-
-
 @pytest.mark.parametrize("program", ["system/mpi_ring.{mpi}", "system/ring"])
 def test_library_of_another_mpi(job, mpi, program):
     """The program has another MPI, or the launcher is of another one."""
-    if shutil.which(f"mpiexec.{other(mpi)}") is None:
-        pytest.skip("needs two MPIs")
+    need(f"mpiexec.{other(mpi)}")
     done = job(mpi, (2, [program, 5]), WAITIO_PLUGINS=f"emulator_{other(mpi)}")
-    assert done.rc != 0, done.all()
+    assert done.returncode != 0, done.all()
     if "mpi_ring" in program:
-        assert f"libwaitio_emulator_{other(mpi)}.so was built for" in done.err, done.all()
-        assert "WAITIO_PLUGINS" in done.err
+        assert f"libwaitio_emulator_{other(mpi)}.so was built for" in done.stderr, done.all()
+        assert "WAITIO_PLUGINS" in done.stderr
     else:
-        assert "the launcher has started 2 processes" in done.err, done.all()
+        assert "the launcher has started 2 processes" in done.stderr, done.all()
 
 
 def test_no_library(job, mpi, build_dir, tmp_path):
@@ -257,9 +210,9 @@ def test_no_library(job, mpi, build_dir, tmp_path):
     for name in ("libwaitio.so.0",):
         shutil.copy((build_dir / "lib" / name).resolve(), lib / name)
     done = job(mpi, (2, RING), LD_PRELOAD=str(lib / "libwaitio.so.0"))
-    assert done.rc != 0, done.all()
-    assert "there is none beside libwaitio" in done.err, done.all()
-    assert "WAITIO_MPI=" in done.err, done.all()
+    assert done.returncode != 0, done.all()
+    assert "there is none beside libwaitio" in done.stderr, done.all()
+    assert "WAITIO_MPI=" in done.stderr, done.all()
 
 
 def test_only_some_contexts_ask_for_mpi(job, mpi):
@@ -271,16 +224,16 @@ def test_only_some_contexts_ask_for_mpi(job, mpi):
         limit=60,
         WAITIO_INIT_TIMEOUT="3",
     )
-    assert done.rc != 0, done.all()
-    assert "is WAITIO_COMM_TYPE=mpi set in all its contexts" in done.err, done.all()
+    assert done.returncode != 0, done.all()
+    assert "is WAITIO_COMM_TYPE=mpi set in all its contexts" in done.stderr, done.all()
 
 
 def test_the_benchmark_runs(job, mpi):
     # Few turns: on busy processors MPICH needs a time slice for each.
     bench = ["../bench/emulator.{mpi}", 1, 400]
     done = job(mpi, (1, bench), (1, bench), WAITIO_COMM_TYPE=None)
-    assert done.rc == 0, done.all()
-    rows = [line.split() for line in done.out.splitlines()]
+    assert done.returncode == 0, done.all()
+    rows = [line.split() for line in done.stdout.splitlines()]
     assert [r[0] for r in rows] == ["bytes", "8", "1024", "65536", "1048576", "8388608"]
     for row in rows[1:]:
         bare, least, floor, plain, ratio = map(float, row[1:6])

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from jobs import mpiexec
 
 MPIS = ("openmpi", "mpich")
 WAYS = Path(__file__).parents[2] / "bench" / "heat3d_ways.py"
@@ -45,12 +46,11 @@ def plain(waitio, build_dir):
     """Run the program built with an MPI, under that MPI's launcher."""
 
     def run(mpi, count, *words):
-        program, launcher = build_dir / "bin" / f"heat3d_{mpi}", shutil.which(f"mpiexec.{mpi}")
-        if not (program.exists() and launcher):
+        program = build_dir / "bin" / f"heat3d_{mpi}"
+        if not program.exists():
             pytest.skip(f"heat3d was not built with {mpi}")
         done = subprocess.run(
-            [launcher, *(["--oversubscribe"] if mpi == "openmpi" else []), "-n", str(count)]
-            + [program, *words],
+            [str(word) for word in mpiexec(mpi, (count, [program, *words]))],
             env=waitio.env,
             capture_output=True,
             text=True,

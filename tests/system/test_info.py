@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`waitio info`: what it prints comes from the variables and the running universe."""
 
-import os
 import subprocess
 
 import pytest
+from jobs import clean
 
 
 @pytest.fixture
 def info(build_dir):
     def run(*args, **env):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
         return subprocess.run(
             [str(build_dir / "bin" / "waitio-info"), *args],
-            env={**clean, **env},
+            env=clean(**env),
             capture_output=True,
             text=True,
             timeout=60,

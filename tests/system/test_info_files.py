@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import pytest
+from jobs import clean
 
 NOBODY = 65534
 
@@ -15,12 +16,10 @@ def files(build_dir):
     """Run waitio-info; returns {first word of a row: rest}, problems as a list."""
 
     def run(as_user=None, **env):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
-        clean.update({k: str(v) for k, v in env.items()})
         change = {} if as_user is None else {"user": as_user, "group": as_user, "extra_groups": []}
         done = subprocess.run(
             [str(build_dir / "bin" / "waitio-info")],
-            env=clean, capture_output=True, text=True, timeout=60, check=False, **change,
+            env=clean(**env), capture_output=True, text=True, timeout=60, check=False, **change,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         part = done.stdout.partition("\nMessages through files")[2].partition("\n\n")[0]

@@ -2,29 +2,21 @@
 """Messages inside an MPI job by its MPI, while the universe forms as usual (WAITIO_INSIDE): blocks
 under different MPIs and without one, storms over both ways, deaths, threads, what goes wrong."""
 
-import os
 import re
 import shutil
-import subprocess
 
-import patience
 import pytest
+from jobs import MPIS, blocks, mpiexec, need, other
 
-MPIS = ("openmpi", "mpich")
-
-
-def other(mpi):
-    return MPIS[1 - MPIS.index(mpi)]
+from waitio.ports import free_port
 
 
 @pytest.fixture
-def two_mpis(build_dir):
+def two_mpis(launcher):
     """Both are there."""
     for name in MPIS:
-        if shutil.which(f"mpiexec.{name}") is None:
-            pytest.skip(f"no mpiexec.{name}: these tests need two MPIs")
-        if not (build_dir / "lib" / f"libwaitio_emulator_{name}.so").exists():
-            pytest.skip(f"no emulator for {name} was built")
+        need(f"mpiexec.{name}")
+        launcher.library(f"waitio_emulator_{name}")
 
 
 @pytest.fixture(params=MPIS)
@@ -33,76 +25,31 @@ def mpi(request, two_mpis):
     return request.param
 
 
-class Done:
-    """Result of a finished run."""
-
-    def __init__(self, done):
-        self.rc, self.out, self.err = done.returncode, done.stdout, done.stderr
-
-    def all(self):
-        return f"status {self.rc}\n{self.out}\n{self.err}"
-
-    def fine(self, word, count):
-        assert self.rc == 0, self.all()
-        assert len(re.findall(rf"\b{word} ok: ", self.out)) == count, self.all()
-        return self
+def fine(done, word, count):
+    assert done.returncode == 0, done.all()
+    assert len(re.findall(rf"\b{word} ok: ", done.stdout)) == count, done.all()
 
 
 @pytest.fixture
-def start(build_dir, tmp_path):
-    """start(words, **env): a command with the programs of the build."""
-
-    def run(words, limit=60, **env):
-        base = {
-            k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI", "OMPI_"))
-        }
-        base.update(
-            HOME=str(tmp_path),
-            PATH=f"{build_dir / 'bin'}:{os.environ['PATH']}",
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_mpi_yield_when_idle="1",
-        )
-        base.update(env)
-        done = subprocess.run(
-            [str(w) for w in words],
-            env=base,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=patience.scaled(limit),
-            check=False,
-        )
-        return Done(done)
-
-    return run
-
-
-@pytest.fixture
-def universe(start, build_dir):
+def universe(launcher, build_dir):
     """universe((MPI, COUNT, WORDS[, ENV]), ..., **env): blocks of one universe; MPI "": none. WORDS
     are those behind the program `inside`, or, if the first one is a path, a whole command."""
 
-    def run(*blocks, launcher_words=(), **env):
-        line = ["waitio", "run", "--timeout", "50s"]
-        for i, (mpi, count, words, *more) in enumerate(blocks):
-            line += [":"] if i > 0 else []
-            line += ["-n", count, *(["--mpi", mpi] if mpi else [])]
-            extra = ["--oversubscribe"] if mpi == "openmpi" else []
-            extra += launcher_words if i == 0 else []
-            line += ["--mpi-args", " ".join(extra)] if extra else []
+    def run(*parts, launcher_words=(), **env):
+        line = []
+        for mpi, count, words, *more in parts:
             setting = more[0] if more else {} if mpi else {"WAITIO_INSIDE": "auto"}
-            line += ["env", *(f"{k}={v}" for k, v in setting.items())] if setting else []
+            command = ["env", *(f"{k}={v}" for k, v in setting.items())] if setting else []
             if "/" not in str(words[0]):
                 name = f"mpi_inside.{mpi}" if mpi else "inside"
-                line += [build_dir / "tests" / "system" / name]
-            line += words
-        return start(line, **env)
+                command.append(build_dir / "tests" / "system" / name)
+            line.append((mpi, count, [*command, *words], launcher_words if not line else ()))
+        return launcher.run(blocks(*line, timeout="50s"), **env)
 
     return run
 
 
-def blocks(mpi, *words, shape=(3, 2, 1)):
+def mixed(mpi, *words, shape=(3, 2, 1)):
     """Block 0 under one MPI, block 1 under the other, block 2 without."""
     what, *rest = words
     kinds = [(mpi, "0"), (other(mpi), "1"), ("", "-")]
@@ -116,25 +63,25 @@ def blocks(mpi, *words, shape=(3, 2, 1)):
 def test_storm_over_both_ways(universe, mpi, level):
     """Wildcards, probes and exact receives over MPI and shared memory at once; the counters tell
     that what is inside, and nothing else, went by MPI."""
-    done = universe(*blocks(mpi, "storm", 60), WAITIO_INSIDE="mpi", MPI_LEVEL=level)
-    done.fine("storm", 6)
+    done = universe(*mixed(mpi, "storm", 60), WAITIO_INSIDE="mpi", MPI_LEVEL=level)
+    fine(done, "storm", 6)
 
 
 @pytest.mark.parametrize("setting", ["auto", "mpi"])
 def test_storm_beside_tcp(universe, mpi, setting):
-    shape = blocks(mpi, "storm", 60, shape=(2, 2, 1))
-    universe(*shape, WAITIO_INSIDE=setting, WAITIO_COMM_TYPE="socket").fine("storm", 5)
+    shape = mixed(mpi, "storm", 60, shape=(2, 2, 1))
+    fine(universe(*shape, WAITIO_INSIDE=setting, WAITIO_COMM_TYPE="socket"), "storm", 5)
 
 
 @pytest.mark.parametrize("setting", ["auto", "off"])
 def test_shared_memory_stays_where_it_is_quicker(universe, mpi, setting):
-    shape = blocks(mpi, "storm", 20, shape=(2, 2, 1))
-    universe(*shape, WAITIO_INSIDE=setting, EXPECT_NONE="1").fine("storm", 5)
+    shape = mixed(mpi, "storm", 20, shape=(2, 2, 1))
+    fine(universe(*shape, WAITIO_INSIDE=setting, EXPECT_NONE="1"), "storm", 5)
 
 
 def test_contract_holds(universe, mpi):
     """WAITIO_WRAP=check watches the transport from both sides."""
-    universe(*blocks(mpi, "storm", 30), WAITIO_INSIDE="mpi", WAITIO_WRAP="check").fine("storm", 6)
+    fine(universe(*mixed(mpi, "storm", 30), WAITIO_INSIDE="mpi", WAITIO_WRAP="check"), "storm", 6)
 
 
 def test_programs_that_know_nothing_of_it(universe, build_dir, mpi):
@@ -142,12 +89,14 @@ def test_programs_that_know_nothing_of_it(universe, build_dir, mpi):
     traffic = [str(build_dir / "tests" / "system" / "traffic"), 7, 3, 200, 3000000]
     shape = [("", 1, traffic), (mpi, 2, traffic), (other(mpi), 2, traffic)]
     done = universe(*shape, WAITIO_INSIDE="mpi", WAITIO_LOG="p2p:info")
-    assert done.rc == 0, done.all()
-    assert done.out.count("traffic ok") == 5, done.all()
-    assert len(re.findall("2 of 5 processes, this one included, are in one MPI job", done.err)) == 4
+    assert done.returncode == 0, done.all()
+    assert done.stdout.count("traffic ok") == 5, done.all()
+    assert (
+        len(re.findall("2 of 5 processes, this one included, are in one MPI job", done.stderr)) == 4
+    )
 
 
-def test_two_blocks_in_one_job(start, build_dir, mpi):
+def test_two_blocks_in_one_job(launcher, build_dir, mpi):
     """Of one mpiexec, by the variables that name block and rank; a third block has its own job."""
     program = build_dir / "tests" / "system" / f"mpi_inside.{mpi}"
     rank = "OMPI_COMM_WORLD_RANK" if mpi == "openmpi" else "PMI_RANK"
@@ -156,16 +105,17 @@ def test_two_blocks_in_one_job(start, build_dir, mpi):
         f"*) export WAITIO_PBID=1 WAITIO_RANK=$((${rank} - 2));; esac; "
         f"export WAITIO_NPROCS=2; exec {program} storm 0,1"
     )
-    more = ["--oversubscribe"] if mpi == "openmpi" else []
-    inside = f"mpiexec.{mpi} {' '.join(more)} -n 4 sh -c '{by_rank}'"
+    inside = f"mpiexec.{mpi} -n 4 sh -c '{by_rank}'"
     across = f"WAITIO_PBID=2 WAITIO_INSIDE=auto {build_dir}/tests/system/inside storm -"
-    done = start(
+    done = launcher.run(
         ["sh", "-c", f"{inside} & {across}; there=$?; wait $! && exit $there"],
         WAITIO_INSIDE="mpi",
+        WAITIO_MASTER_HOST="127.0.0.1",
+        WAITIO_MASTER_PORT=free_port(),
         WAITIO_NPB="3",
         WAITIO_INIT_TIMEOUT="40",
     )
-    done.fine("storm", 5)
+    fine(done, "storm", 5)
 
 
 # ---- threads, fork, the end ----
@@ -174,15 +124,15 @@ def test_two_blocks_in_one_job(start, build_dir, mpi):
 @pytest.mark.parametrize("level", ["funneled", "multiple"])
 def test_a_thread_waits_across_while_another_waits_inside(universe, mpi, level):
     """The one that polls may not call MPI, where it is for one thread only."""
-    shape = blocks(mpi, "turn", shape=(2, 1, 1))
-    universe(*shape, WAITIO_INSIDE="mpi", MPI_LEVEL=level).fine("turn", 4)
+    shape = mixed(mpi, "turn", shape=(2, 1, 1))
+    fine(universe(*shape, WAITIO_INSIDE="mpi", MPI_LEVEL=level), "turn", 4)
 
 
 @pytest.mark.parametrize("what", ["order", "fork"])
 @pytest.mark.parametrize("kind", ["auto", "socket"])
 def test_ends_and_children(universe, mpi, what, kind):
-    done = universe(*blocks(mpi, what), WAITIO_INSIDE="mpi", WAITIO_COMM_TYPE=kind)
-    done.fine(what, 6)
+    done = universe(*mixed(mpi, what), WAITIO_INSIDE="mpi", WAITIO_COMM_TYPE=kind)
+    fine(done, what, 6)
 
 
 # ---- deaths ----
@@ -199,22 +149,22 @@ def times(text):
 def test_a_death_is_told_by_another_way(universe, two_mpis, kind):
     """A launcher that leaves the others alone: MPI tells them nothing."""
     done = universe(
-        *blocks("openmpi", "die"),
+        *mixed("openmpi", "die"),
         launcher_words=["--enable-recovery"],
         WAITIO_INSIDE="mpi",
         WAITIO_COMM_TYPE=kind,
     )
-    told = times(done.out)
+    told = times(done.stdout)
     assert sorted(where for _, where in told) == ["across"] * 3 + ["inside"] * 2, done.all()
     assert max(after for after, _ in told) < 2, done.all()
-    assert len(re.findall("die ok", done.out)) == 5, done.all()
+    assert len(re.findall("die ok", done.stdout)) == 5, done.all()
 
 
 def test_a_death_ends_the_job(universe, mpi):
     """As MPI's launchers do by default; the other blocks hear of it."""
-    done = universe(*blocks(mpi, "die"), WAITIO_INSIDE="mpi")
-    assert done.rc != 0, done.all()
-    told = [after for after, where in times(done.out) if where == "across"]
+    done = universe(*mixed(mpi, "die"), WAITIO_INSIDE="mpi")
+    assert done.returncode != 0, done.all()
+    told = [after for after, where in times(done.stdout) if where == "across"]
     assert len(told) == 3, done.all()
     assert max(told) < 2, done.all()
 
@@ -224,15 +174,15 @@ def test_a_death_ends_the_job(universe, mpi):
 
 def test_a_process_without_mpi(universe):
     done = universe(("", 2, ["storm", "-"], {}), WAITIO_INSIDE="mpi")
-    assert done.rc != 0, done.all()
-    assert "this process was not started by an MPI, and uses none" in done.err, done.all()
-    assert "take WAITIO_INSIDE=auto" in done.err
+    assert done.returncode != 0, done.all()
+    assert "this process was not started by an MPI, and uses none" in done.stderr, done.all()
+    assert "take WAITIO_INSIDE=auto" in done.stderr
 
 
 def test_auto_does_without(universe):
     done = universe(("", 2, ["storm", "-"], {}), WAITIO_INSIDE="auto", WAITIO_LOG="config:info")
-    done.fine("storm", 2)
-    assert "no messages by MPI: WAITIO_INSIDE: this process uses no MPI" in done.err, done.all()
+    fine(done, "storm", 2)
+    assert "no messages by MPI: WAITIO_INSIDE: this process uses no MPI" in done.stderr, done.all()
 
 
 def test_auto_leaves_mpi_to_the_program(universe, build_dir, mpi):
@@ -245,15 +195,17 @@ def test_auto_leaves_mpi_to_the_program(universe, build_dir, mpi):
         MPI_LEVEL="none",
         EXPECT_NONE="1",
     )
-    done.fine("storm", 2)
-    assert "the program has not called MPI_Init: call it before waitio_init" in done.err, done.all()
+    fine(done, "storm", 2)
+    assert "the program has not called MPI_Init: call it before waitio_init" in done.stderr, (
+        done.all()
+    )
 
 
 def test_library_of_another_mpi(universe, mpi):
     words = {"WAITIO_PLUGINS": f"emulator_{other(mpi)}"}
     done = universe((mpi, 2, ["storm", "0"], words), WAITIO_INSIDE="mpi")
-    assert done.rc != 0, done.all()
-    assert f"libwaitio_emulator_{other(mpi)}.so was built for" in done.err, done.all()
+    assert done.returncode != 0, done.all()
+    assert f"libwaitio_emulator_{other(mpi)}.so was built for" in done.stderr, done.all()
 
 
 @pytest.mark.parametrize("setting", ["auto", "mpi"])
@@ -268,41 +220,39 @@ def test_no_library(universe, build_dir, tmp_path, mpi, setting):
         WAITIO_LOG="config:info",
         EXPECT_NONE="1",
     )
-    assert (done.rc == 0) == (setting == "auto"), done.all()
-    assert "there is none beside libwaitio" in done.err, done.all()
+    assert (done.returncode == 0) == (setting == "auto"), done.all()
+    assert "there is none beside libwaitio" in done.stderr, done.all()
 
 
 @pytest.mark.parametrize("second", ["off", "auto"])
-def test_not_all_of_the_job_take_part(start, build_dir, mpi, second):
+def test_not_all_of_the_job_take_part(launcher, build_dir, mpi, second):
     """Nobody hangs: in time each gets an error that names the setting."""
     program = build_dir / "tests" / "system" / f"mpi_inside.{mpi}"
-    give = ("-x", "{}={}") if mpi == "openmpi" else ("-env", "{} {}")
-    words = [f"mpiexec.{mpi}", *(["--oversubscribe"] if mpi == "openmpi" else [])]
-    for i, setting in enumerate(["mpi", second]):
-        words += [":"] if i > 0 else []
-        words += ["-n", 1, give[0], *give[1].format("WAITIO_INSIDE", setting).split()]
-        words += [program, "storm", "0"]
-    done = start(words, WAITIO_INIT_TIMEOUT="3")
-    assert done.rc != 0, done.all()
+    words = [program, "storm", "0"]
+    parts = [(1, words, {"WAITIO_INSIDE": setting}) for setting in ("mpi", second)]
+    done = launcher.run(mpiexec(mpi, *parts), WAITIO_INIT_TIMEOUT="3")
+    assert done.returncode != 0, done.all()
     text = "the same WAITIO_INSIDE" if second == "off" else "have different values of WAITIO_INSIDE"
-    assert text in done.err, done.all()
+    assert text in done.stderr, done.all()
 
 
-def test_block_of_several_jobs(start, build_dir, mpi):
+def test_block_of_several_jobs(launcher, build_dir, mpi):
     """WAITIO_INSIDE=mpi promises something for the whole block."""
     program = build_dir / "tests" / "system" / f"mpi_inside.{mpi}"
     alone = f"mpiexec.{mpi} -n 1 {program} storm 0"
     line = " & ".join(f"WAITIO_RANK={rank} {alone}" for rank in (0, 1))
-    done = start(
+    done = launcher.run(
         ["sh", "-c", f"({line}; wait)"],
         WAITIO_INSIDE="mpi",
+        WAITIO_MASTER_HOST="127.0.0.1",
+        WAITIO_MASTER_PORT=free_port(),
         WAITIO_NPB="1",
         WAITIO_PBID="0",
         WAITIO_NPROCS="2",
         WAITIO_INIT_TIMEOUT="20",
     )
-    assert "is not in the same MPI job as this process" in done.err, done.all()
-    assert "take WAITIO_INSIDE=auto" in done.err
+    assert "is not in the same MPI job as this process" in done.stderr, done.all()
+    assert "take WAITIO_INSIDE=auto" in done.stderr
 
 
 # ---- what it says ----
@@ -311,6 +261,6 @@ def test_block_of_several_jobs(start, build_dir, mpi):
 def test_info_says_which_way_each_goes(universe, build_dir, mpi):
     info = [str(build_dir / "bin" / "waitio-info"), "--peers"]
     done = universe((mpi, 2, info), ("", 1, info), WAITIO_INSIDE="mpi")
-    assert done.rc == 0, done.all()
-    assert len(re.findall(r"PB 0 rank [01].* mpi .*rank [01] of the MPI job", done.out)) == 2
-    assert re.search(r"PB 1 rank 0.* shm ", done.out), done.all()
+    assert done.returncode == 0, done.all()
+    assert len(re.findall(r"PB 0 rank [01].* mpi .*rank [01] of the MPI job", done.stdout)) == 2
+    assert re.search(r"PB 1 rank 0.* shm ", done.stdout), done.all()

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from jobs import install
 
 from waitio.ports import free_port
 
@@ -136,6 +137,14 @@ def alone(tmp_path, **extra):
         WAITIO_NPROCS="1",
         **extra,
     )
+
+
+@pytest.fixture(scope="module")
+def install_dir(build_dir, tmp_path_factory):
+    """An installed copy of our own, because we hide it."""
+    prefix = tmp_path_factory.mktemp("install") / "prefix"
+    install(build_dir, prefix)
+    return prefix
 
 
 @pytest.fixture(scope="module")

@@ -83,7 +83,7 @@ def test_a_block_of_another_size_than_n_is_refused_by_name(waitio, actor, serv, 
     need("mpiexec.openmpi")
     talk = waitio.script("talk", f"echo 'init 30' | {actor}; exit 1")
     status, out, err = waitio(
-        "run", "-n", 4, "--name", "ocean", "--launcher", "mpiexec.openmpi --oversubscribe -n 3",
+        "run", "-n", 4, "--name", "ocean", "--launcher", "mpiexec.openmpi -n 3",
         talk, env=serv,
     )  # fmt: skip
     assert status == 1, err.decode()

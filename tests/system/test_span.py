@@ -2,57 +2,43 @@
 """Unmodified MPI programs as several jobs of different MPIs, with one MPI_COMM_WORLD."""
 
 import re
-import shutil
 import subprocess
 import sys
 import time
 
 import pytest
+from jobs import MPIS, ROOT, Jobs, mpiexec
 
-MPIS = ("openmpi", "mpich")
 # Jobs of a run: MPI and processes.
 SHAPES = {
     "2+2": [("openmpi", 2), ("mpich", 2)],
     "1+3": [("openmpi", 1), ("mpich", 3)],
     "2+1+2": [("openmpi", 2), ("mpich", 1), ("openmpi", 2)],
 }
-WRAPPERS = {".c": "mpicc", ".cpp": "mpicxx", ".F90": "mpifort"}
 
 
 @pytest.fixture(scope="module")
-def programs(source_dir, build_dir, tmp_path_factory):
-    """Compile a program with an MPI's own wrapper, once; nothing of WaitIO is in it."""
-    folder = tmp_path_factory.mktemp("span")
-    made = {}
+def programs(build_dir, made_dir, tmp_path_factory):
+    """Compile a program with an MPI's own wrapper; nothing of WaitIO is in it."""
+    room = Jobs(build_dir, made_dir, tmp_path_factory.mktemp("span"))
 
     def build(name, mpi, *options):
-        if not (build_dir / "lib" / f"libwaitio_span_{mpi}.so").exists():
-            pytest.skip(f"the span library was not built for {mpi}")
-        key = (name, mpi, options)
-        if key not in made:
-            made[key] = _compile(source_dir, folder, name, mpi, options, len(made))
-        return made[key]
+        room.library(f"waitio_span_{mpi}")
+        words = ["-O1", "-w", "-I", ROOT / "tests", "-I", ROOT / "tests/lang", "-DMPI_PROGRAM"]
+        return room.compile(mpi, _source(room.folder, name), *words, *options)
 
     return build
 
 
-def _compile(source_dir, folder, name, mpi, options, number):
-    """A source of tests/span, or of tests/lang with the names that MPI has."""
-    source = source_dir / "tests/span" / name
-    if not source.exists():
-        text = (source_dir / "tests/lang" / name).read_text()
-        source = folder / name
-        text = text.replace("WAITIO_MPI_", "MPI_").replace("waitio_mpi.h", "mpi.h")
-        source.write_text(re.sub(r"comm (!=|==) NULL", r"comm \1 MPI_COMM_NULL", text))
-    wrapper = f"{WRAPPERS[source.suffix]}.{mpi}"
-    if shutil.which(wrapper) is None:
-        pytest.skip(f"{wrapper} is not installed")
-    program = folder / f"{source.stem}{number}.{mpi}"
-    words = [wrapper, "-O1", "-w", "-I", source_dir / "tests", "-I", source_dir / "tests/lang"]
-    words += ["-DMPI_PROGRAM", *options, "-o", program, source]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return program
+def _source(folder, name):
+    """Of tests/span, or of tests/lang with the names that MPI has."""
+    source = ROOT / "tests/span" / name
+    if source.exists():
+        return source
+    text = (ROOT / "tests/lang" / name).read_text()
+    text = text.replace("WAITIO_MPI_", "MPI_").replace("waitio_mpi.h", "mpi.h")
+    (folder / name).write_text(re.sub(r"comm (!=|==) NULL", r"comm \1 MPI_COMM_NULL", text))
+    return folder / name
 
 
 @pytest.fixture
@@ -79,10 +65,14 @@ def alone(waitio, programs):
     """Run a program as one job of one MPI; returns its lines."""
 
     def run(name, count, *words, options=(), mpi="mpich"):
-        extra = ["--oversubscribe"] if mpi == "openmpi" else []
-        line = [f"mpiexec.{mpi}", *extra, "-n", str(count), programs(name, mpi, *options), *words]
+        line = mpiexec(mpi, (count, [programs(name, mpi, *options), *words]))
         done = subprocess.run(
-            line, env=waitio.env, capture_output=True, text=True, timeout=60, check=False
+            [str(word) for word in line],
+            env=waitio.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return sorted(done.stdout.splitlines())
@@ -228,7 +218,7 @@ def test_another_mpi_than_the_librarys(waitio, build_dir, programs, tmp_path):
     # The launcher of Open MPI gives MPICH's processes no rank: each would compute alone.
     program = programs("p2p.c", "mpich")
     status, _, err = waitio(
-        "run", "--span", "-n", 2, "--launcher", "mpiexec.openmpi --oversubscribe -n {n}", program,
+        "run", "--span", "-n", 2, "--launcher", "mpiexec.openmpi -n {n}", program,
         ":", "-n", 1, "--mpi", "mpich", program,
         env={"WAITIO_SPAN_LIB": str(build_dir / "lib")}, timeout=60,
     )  # fmt: skip

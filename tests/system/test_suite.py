@@ -212,7 +212,7 @@ def test_a_run_that_dies_while_it_takes_a_file_has_not_taken_it(tmp_path, monkey
 
     def of(record):
         found = object.__new__(module.Suite)
-        found.share, found.path = str(tmp_path), record
+        found.share, found.path, found.lane = str(tmp_path), record, "all"
         return found
 
     class Dying:

@@ -492,7 +492,6 @@ def remote_lines(demo, home):
     # The package is installed on a real cluster, which has more cores, too.
     site = demo.env["PYTHONPATH"].split(":")[0]
     text = text.replace("PYTHONPATH=", f"PYTHONPATH={site}:")
-    text = text.replace(" tsunami_ocean", " --oversubscribe tsunami_ocean")
     return re.split(r"(?m)^# [1-4]\. .*$", text)[1:]
 
 

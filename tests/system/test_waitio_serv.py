@@ -10,6 +10,7 @@ import time
 
 import patience
 import pytest
+from jobs import clean
 
 from waitio.ports import free_port
 
@@ -34,8 +35,7 @@ class Site:
         self.tool = str(build_dir / "bin" / "waitio-serv")
         self.library = str(build_dir / "lib" / "libwaitio.so")
         self.home = home
-        keep = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "COUPLER_"))}
-        self.env = keep | {"HOME": str(home), "COUPLER_JOB_ID": "7"}
+        self.env = clean(HOME=home, COUPLER_JOB_ID="7")
         self.env["WAITIO_MASTER_PORT"] = str(free_port())
         self.env["WAITIO_MASTER_HOST"] = "127.0.0.1"
 

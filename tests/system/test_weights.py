@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
+from jobs import clean
 
 NAMES = ("cs12", "ico9", "r40x20")
 
@@ -18,11 +19,10 @@ def cpl(build_dir, tmp_path):
     """The command in an empty folder."""
 
     def run(*words, code=0):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
         done = subprocess.run(
             [str(build_dir / "bin" / "waitio"), "cpl", *map(str, words)],
             cwd=tmp_path,
-            env=clean,
+            env=clean(),
             capture_output=True,
             text=True,
             timeout=120,

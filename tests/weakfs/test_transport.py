@@ -5,12 +5,12 @@ Half of the nodes of each test use one client, half the other one. What whole pr
 joining, deaths, errors that come late - is in tests/system/core/test_weak_files.py.
 """
 
-import os
 import subprocess
 
 import clients
 import patience
 import pytest
+from jobs import clean
 
 SEEN = ("hidden", "unlisted", "stale_sizes", "stale_pages", "held")
 
@@ -20,9 +20,8 @@ def conform(build_dir, program, folders, before=(), share=1):
 
     @param share  of the messages it sends one in so many: a weakness comes to bear in some hundred
     """
-    env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
-    env.update(
-        CONFORM_ONLY="file", CONFORM_SCRATCH=":".join(map(str, folders)), CONFORM_SHARE=str(share)
+    env = clean(
+        CONFORM_ONLY="file", CONFORM_SCRATCH=":".join(map(str, folders)), CONFORM_SHARE=share
     )
     done = subprocess.run(
         [*before, build_dir / "tests" / "conform" / program],

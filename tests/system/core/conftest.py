@@ -17,6 +17,7 @@ import uuid
 
 import patience
 import pytest
+from jobs import environment, mpiexec
 
 from waitio.ports import free_port
 
@@ -235,15 +236,10 @@ class Universe:
         self.processes = []
         self.port = free_port()
         self.mark = str(uuid.uuid4())
-        keep = ("WAITIO_", "PMI", "OMPI_", "MPI_", "SLURM_", "PMIX_")
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(keep)}
-        self.env.update(
-            HOME=str(self.folder),
+        self.env = environment(
+            self.folder,
             TMPDIR="/tmp",
             WT_MARK=self.mark,
-            OMPI_ALLOW_RUN_AS_ROOT="1",
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_rmaps_base_oversubscribe="1",
             OMPI_MCA_hwloc_base_binding_policy="none",
             OMPI_MCA_btl="self,vader,tcp",
             MPICH_NO_LOCAL="0",
@@ -297,15 +293,11 @@ class Universe:
 
     def mpi(self, flavour, pb, n, npb, program, *args, env=None):
         """A block started by a real mpiexec."""
-        mpiexec = shutil.which(f"mpiexec.{flavour}")
-        if mpiexec is None:
-            pytest.skip(f"mpiexec.{flavour} is not installed")
         path = self.programs / f"{program}.{flavour}"
         if not path.exists():
             path = self.programs / program
-        extra = ["--oversubscribe"] if flavour == "openmpi" else []
         place = dict(WAITIO_PBID=pb, WAITIO_NPB=npb, **(env or {}))
-        return self.run([mpiexec, *extra, "-n", n, path, *args], f"{program}.{flavour}", place)
+        return self.run(mpiexec(flavour, (n, [path, *args])), f"{program}.{flavour}", place)
 
     def actors(self, blocks, env=None, joined=True, timeout=30.0):
         """Actors that have joined and hold the group of everybody as group 0."""
