@@ -294,9 +294,9 @@ def test_members_that_differ_get_an_error(universe):
     """)
 
 
-def test_a_dropped_one_is_finished_before_its_process_leaves(universe):
-    """The other member needs this one's second half of it."""
-    universe.passes(
+def test_a_dropped_one_is_finished_before_its_process_leaves(alone):
+    """The other member needs this one's second half of it, and joins in late."""
+    alone.passes(
         """
         import time
         total = np.zeros(300_000)
@@ -304,7 +304,7 @@ def test_a_dropped_one_is_finished_before_its_process_leaves(universe):
             world.Iallreduce(np.ones(300_000), total)
             gc.collect()
         else:
-            time.sleep(0.3)  # the other one is in finalize by then
+            time.sleep(2.5)  # the other one is in finalize by then
             world.Iallreduce(np.ones(300_000), total).wait()
             assert (total == 2).all()
         waitio.finalize()
@@ -329,6 +329,7 @@ def test_a_dropped_one_that_nobody_joins_keeps_nobody(universe):
         waitio.finalize()
         """,
         blocks=[1, 1],
+        env={"WAITIO_LINGER": "0.3"},
     )
 
 

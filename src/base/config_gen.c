@@ -544,7 +544,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
     {"WAITIO_LINGER",
      "seconds",
      "10",
-     "how long finalize and exit wait for peers that do not respond (living ones are waited for)",
+     "how long finalize and exit wait for peers that do not respond (living ones are waited for), and finalize for started collectives that do not move",
      "at least 0 seconds"},
     {"WAITIO_WARN_WAIT",
      "seconds",

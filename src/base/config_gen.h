@@ -559,7 +559,7 @@ struct wio_config {
     int64_t spin_us;
     /**
      * WAITIO_LINGER: how long finalize and exit wait for peers that do not respond (living ones
-     * are waited for)
+     * are waited for), and finalize for started collectives that do not move
      */
     double linger;
     /** WAITIO_WARN_WAIT: report a wait that lasts longer than this; 0: never */

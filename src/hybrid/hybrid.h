@@ -159,6 +159,14 @@ WAITIO_MPI_Datatype wio_hybrid_named_type(MPI_Datatype type);
 /** Look up what MPI has; once, after MPI_Init(). */
 void wio_hybrid_types_look(void);
 
+/** Does MPI order numbers of this type? What wio_hybrid_types_look() has tried. */
+bool wio_hybrid_orders(WAITIO_MPI_Datatype type);
+
+/* ---- trial.c ---- */
+
+/** Has MPI the right MIN and MAX for integers of @p ours, by its type @p theirs? */
+bool wio_hybrid_compares(WAITIO_MPI_Datatype ours, MPI_Datatype theirs, size_t bytes);
+
 /** By number - WAITIO_MPI_DEFTAG - 1; see wio_hybrid_op_look(). */
 MPI_Op wio_hybrid_mpi_op(WAITIO_MPI_Op op);
 int wio_hybrid_reduces(void *part, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op);

@@ -46,7 +46,8 @@ struct wio_hybrid_sum wio_hybrid_known_sum(const struct waitio_inside_call *call
     return sum;
 }
 
-/* What MPI's standard demands of every MPI. What some have beyond that is left to the library. */
+/* What MPI's standard demands of every MPI, and what this one does right. What some have beyond
+ * that is left to the library, and so is what they do wrong. */
 int wio_hybrid_reduces(void *part, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op)
 {
     static const unsigned has[] = {
@@ -62,5 +63,6 @@ int wio_hybrid_reduces(void *part, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op)
     (void)part;
     return op >= WAITIO_MPI_SUM && op <= WAITIO_MPI_MAXLOC &&
            (has[wio_hybrid_class_of(type)] >> (op - WAITIO_MPI_SUM) & 1) != 0 &&
+           ((op != WAITIO_MPI_MAX && op != WAITIO_MPI_MIN) || wio_hybrid_orders(type)) &&
            wio_hybrid_folding_type(type, &bytes) != MPI_DATATYPE_NULL;
 }

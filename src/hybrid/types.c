@@ -97,6 +97,7 @@ static struct fold {
     MPI_Datatype type;
     size_t bytes;
     enum wio_hybrid_class class_;
+    bool orders; /* MIN and MAX are right */
 } folds[NUMBERS];
 
 /* Types whose width is a choice of the Fortran compiler's user: what they are when it is another.
@@ -131,7 +132,10 @@ void wio_hybrid_types_look(void)
         (void)PMPI_Type_get_extent(row->fold, &lb, &extent);
         if (lb != 0 || extent != (MPI_Aint)row->bytes)
             continue;
-        folds[row->ours - WAITIO_MPI_DEFTAG] = (struct fold){row->fold, row->bytes, row->class_};
+        folds[row->ours - WAITIO_MPI_DEFTAG] =
+            (struct fold){row->fold, row->bytes, row->class_,
+                          row->class_ != WIO_HYBRID_INTEGER ||
+                              wio_hybrid_compares(row->ours, row->fold, row->bytes)};
     }
 }
 
@@ -150,6 +154,13 @@ enum wio_hybrid_class wio_hybrid_class_of(WAITIO_MPI_Datatype type)
     unsigned i = (unsigned)type - WAITIO_MPI_DEFTAG;
 
     return i < NUMBERS ? folds[i].class_ : WIO_HYBRID_NONE;
+}
+
+bool wio_hybrid_orders(WAITIO_MPI_Datatype type)
+{
+    unsigned i = (unsigned)type - WAITIO_MPI_DEFTAG;
+
+    return i < NUMBERS && folds[i].orders;
 }
 
 WAITIO_MPI_Datatype wio_hybrid_named_type(MPI_Datatype type)

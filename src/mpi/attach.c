@@ -238,6 +238,17 @@ static int settle(const struct waitio_inside_ops *ops, void *part, const struct 
     return rc;
 }
 
+/* Providers try their operators: some MPIs compare unsigned integers as signed ones. */
+static void tell_wrong_order(const struct wio_inside *inside)
+{
+    if (!inside->ops->reduces(inside->part[0].part, WAITIO_MPI_UINT64_T, WAITIO_MPI_MAX) &&
+        inside->ops->reduces(inside->part[0].part, WAITIO_MPI_UINT64_T, WAITIO_MPI_SUM))
+        wio_info(wio_universe_log(wio_api_universe()), WIO_C_MPI,
+                 "%s compares unsigned integers as signed ones: MIN and MAX of them are folded by "
+                 "WaitIO",
+                 inside->ops->name);
+}
+
 /* Provider or messages in my PB. Measuring uses messages, so it comes before any hybrid row. */
 static int decide(const struct wio_table *t, const struct wish *all, struct wio_comm *c)
 {
@@ -245,6 +256,7 @@ static int decide(const struct wio_table *t, const struct wish *all, struct wio_
 
     if (c->inside == NULL)
         return 0;
+    tell_wrong_order(c->inside);
     if (way == WIO_CFG_HYBRID_INSIDE_MESSAGES)
         c->inside->uses = 0;
     else if (way == WIO_CFG_HYBRID_INSIDE_AUTO)

@@ -12,7 +12,6 @@
 #define PING_NS 500000000LL
 #define STUCK_NS 2000000000LL
 #define FETCH_NS_PER_BYTE 10 /* 100 MB/s: slower than any memory is read */
-#define IDLE_NS 2000000000LL /* tasks that do not move for so long are given up */
 
 struct leaving {
     struct wio_universe *u;
@@ -29,16 +28,48 @@ static bool task_moves(void *arg)
     return u->ntasks == 0 || !wio_list_empty(&u->tasks);
 }
 
+/* Is data of a collective on its way? One long message may take longer than any patience. */
+static bool data_moves(const struct wio_universe *u)
+{
+    for (uint32_t s = 0; s < u->nslabs; s++) {
+        for (uint32_t i = 0; i < WIO_SLAB; i++) {
+            const struct wio_request *r = &u->slab[s][i];
+            if (r->kind != WIO_REQ_FREE && r->task != NULL && !r->user_done &&
+                (r->state == WIO_RS_MOVING || (r->state == WIO_RS_ACK && r->remote != 0)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* When patience ends if nothing moves from now on. */
+static int64_t idle_until(const struct leaving *l)
+{
+    int64_t until = wio_os_now_ns() + (int64_t)(l->u->cfg.linger * 1e9);
+    return until < l->until_ns ? until : l->until_ns;
+}
+
 /* Collectives that were started and that nobody waits for any more: other members wait for this
- * process's part of them. They are given up when nothing moves: perhaps a member never joins in. */
-static void finish_tasks(struct leaving *l)
+ * process's part of them, and may join in late. They are given up when nothing moves for
+ * WAITIO_LINGER: perhaps a member never joins in, and waits for the goodbye of this process. */
+static void finish_tasks(const struct leaving *l)
 {
     struct wio_universe *u = l->u;
-    int64_t until = wio_os_now_ns() + IDLE_NS;
-    while (u->ntasks > 0 &&
-           wio_wait_until(u, task_moves, l, NULL, "finalize (started collectives)", until) == 0) {
+    int64_t until = idle_until(l);
+    while (u->ntasks > 0) {
+        int rc = wio_wait_until(u, task_moves, (void *)(uintptr_t)l, NULL,
+                                "finalize (started collectives)", until);
+        if (rc != 0 && (!data_moves(u) || until == l->until_ns)) {
+            wio_warn(&u->log, WIO_C_P2P,
+                     "collectives that were started and are not over: %u; nothing has moved for "
+                     "%.0f s (WAITIO_LINGER): leaving without them",
+                     u->ntasks, u->cfg.linger);
+            return;
+        }
+        if (rc != 0)
+            until = idle_until(l);
         while (wio_task_serve(u))
-            until = wio_os_now_ns() + IDLE_NS;
+            until = idle_until(l);
     }
 }
 

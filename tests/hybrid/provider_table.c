@@ -333,10 +333,11 @@ static void put_number(unsigned char *p, int bytes, char arithmetic, int v)
         memcpy(p, &i, (size_t)bytes); /* low bytes first: the machines of these tests */
 }
 
-/* Element k of rank r: small numbers, whose sums and products are exact everywhere. */
+/* Element k of rank r: small numbers, whose sums and products are exact everywhere.
+ * Negative ones are the largest of an unsigned type. */
 static void put_element(unsigned char *p, int t, int r, size_t k)
 {
-    int v = (int)((size_t)r * 3 + k * 5 + 1) % 5 - (types[t].arithmetic == 'i' ? 0 : 2);
+    int v = (int)((size_t)r * 3 + k * 5 + 1) % 5 - 2;
     int b = types[t].bytes;
 
     switch (types[t].arithmetic) {
