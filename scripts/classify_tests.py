@@ -106,7 +106,7 @@ def write(path, names, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build/release", help="build folder")
-    parser.add_argument("--seconds", type=float, default=330, help="of the short suite")
+    parser.add_argument("--seconds", type=float, default=360, help="of the short suite")
     args = parser.parse_args()
     path = ROOT / args.build / "test-results" / "seconds.json"
     seconds = json.loads(path.read_text()) if path.exists() else {}

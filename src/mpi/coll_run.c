@@ -4,6 +4,7 @@
 #include "mpi/coll.h"
 #include "mpi/inside.h"
 #include "mpi/plans.h"
+#include "mpi/renamed.h"
 #include "mpi/request.h"
 #include "os/os.h"
 
@@ -38,12 +39,9 @@ static int asked(const struct wio_config *cfg, enum wio_collective_kind kind)
     }
 }
 
-/* The next non-blocking collective of this thread is used as a blocking one. */
-static _Thread_local bool as_blocking;
-
 void waitio_mpi_blocking_next(void)
 {
-    as_blocking = true;
+    *wio_mpi_as_blocking() = true;
 }
 
 /*
@@ -232,11 +230,12 @@ int wio_coll_call(const struct wio_call *call, WAITIO_MPI_Comm comm, WAITIO_MPI_
     struct wio_comm *c;
     struct wio_caller who;
     struct wio_near near;
-    enum way way = req != NULL && as_blocking ? AS_BLOCKING : STARTED; /* also when it fails */
+    bool *blocking = wio_mpi_as_blocking(); /* this call uses it up, also when it fails */
+    enum way way = req != NULL && *blocking ? AS_BLOCKING : STARTED;
     int rc = caller(call, &comm, &c, &near, &who);
 
     if (req != NULL)
-        as_blocking = false;
+        *blocking = false;
     if (rc != 0)
         return rc;
     who.messages = req != NULL && by_messages(c, way);

@@ -118,11 +118,17 @@ enum { SPARES = 32 };
 static _Thread_local struct {
     struct slot *first;
     int n;
-    bool known; /* what is left is given back when the thread ends */
+    bool known;       /* what is left is given back when the thread ends */
+    bool as_blocking; /* of coll_run.c: a variable by itself would take eight bytes */
 } spare;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool have_key;
+
+bool *wio_mpi_as_blocking(void)
+{
+    return &spare.as_blocking;
+}
 
 static void put_spare(struct slot *s)
 {

@@ -13,6 +13,7 @@
 #ifndef WIO_MPI_RENAMED_H
 #define WIO_MPI_RENAMED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "waitio_mpi.h"
@@ -53,5 +54,8 @@ WIO_RENAMED(void, give, (int n, int32_t numbers[], struct wio_renamed_many *m));
 
 /** After the universe has ended: all numbers become stale. */
 void wio_renamed_forget(void);
+
+/** Is the next non-blocking collective of this thread used as a blocking one? */
+bool *wio_mpi_as_blocking(void);
 
 #endif /* WIO_MPI_RENAMED_H */
