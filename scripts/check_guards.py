@@ -101,7 +101,7 @@ def table(rows):
     print("| bad day | guard | without it | test |\n|---|---|---|---|")
     for r in rows:
         files = ", ".join(dict.fromkeys(f"`{e['file'].replace('src/', '')}`" for e in r["edits"]))
-        tests = ", ".join(f"`{t.split(' ', 1)[1]}`" for t in r["tests"])
+        tests = ", ".join(f"`{guards.parts_of(t)[2]}`" for t in r["tests"])
         print(f"| {r['day']} | {files}: `{r['function']}` | {r['name']} | {tests} |")
 
 

@@ -28,51 +28,6 @@ static bool task_moves(void *arg)
     return u->ntasks == 0 || !wio_list_empty(&u->tasks);
 }
 
-/* Is data of a collective on its way? One long message may take longer than any patience. */
-static bool data_moves(const struct wio_universe *u)
-{
-    for (uint32_t s = 0; s < u->nslabs; s++) {
-        for (uint32_t i = 0; i < WIO_SLAB; i++) {
-            const struct wio_request *r = &u->slab[s][i];
-            if (r->kind != WIO_REQ_FREE && r->task != NULL && !r->user_done &&
-                (r->state == WIO_RS_MOVING || (r->state == WIO_RS_ACK && r->remote != 0)))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* When patience ends if nothing moves from now on. */
-static int64_t idle_until(const struct leaving *l)
-{
-    int64_t until = wio_os_now_ns() + (int64_t)(l->u->cfg.linger * 1e9);
-    return until < l->until_ns ? until : l->until_ns;
-}
-
-/* Collectives that were started and that nobody waits for any more: other members wait for this
- * process's part of them, and may join in late. They are given up when nothing moves for
- * WAITIO_LINGER: perhaps a member never joins in, and waits for the goodbye of this process. */
-static void finish_tasks(const struct leaving *l)
-{
-    struct wio_universe *u = l->u;
-    int64_t until = idle_until(l);
-    while (u->ntasks > 0) {
-        int rc = wio_wait_until(u, task_moves, (void *)(uintptr_t)l, NULL,
-                                "finalize (started collectives)", until);
-        if (rc != 0 && (!data_moves(u) || until == l->until_ns)) {
-            wio_warn(&u->log, WIO_C_P2P,
-                     "collectives that were started and are not over: %u; nothing has moved for "
-                     "%.0f s (WAITIO_LINGER): leaving without them",
-                     u->ntasks, u->cfg.linger);
-            return;
-        }
-        if (rc != 0)
-            until = idle_until(l);
-        while (wio_task_serve(u))
-            until = idle_until(l);
-    }
-}
-
 static bool unsent(const struct wio_peer *p)
 {
     if (p->dead)
@@ -109,11 +64,15 @@ struct unsent {
 /* A receive that has asked for the data (rendezvous) confirms it without the program. All others in
  * WIO_RS_ACK - synchronous, timed or lent sends - are confirmed when a receive matches, and perhaps
  * none ever does: what only waits for that is no movement. */
+static bool on_its_way(const struct wio_request *r)
+{
+    return r->state == WIO_RS_MOVING || (r->state == WIO_RS_ACK && r->remote != 0);
+}
+
 static void add_send(struct unsent *sum, const struct wio_request *r)
 {
-    bool asked = r->state == WIO_RS_ACK && r->remote != 0;
     sum->n++;
-    sum->moving |= r->state == WIO_RS_MOVING || asked;
+    sum->moving |= on_its_way(r);
     if (r->state == WIO_RS_ACK && r->lent)
         sum->lent += r->bytes;
 }
@@ -209,6 +168,53 @@ static void press(struct leaving *l, int64_t now)
             l->gave_up = true;
         } else if (now - heard > PING_NS) {
             p->iface->tr->ping(p->ep);
+        }
+    }
+}
+
+/* Is data of a collective on its way? One long message may take longer than any patience. */
+static bool data_moves(const struct wio_universe *u)
+{
+    for (uint32_t s = 0; s < u->nslabs; s++) {
+        for (uint32_t i = 0; i < WIO_SLAB; i++) {
+            const struct wio_request *r = &u->slab[s][i];
+            if (r->kind != WIO_REQ_FREE && r->task != NULL && !r->user_done && on_its_way(r))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* When patience ends if nothing moves from now on. */
+static int64_t idle_until(const struct leaving *l)
+{
+    int64_t until = wio_os_now_ns() + (int64_t)(l->u->cfg.linger * 1e9);
+    return until < l->until_ns ? until : l->until_ns;
+}
+
+/* Collectives that were started and that nobody waits for any more: other members wait for this
+ * process's part of them, and may join in late. They are given up when nothing moves for
+ * WAITIO_LINGER: perhaps a member never joins in, and waits for the goodbye of this process. A
+ * member that has stopped gives no sign of life, which ends its link, and so its part of them. */
+static void finish_tasks(struct leaving *l)
+{
+    struct wio_universe *u = l->u;
+    int64_t until = idle_until(l);
+    while (u->ntasks > 0) {
+        int64_t now = wio_os_now_ns(), slice = now + PING_NS < until ? now + PING_NS : until;
+        if (wio_wait_until(u, task_moves, l, NULL, "finalize (started collectives)", slice) != 0) {
+            press(l, wio_os_now_ns());
+            if (data_moves(u))
+                until = idle_until(l);
+        }
+        while (wio_task_serve(u))
+            until = idle_until(l);
+        if (u->ntasks > 0 && wio_os_now_ns() >= until) {
+            wio_warn(&u->log, WIO_C_P2P,
+                     "collectives that were started and are not over: %u; nothing has moved for "
+                     "%.0f s (WAITIO_LINGER): leaving without them",
+                     u->ntasks, u->cfg.linger);
+            return;
         }
     }
 }
