@@ -513,6 +513,14 @@ int WAITIO_MPI_Add_error_string(int code, const char *string);
 int WAITIO_MPI_Comm_rank(WAITIO_MPI_Comm comm, int *rank);
 int WAITIO_MPI_Comm_size(WAITIO_MPI_Comm comm, int *size);
 int WAITIO_MPI_Comm_free(WAITIO_MPI_Comm *comm);
+/** Once a member has failed - not one that has left by finalize - a receive or probe from any
+ * source of this communicator ends with WAITIO_MPI_ERR_PROC_ABORTED when no message is there: it
+ * might wait for that member for ever. This call acknowledges the failures that are known to this
+ * process; later receives wait for the others. Local. */
+int WAITIO_MPIX_Comm_failure_ack(WAITIO_MPI_Comm comm);
+/** The members that have failed and are acknowledged; of the other group in an intercommunicator.
+ * @param group to be freed by the caller */
+int WAITIO_MPIX_Comm_failure_get_acked(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *group);
 /** As Comm_free: messages under way go on, and what the program sends is sent. */
 int WAITIO_MPI_Comm_disconnect(WAITIO_MPI_Comm *comm);
 /** Attributes go along if their keys' functions say so. */

@@ -1258,6 +1258,10 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Wtick WAITIO_PMPI_Wtick
 #define PMPI_Wtime WAITIO_PMPI_Wtime
 
+/* calls beyond the standard */
+#define MPIX_Comm_failure_ack WAITIO_MPIX_Comm_failure_ack
+#define MPIX_Comm_failure_get_acked WAITIO_MPIX_Comm_failure_get_acked
+
 /* names that are pasted */
 #ifndef WAITIO_MPI_RENAME_APART
 #define WAITIO_MPI_Allgather_init waitio_rename_allgather_init

@@ -192,6 +192,7 @@ cdef extern from "waitio_mpi.h" nogil:
 
     double WAITIO_MPI_Wtime()
     double WAITIO_MPI_Wtick()
+    int WAITIO_MPIX_Comm_failure_ack(waitio_group_t comm)
     int WAITIO_MPI_Cancel(waitio_req_t *req)
     int WAITIO_MPI_Isend(const void *buf, int count, int type, int dest, int tag,
                          waitio_group_t comm, waitio_req_t *req)

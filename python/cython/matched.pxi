@@ -42,6 +42,7 @@ cdef Request described(Group group, object spec, int peer, int tag, bint receive
     block = message_block(spec, receive)
     with nogil:
         if receive:
+            WAITIO_MPIX_Comm_failure_ack(handle)  # earlier deaths do not end it, as in Group.Irecv
             code = WAITIO_MPI_Irecv(block.at, block.count, block.type, peer, tag, handle, &req)
         elif sync:
             code = WAITIO_MPI_Issend(block.at, block.count, block.type, peer, tag, handle, &req)
@@ -184,6 +185,7 @@ cdef object matched_probe(Group group, int source, int tag):
     cdef waitio_group_t handle = group.handle
     cdef int flag = 0, code
     with nogil:
+        WAITIO_MPIX_Comm_failure_ack(handle)  # a death is no reason not to look
         code = WAITIO_MPI_Improbe(source, tag, handle, &flag, &message.number, &found)
     if code:
         raise group.failed(code, source)

@@ -29,6 +29,14 @@ int wio_api_result(const char *call, int code);
 int wio_api_issend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
                    bool persistent, waitio_req_t *req);
 
+/** waitio_irecv() or, when @p persistent, waitio_recv_init(); from any source it ends with a
+ * failure that is not acknowledged (WIO_ANY_WARY), as a receive of a spread message does. */
+int wio_api_recv_wary(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
+                      bool persistent, waitio_req_t *req);
+/** waitio_iprobe() or, without a @p flag, waitio_probe(), which end so, too. */
+int wio_api_probe_wary(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
+                       waitio_status_t *status);
+
 /** waitio_isend() and its kin for a message that is spread in memory. */
 int wio_api_send_spread(waitio_group_t group, int dst, const struct wio_spread *s, size_t bytes,
                         waitio_tag_t tag, bool persistent, bool sync, waitio_req_t *req);

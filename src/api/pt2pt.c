@@ -13,6 +13,7 @@ struct envelope {
     size_t bytes;
     int tag;
     bool wild; /* wildcards allowed */
+    bool wary; /* the source is any, as WIO_ANY_WARY says */
 };
 
 static int check(struct wio_universe *u, const struct envelope *e)
@@ -45,9 +46,9 @@ static inline bool plain(struct wio_universe *u, waitio_group_t g, int rank, con
            bytes <= PTRDIFF_MAX;
 }
 
-static int64_t source(int src)
+static int64_t source(const struct envelope *e)
 {
-    return src == WAITIO_ANY_SOURCE ? -1 : src;
+    return e->rank != WAITIO_ANY_SOURCE ? e->rank : e->wary ? WIO_ANY_WARY : -1;
 }
 
 static int64_t any_tag(int tag)
@@ -76,7 +77,7 @@ static int start_recv(const struct envelope *e, void *buf, bool persistent, wait
     struct wio_universe *u = wio_api_universe();
     int rc = u == NULL ? wio_last_code() : check(u, e);
     if (rc == 0)
-        rc = wio_irecv(u, e->group, source(e->rank), buf, e->bytes, any_tag(e->tag), persistent,
+        rc = wio_irecv(u, e->group, source(e), buf, e->bytes, any_tag(e->tag), persistent,
                        wio_api_handle(req));
     return wio_api_result(e->call, rc);
 }
@@ -89,7 +90,7 @@ int waitio_isend(waitio_group_t group, int dst, const void *buf, size_t bytes, w
         WIO_LIKELY(
             wio_isend(u, group, (uint32_t)dst, buf, bytes, tag, false, wio_api_handle(req)) == 0))
         return 0;
-    struct envelope e = {"waitio_isend", group, dst, buf, bytes, tag, false};
+    struct envelope e = {"waitio_isend", group, dst, buf, bytes, tag, false, false};
     return start_send(&e, false, false, req);
 }
 
@@ -100,35 +101,35 @@ int waitio_irecv(waitio_group_t group, int src, void *buf, size_t bytes, waitio_
     if (WIO_LIKELY(req != NULL && plain(u, group, src, buf, bytes, tag)) &&
         WIO_LIKELY(wio_irecv(u, group, src, buf, bytes, tag, false, wio_api_handle(req)) == 0))
         return 0;
-    struct envelope e = {"waitio_irecv", group, src, buf, bytes, tag, true};
+    struct envelope e = {"waitio_irecv", group, src, buf, bytes, tag, true, false};
     return start_recv(&e, buf, false, req);
 }
 
 int waitio_send_init(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
                      waitio_req_t *req)
 {
-    struct envelope e = {"waitio_send_init", group, dst, buf, bytes, tag, false};
+    struct envelope e = {"waitio_send_init", group, dst, buf, bytes, tag, false, false};
     return start_send(&e, true, false, req);
 }
 
 int wio_api_issend(waitio_group_t group, int dst, const void *buf, size_t bytes, waitio_tag_t tag,
                    bool persistent, waitio_req_t *req)
 {
-    struct envelope e = {"synchronous send", group, dst, buf, bytes, tag, false};
+    struct envelope e = {"synchronous send", group, dst, buf, bytes, tag, false, false};
     return start_send(&e, persistent, true, req);
 }
 
 int waitio_recv_init(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
                      waitio_req_t *req)
 {
-    struct envelope e = {"waitio_recv_init", group, src, buf, bytes, tag, true};
+    struct envelope e = {"waitio_recv_init", group, src, buf, bytes, tag, true, false};
     return start_recv(&e, buf, true, req);
 }
 
 int wio_api_send_spread(waitio_group_t group, int dst, const struct wio_spread *s, size_t bytes,
                         waitio_tag_t tag, bool persistent, bool sync, waitio_req_t *req)
 {
-    struct envelope e = {"waitio_isend", group, dst, s, bytes, tag, false};
+    struct envelope e = {"waitio_isend", group, dst, s, bytes, tag, false, false};
     struct wio_universe *u = wio_api_universe();
     memset(req, 0, sizeof *req);
     int rc = u == NULL ? wio_last_code() : check(u, &e);
@@ -141,14 +142,23 @@ int wio_api_send_spread(waitio_group_t group, int dst, const struct wio_spread *
 int wio_api_recv_spread(waitio_group_t group, int src, const struct wio_spread *s, size_t bytes,
                         waitio_tag_t tag, bool persistent, waitio_req_t *req)
 {
-    struct envelope e = {"waitio_irecv", group, src, s, bytes, tag, true};
+    struct envelope e = {"waitio_irecv", group, src, s, bytes, tag, true, true};
     struct wio_universe *u = wio_api_universe();
     memset(req, 0, sizeof *req);
     int rc = u == NULL ? wio_last_code() : check(u, &e);
     if (rc == 0)
-        rc = wio_irecv_spread(u, group, source(src), s, bytes, any_tag(tag), persistent,
+        rc = wio_irecv_spread(u, group, source(&e), s, bytes, any_tag(tag), persistent,
                               wio_api_handle(req));
     return wio_api_result(e.call, rc);
+}
+
+int wio_api_recv_wary(waitio_group_t group, int src, void *buf, size_t bytes, waitio_tag_t tag,
+                      bool persistent, waitio_req_t *req)
+{
+    if (!persistent && src != WAITIO_ANY_SOURCE)
+        return waitio_irecv(group, src, buf, bytes, tag, req);
+    struct envelope e = {"waitio_irecv", group, src, buf, bytes, tag, true, true};
+    return start_recv(&e, buf, persistent, req);
 }
 
 /* ---- completion ---- */
@@ -375,21 +385,33 @@ int waitio_testany(int n, waitio_req_t reqs[], int *index, int *flag, waitio_sta
 
 /* ---- the rest ---- */
 
-static int probe(const char *call, waitio_group_t group, int src, int tag, int64_t timeout_ns,
-                 int *flag, waitio_status_t *status)
+static int look(const struct envelope *e, int64_t timeout_ns, int *flag, waitio_status_t *status)
 {
     struct wio_universe *u = wio_api_universe();
-    struct envelope e = {call, group, src, NULL, 0, tag, true};
     bool found = false;
     struct wio_result res;
-    int rc = u == NULL ? wio_last_code() : check(u, &e);
+    int rc = u == NULL ? wio_last_code() : check(u, e);
     if (rc == 0)
-        rc = wio_probe_for(u, group, source(src), any_tag(tag), timeout_ns, &found, &res);
+        rc = wio_probe_for(u, e->group, source(e), any_tag(e->tag), timeout_ns, &found, &res);
     if (flag != NULL)
         *flag = found;
     if (found)
         fill(status, &res);
-    return wio_api_result(call, rc);
+    return wio_api_result(e->call, rc);
+}
+
+static int probe(const char *call, waitio_group_t group, int src, int tag, int64_t timeout_ns,
+                 int *flag, waitio_status_t *status)
+{
+    struct envelope e = {call, group, src, NULL, 0, tag, true, false};
+    return look(&e, timeout_ns, flag, status);
+}
+
+int wio_api_probe_wary(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
+                       waitio_status_t *status)
+{
+    struct envelope e = {"probe", group, src, NULL, 0, tag, true, true};
+    return look(&e, flag == NULL ? INT64_MAX : 0, flag, status);
 }
 
 int waitio_probe(waitio_group_t group, int src, waitio_tag_t tag, waitio_status_t *status)

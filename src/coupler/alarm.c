@@ -43,10 +43,10 @@ int wio_cpl_failed(void)
     return wio_cpl_fail(WAITIO_ERR_SYSTEM, "%s", waitio_last_error());
 }
 
+/* WaitIO's own receive: it stays when a process dies, MPI's would end. */
 static int post(struct waitio_cpl *cpl)
 {
-    return WAITIO_MPI_Irecv(cpl->alarm_text, TEXT, WAITIO_MPI_CHAR, WAITIO_MPI_ANY_SOURCE, ALARM,
-                            cpl->alarms, &cpl->alarm);
+    return waitio_irecv(cpl->alarms, WAITIO_ANY_SOURCE, cpl->alarm_text, TEXT, ALARM, &cpl->alarm);
 }
 
 int wio_cpl_alarm_open(struct waitio_cpl *cpl)
@@ -345,8 +345,7 @@ void wio_cpl_raise(struct waitio_cpl *cpl)
     while (answered < asked) {
         WAITIO_MPI_Request answers;
 
-        if (WAITIO_MPI_Irecv(&nothing, 1, WAITIO_MPI_CHAR, WAITIO_MPI_ANY_SOURCE, ANSWER,
-                             cpl->alarms, &answers) != 0 ||
+        if (waitio_irecv(cpl->alarms, WAITIO_ANY_SOURCE, &nothing, 1, ANSWER, &answers) != 0 ||
             !one_answer(cpl, &answers, left(since, HEAR)))
             break;
         answered++;

@@ -27,6 +27,8 @@ struct waitio_group {
                              collectives); 0: none. Set once, atomically */
     uint64_t tied;        /* when this space ends, `together` ends, too; 0: none. Changed under the
                              engine lock */
+    uint32_t failures;    /* so many failures of the universe are acknowledged: a receive from any
+                             source does not end with them. Changed under the engine lock */
     bool fixed;           /* its memory is not allocated: it is an object of the library */
     bool fragile;         /* an operation that fails ends the whole space: it is such a space */
     struct wio_list node; /* of the universe's list of groups */

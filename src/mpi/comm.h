@@ -32,6 +32,7 @@ enum wio_comm_count { WIO_COUNT_MADE, WIO_COUNT_STARTED, WIO_COUNTS };
 
 struct wio_cart;
 struct wio_graph;
+struct wio_universe;
 struct wio_inter;
 struct wio_attribute;
 struct wio_plans;
@@ -96,6 +97,9 @@ int wio_comm_formats(WAITIO_MPI_Comm comm, const struct wio_mpi_type *type,
 extern bool wio_comm_pretend_swap;
 /** Universe ranks of all members, to be freed by the caller. NULL: no memory, text set. */
 uint32_t *wio_comm_members(const struct waitio_group *g);
+/** Turn a list of universe ranks into a group, and free the list. There is one empty group. @return
+ * 0; ARG, NOMEM */
+int wio_comm_group_of(struct wio_universe *u, uint32_t *members, uint32_t n, WAITIO_MPI_Group *out);
 /** Free the plans of a communicator. */
 void wio_plans_free(struct wio_plans *plans);
 /** Communicators' states alive, for tests. */

@@ -84,7 +84,7 @@ static int look(WAITIO_MPI_Comm comm, int source, int tag, int *flag, int *messa
     int rc;
 
     pthread_mutex_lock(&one_at_a_time);
-    rc = waitio_iprobe(comm, source, tag, flag, st);
+    rc = wio_api_probe_wary(comm, source, tag, flag, st);
     if (rc == 0 && *flag)
         rc = take(comm, st, message);
     pthread_mutex_unlock(&one_at_a_time);
@@ -99,7 +99,7 @@ int WAITIO_MPI_Mprobe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Mess
 
     *message = WAITIO_MPI_MESSAGE_NO_PROC;
     while (rc == 0 && !flag) { /* another thread may receive the message meanwhile */
-        rc = waitio_probe(comm, source, tag, &st);
+        rc = wio_api_probe_wary(comm, source, tag, NULL, &st);
         if (rc == 0)
             rc = look(comm, source, tag, &flag, message, &st);
     }

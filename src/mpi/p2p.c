@@ -2,6 +2,7 @@
 /* Sending and receiving, in the published short forms and in MPI's. */
 #include <pthread.h>
 
+#include "api/api.h"
 #include "mpi/request.h"
 #include "mpi/status.h"
 #include "os/os.h"
@@ -376,7 +377,7 @@ int WAITIO_MPI_Recv_init(void *buf, int count, WAITIO_MPI_Datatype type, int sou
 int WAITIO_MPI_Probe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status)
 {
     waitio_status_t st = wio_mpi_from_nobody();
-    int rc = source == WAITIO_MPI_PROC_NULL ? 0 : waitio_probe(comm, source, tag, &st);
+    int rc = source == WAITIO_MPI_PROC_NULL ? 0 : wio_api_probe_wary(comm, source, tag, NULL, &st);
 
     wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Probe", rc);
@@ -391,7 +392,7 @@ int WAITIO_MPI_Iprobe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
     if (source == WAITIO_MPI_PROC_NULL)
         *flag = 1;
     else
-        rc = waitio_iprobe(comm, source, tag, flag, &st);
+        rc = wio_api_probe_wary(comm, source, tag, flag, &st);
     if (rc == 0 && *flag)
         wio_mpi_status_one(&st, status);
     return wio_mpi_result("WAITIO_MPI_Iprobe", rc);

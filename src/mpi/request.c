@@ -95,8 +95,7 @@ static int start_bytes(const struct wio_message *m, void *at, size_t bytes, wait
     if (m->sending)
         return (m->persistent ? waitio_send_init : waitio_isend)(m->comm, m->peer, at, bytes,
                                                                  m->tag, req);
-    return (m->persistent ? waitio_recv_init : waitio_irecv)(m->comm, m->peer, at, bytes, m->tag,
-                                                             req);
+    return wio_api_recv_wary(m->comm, m->peer, at, bytes, m->tag, m->persistent, req);
 }
 
 /* What the program asks for, of a type with holes, or between unlike machines. */

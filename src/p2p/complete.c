@@ -23,6 +23,8 @@ static void why_failed(const struct wio_request *r)
         wio_fail(r->err, "another thread has left the universe while this one waited");
     else if (r->peer == NULL)
         wio_fail(r->err, "no living process of the group could send");
+    else if (r->unsafe)
+        (void)wio_unsafe_error(r->u, r->peer);
     else if (r->refused)
         wio_fail(r->err,
                  "%s has begun to finalize, or has ended the collectives of this communicator, "

@@ -242,6 +242,15 @@ int wio_revoked_reason(struct wio_universe *u, uint64_t space);
 /** A send that is complete when a receive has matched the message (MPI's synchronous mode). */
 int wio_issend(struct wio_universe *u, struct waitio_group *g, uint32_t dst, const void *buf,
                size_t bytes, int32_t tag, bool persistent, struct wio_handle *h);
+/** A source of receives and probes: anybody, but only while no member of the group has failed whose
+ * failure is not acknowledged; else they end with PEER. Any other negative source: anybody, as long
+ * as one member lives. */
+#define WIO_ANY_WARY (-2)
+/** Acknowledge all failures of members that this process has noticed. */
+void wio_failures_ack(struct wio_universe *u, struct waitio_group *g);
+/** Which members are acknowledged. @param members g->size universe ranks. @return how many */
+uint32_t wio_failures_acked(struct wio_universe *u, const struct waitio_group *g,
+                            uint32_t *members);
 int wio_irecv(struct wio_universe *u, struct waitio_group *g, int64_t src, void *buf, size_t bytes,
               int64_t tag, bool persistent, struct wio_handle *h);
 /** The same for a message that is spread. @p sync: as wio_issend */

@@ -257,6 +257,8 @@ void wio_peer_fail(struct wio_universe *u, struct wio_peer *p, int err, bool lef
     p->dead = true;
     u->deaths++;
     p->left = left;
+    if (!left)
+        p->failure = ++u->failures;
     size_t n = strlen(text) + 1;
     p->why = wio_os_alloc(n);
     if (p->why != NULL)

@@ -8,10 +8,12 @@ struct look {
     struct wio_universe *u;
     struct waitio_group *g;
     int64_t src, tag;
+    bool wary;
     struct wio_held *found;
+    const struct wio_peer *failed; /* wary: it ends the probe */
 };
 
-static bool source_gone(const struct look *l)
+static bool source_gone(struct look *l)
 {
     if (l->u->left)
         return true;
@@ -19,7 +21,9 @@ static bool source_gone(const struct look *l)
         const struct wio_peer *p = l->u->peer[l->src];
         return p != NULL && p->dead;
     }
-    return wio_nobody_left(l->u, l->g);
+    if (l->wary && l->u->failures > l->g->failures)
+        l->failed = wio_failed_member(l->u, l->g);
+    return l->failed != NULL || wio_nobody_left(l->u, l->g);
 }
 
 static bool look_done(void *arg)
@@ -67,6 +71,7 @@ int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, i
     struct look l = {.u = u,
                      .g = g,
                      .tag = tag < 0 ? WIO_ANY : tag,
+                     .wary = src == WIO_ANY_WARY,
                      .src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src)};
     int rc = WIO_UNLIKELY(u->resume != NULL) ? wio_resume_receives(u) : 0;
     if (rc != 0) {
@@ -88,7 +93,9 @@ int wio_probe_for(struct wio_universe *u, struct waitio_group *g, int64_t src, i
     } else if (source_gone(&l)) {
         rc = u->left      ? wio_fail(WAITIO_ERR_STATE, "another thread has left the universe")
              : l.src >= 0 ? wio_peer_error(u, u->peer[l.src])
-                          : wio_fail(WAITIO_ERR_PEER, "no living process of the group could send");
+             : l.failed != NULL
+                 ? wio_unsafe_error(u, l.failed)
+                 : wio_fail(WAITIO_ERR_PEER, "no living process of the group could send");
     }
     wio_leave(u);
     return rc;

@@ -178,6 +178,17 @@ void wio_recv_untabled(struct wio_request *r)
     wio_req_bulky(r);
 }
 
+/* It is posted, and may wait for a member that has failed. */
+static void end_if_unsafe(struct wio_request *r, struct wio_peer *failed)
+{
+    if (failed == NULL)
+        return;
+    wio_match_unpost(&r->u->match, &r->post);
+    r->peer = failed;
+    r->unsafe = true;
+    wio_req_finish(r, WAITIO_ERR_PEER);
+}
+
 /* It is posted, but no process can send its message any more. */
 static void end_if_hopeless(struct wio_request *r)
 {
@@ -190,6 +201,8 @@ static void end_if_hopeless(struct wio_request *r)
     } else if (r->src == WIO_ANY && wio_nobody_left(u, r->group)) {
         wio_match_unpost(&u->match, &r->post);
         wio_req_finish(r, WAITIO_ERR_PEER);
+    } else if (WIO_UNLIKELY(r->wary && u->failures > r->group->failures)) {
+        end_if_unsafe(r, wio_failed_member(u, r->group));
     } else if (WIO_UNLIKELY(u->left)) {
         wio_match_unpost(&u->match, &r->post);
         wio_req_finish(r, WAITIO_ERR_STATE);
@@ -261,12 +274,13 @@ static void fail_posted(void *arg, struct wio_post *post)
 {
     const struct gone *g = arg;
     struct wio_request *r = WIO_CONTAINER(post, struct wio_request, post);
-    if (r->src == (int64_t)g->p->rank ||
-        (r->src == WIO_ANY && wio_group_rank_of(r->group, g->p->rank) >= 0 &&
-         wio_nobody_left(g->u, r->group))) {
+    bool member = r->src == WIO_ANY && wio_group_rank_of(r->group, g->p->rank) >= 0;
+    if (r->src == (int64_t)g->p->rank || (member && wio_nobody_left(g->u, r->group))) {
         wio_match_unpost(&g->u->match, post);
         r->peer = g->p;
         wio_req_finish(r, WAITIO_ERR_PEER);
+    } else if (member && r->wary && !g->p->left) {
+        end_if_unsafe(r, g->p);
     }
 }
 

@@ -153,6 +153,7 @@ struct wio_request *wio_op_recv(struct wio_universe *u, struct waitio_group *g, 
         return NULL;
     r->src = src < 0 ? WIO_ANY : (int64_t)wio_group_member(g, (uint32_t)src);
     r->status_source = src < 0 ? -1 : (int32_t)src;
+    r->wary = src == WIO_ANY_WARY;
     if (src < 0)
         hold_group(r, g);
     r->buf = buf;
@@ -218,6 +219,7 @@ static struct wio_request *spawn(struct wio_request *t)
     r->src = t->src;
     r->status_source = t->status_source;
     r->sync = t->sync;
+    r->wary = t->wary;
     r->buf = t->buf;
     r->bytes = t->bytes;
     r->tag = t->tag;

@@ -79,6 +79,8 @@ struct wio_request {
     bool timed;    /* send: the receiver is asked how long it takes */
     bool claimed;  /* receive: has its message, but no buffer: wio_claim() */
     bool brief;    /* receive: was never in the tables; nothing behind `total` was touched */
+    bool wary;     /* receive from any source: it ends with the failure of a member (failed.c) */
+    bool unsafe;   /* ... and has ended so; peer: that member */
     int err;
     int32_t status_source; /* rank in the group */
     int32_t tag;           /* send tag; receive: tag asked for, then tag matched */
@@ -164,6 +166,7 @@ struct wio_peer {
     bool dead;            /* failed, or left */
     bool left;            /* said goodbye */
     bool watched, active;
+    uint32_t failure;        /* it was the how manieth to fail; 0: it has not failed */
     bool memory;             /* its link is memory: looking at it costs nothing */
     bool doomed;             /* a dial failed at once, or it is given up: to be failed */
     bool silent;             /* finalize gave it up */
@@ -263,6 +266,7 @@ struct wio_universe {
     struct wio_list closed_eps; /* nodes of struct wio_grave */
     struct wio_match match;
     uint32_t deaths;             /* peers that failed or left */
+    uint32_t failures;           /* ... of these, those that failed */
     struct wio_revoked *revoked; /* spaces that have ended */
     uint32_t nrevoked;           /* changed atomically */
     struct wio_request **slab;   /* slabs of WIO_SLAB requests */
@@ -663,6 +667,10 @@ void wio_recv_look_for_unwanted(struct wio_universe *u);
 bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);
 /** Has every member of the group but this process failed or left? */
 bool wio_nobody_left(const struct wio_universe *u, const struct waitio_group *g);
+/** The first member that has failed and is not acknowledged, or NULL; failed.c. */
+struct wio_peer *wio_failed_member(struct wio_universe *u, struct waitio_group *g);
+/** The error of a receive or probe that has ended with the failure of @p p. @return PEER */
+int wio_unsafe_error(const struct wio_universe *u, const struct wio_peer *p);
 /** Cancel every receive that has not matched. */
 /** It will not be received: drop it when it is out of the tables, and notify a sender that waits.
  */

@@ -504,6 +504,20 @@ static void environment(void)
 }
 #endif
 
+/* What acknowledging does is shown where members fail (unit/test_p2p_failed, span/death.c). */
+static void acknowledge(void)
+{
+#ifdef MPIX_Comm_failure_ack
+    MPI_Group failed;
+    int n = -1;
+    expect(MPIX_Comm_failure_ack(MPI_COMM_WORLD) == MPI_SUCCESS, "Comm_failure_ack");
+    expect(MPIX_Comm_failure_get_acked(MPI_COMM_WORLD, &failed) == MPI_SUCCESS, "get_acked");
+    MPI_Group_size(failed, &n);
+    MPI_Group_free(&failed);
+    expect(n == 0, "nobody has failed");
+#endif
+}
+
 static void disconnected(void)
 {
     MPI_Comm copy;
@@ -587,6 +601,7 @@ int main(int argc, char **argv)
     both_ways();
     environment();
     disconnected();
+    acknowledge();
     small();
     /* What hangs on COMM_SELF is told when the end comes. */
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, said_goodbye, &key, NULL);

@@ -45,8 +45,8 @@ def _source(folder, name):
 def span(waitio, build_dir, programs):
     """Run a program in jobs; returns (status, lines of the ranks, all text)."""
 
-    def run(name, jobs, *words, options=(), env=None, timeout=60):
-        line = ["run", "--span", "--timeout", f"{timeout}s"]
+    def run(name, jobs, *words, options=(), env=None, timeout=60, how=()):
+        line = ["run", "--span", "--timeout", f"{timeout}s", *how]
         for number, (mpi, count) in enumerate(jobs):
             program = programs(name, mpi, *options)
             line += [":"] if number else []
@@ -181,6 +181,13 @@ def test_a_rank_that_ends_before_init_ends_the_run_and_is_named(span, build_dir)
 def test_who_asks_for_codes_is_told_of_a_death(span):
     status, _, text = span("death.c", SHAPES["2+2"], "told", timeout=40)
     assert status not in (0, 124) and "told" in text
+
+
+def test_receives_from_anybody_end_with_a_death_until_it_is_acknowledged(span):
+    jobs = [("openmpi", 2), ("mpich", 1)]
+    status, _, text = span("death.c", jobs, "anybody", timeout=40, how=["--keep-going"])
+    assert status not in (0, 124), text
+    assert "went on" in text and "wrong" not in text, text
 
 
 def test_finalize_waits_for_all_and_long_waits_say_for_whom(span):

@@ -29,8 +29,7 @@ static struct wio_universe *check(const struct waitio_group *a, const struct wai
     return *rc == 0 ? u : NULL;
 }
 
-/* Turn a list of universe ranks into a group and free the list. There is one empty group. */
-static int made(struct wio_universe *u, uint32_t *members, uint32_t n, WAITIO_MPI_Group *out)
+int wio_comm_group_of(struct wio_universe *u, uint32_t *members, uint32_t n, WAITIO_MPI_Group *out)
 {
     struct waitio_group *g = NULL;
     int rc = n == 0 ? 0 : wio_group_from_members(wio_universe_table(u), 0, members, n, &g);
@@ -71,7 +70,7 @@ int WAITIO_MPI_Comm_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *out)
         rc = wio_inter_group(wio_inter_of(comm), false, out);
     } else if (u != NULL) {
         uint32_t *members = wio_comm_members(comm);
-        rc = members == NULL ? WAITIO_ERR_NOMEM : made(u, members, comm->size, out);
+        rc = members == NULL ? WAITIO_ERR_NOMEM : wio_comm_group_of(u, members, comm->size, out);
     }
     return wio_mpi_result("WAITIO_MPI_Comm_group", rc);
 }
@@ -215,7 +214,7 @@ static int combine(const char *call, WAITIO_MPI_Group a, WAITIO_MPI_Group b, enu
         } else {
             n = filter(a, b, how == INTERSECTION, members, 0);
         }
-        rc = made(u, members, n, out);
+        rc = wio_comm_group_of(u, members, n, out);
     }
     return wio_mpi_result(call, rc);
 }
@@ -285,7 +284,7 @@ static int by_ranges(WAITIO_MPI_Group g, int n, const int ranges[][3], bool excl
     rc = chosen == NULL ? WAITIO_ERR_NOMEM : walk(g, n, ranges, exclude, chosen, members, &count);
     wio_os_free(chosen);
     if (rc == 0)
-        return made(u, members, count, out);
+        return wio_comm_group_of(u, members, count, out);
     wio_os_free(members);
     return rc;
 }

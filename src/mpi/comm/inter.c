@@ -434,17 +434,13 @@ int WAITIO_MPI_Comm_remote_size(WAITIO_MPI_Comm comm, int *size)
 int wio_inter_group(const struct wio_inter *i, bool far, WAITIO_MPI_Group *out)
 {
     struct wio_universe *u = wio_api_universe();
-    int size = far ? i->far_size : i->size, rc;
+    int size = far ? i->far_size : i->size;
     uint32_t *members = wio_os_alloc((size_t)size * sizeof *members);
 
     if (members == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a group of %d", size);
     members_of(i->both, far ? i->far_first : i->first, size, members);
-    rc = wio_group_from_members(wio_universe_table(u), 0, members, (uint32_t)size, out);
-    wio_os_free(members);
-    if (rc == 0)
-        wio_group_register(u, *out);
-    return rc;
+    return wio_comm_group_of(u, members, (uint32_t)size, out);
 }
 
 int WAITIO_MPI_Comm_remote_group(WAITIO_MPI_Comm comm, WAITIO_MPI_Group *group)

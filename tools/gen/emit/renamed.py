@@ -210,6 +210,10 @@ def rename_header(header):
         f"#define PMPI_{name} {_second(mine.get(name, name))}" for name in second
     ]
     calls = list(_prototypes(header))
+    beyond = re.findall(r"\bWAITIO_MPIX_\w+", plain)  # not MPI's: no second names
+    parts["calls beyond the standard"] = [
+        f"#define {name.removeprefix('WAITIO_')} {name}" for name in beyond
+    ]
     declared = [_prototype(*c) for c in calls] + [_prototype(*c, SECOND) for c in calls]
     out = HEAD + "".join(f"{wrapped(text)};\n" for text in declared) + MIDDLE
     for part, lines in parts.items():
