@@ -455,6 +455,7 @@ int wio_api_exchange(waitio_group_t group, struct wio_leg *leg, int n, waitio_st
                              leg[i].buf,
                              leg[i].bytes,
                              leg[i].tag,
+                             false,
                              false};
         rc = check(u, &e);
         if (rc != 0)

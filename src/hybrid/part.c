@@ -3,11 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "hybrid/hybrid.h"
 
 /* Any will do: the parts of one communicator are made one after the other. */
 enum { MAKING_TAG = 1 };
+/* Seconds. */
+static const double SHORTEST_NAP = 1e-6, LONGEST_NAP = 5e-4;
 
 /* Take over a new communicator. */
 static int adopt(MPI_Comm comm, struct wio_hybrid_part **out, struct wio_hybrid_why *why)
@@ -33,6 +36,50 @@ static int adopt(MPI_Comm comm, struct wio_hybrid_part **out, struct wio_hybrid_
     return 0;
 }
 
+/* Our own operations go on: somebody may wait for them before he comes. */
+static void look_around(void)
+{
+    int flag;
+
+    (void)WAITIO_MPI_Iprobe(0, 0, WAITIO_MPI_COMM_SELF, &flag, WAITIO_MPI_STATUS_IGNORE);
+}
+
+static double nap(double seconds)
+{
+    const struct timespec t = {0, (long)(seconds * 1e9)};
+
+    (void)nanosleep(&t, NULL);
+    return seconds < LONGEST_NAP ? 2 * seconds : seconds;
+}
+
+/* Wait until all members of @p from are here, without blocking in MPI. They have joined then: who
+ * joins waits for all. @return MPI's code */
+static int all_come(MPI_Comm from)
+{
+    MPI_Request barrier;
+    double since = WAITIO_MPI_Wtime(), again = 0, pause = SHORTEST_NAP;
+    int done = 0, rc;
+
+    look_around();
+    wio_hybrid_lock();
+    rc = PMPI_Ibarrier(from, &barrier);
+    wio_hybrid_unlock();
+    while (rc == MPI_SUCCESS) {
+        wio_hybrid_lock();
+        rc = PMPI_Test(&barrier, &done, MPI_STATUS_IGNORE);
+        wio_hybrid_unlock();
+        if (done || rc != MPI_SUCCESS)
+            break;
+        look_around();
+        if (WAITIO_MPI_Wtime() - since >= again &&
+            waitio_inside_elsewhere("waitio_hybrid_create", WAITIO_MPI_Wtime() - since, &again) !=
+                0)
+            again = 1e9;
+        pause = nap(pause);
+    }
+    return rc;
+}
+
 /* Not MPI_Comm_dup(), which calls the program's functions for attributes. */
 int wio_hybrid_part_new(MPI_Comm from, struct wio_hybrid_part **out, struct wio_hybrid_why *why)
 {
@@ -48,6 +95,10 @@ int wio_hybrid_part_new(MPI_Comm from, struct wio_hybrid_part **out, struct wio_
                                "the block's communicator is an intercommunicator: merge its groups "
                                "with MPI_Intercomm_merge() or give one of them");
     }
+    wio_hybrid_unlock();
+    if (rc == MPI_SUCCESS)
+        rc = all_come(from);
+    wio_hybrid_lock();
     if (rc == MPI_SUCCESS)
         rc = PMPI_Comm_group(from, &group);
     if (rc == MPI_SUCCESS) {

@@ -71,6 +71,13 @@ def test_blocking_and_started_collectives_in_any_order(programs, source_dir, sha
     assert_ok(programs.run(SHAPES[shape], source, env), SHAPES[shape])
 
 
+@pytest.mark.parametrize("shape", ["one block", "2+2+plain"])
+def test_communicators_are_made_while_a_collective_is_under_way(programs, source_dir, shape):
+    source = source_dir / "tests" / "hybrid" / "pending.c"
+    env = {"WAITIO_HYBRID_INSIDE": "mpi"}
+    assert_ok(programs.run(SHAPES[shape], source, env), SHAPES[shape])
+
+
 @pytest.mark.parametrize("blocking", ["0", "1"])
 @pytest.mark.parametrize("shape", ["3+2", "one block of MPICH", "2+2+plain"])
 def test_what_a_provider_must_not_decide(programs, source_dir, shape, blocking):

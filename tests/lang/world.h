@@ -26,11 +26,11 @@ static inline void close_world(MPI_Comm *world)
 #include <waitio.h>
 #include <waitio_mpi.h>
 
-static inline WAITIO_MPI_Comm open_world(void)
+/* One more of them. */
+static inline WAITIO_MPI_Comm make_world(void)
 {
     WAITIO_MPI_Comm world = WAITIO_MPI_COMM_NULL;
 #if defined(HYBRID)
-    MPI_Init(NULL, NULL);
     waitio_hybrid_create_world(&world);
 #elif defined(HYBRID_PLAIN)
     waitio_create_hybrid(&world, 1, 0);
@@ -38,6 +38,14 @@ static inline WAITIO_MPI_Comm open_world(void)
     waitio_create_universe(&world);
 #endif
     return world;
+}
+
+static inline WAITIO_MPI_Comm open_world(void)
+{
+#ifdef HYBRID
+    MPI_Init(NULL, NULL);
+#endif
+    return make_world();
 }
 
 static inline void close_world(WAITIO_MPI_Comm *world)

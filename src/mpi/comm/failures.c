@@ -2,6 +2,7 @@
 /* Failures of members: which of them the program knows of, and goes on without. */
 #include "api/api.h"
 #include "mpi/comm.h"
+#include "mpi/mpi.h"
 #include "os/os.h"
 
 /* Receives come from the members that the handle has: those of the other side in an
