@@ -124,6 +124,11 @@ int waitio_hybrid_create(MPI_Comm block, int key, WAITIO_MPI_Comm *comm)
     if (comm == NULL)
         comm = &unused;
     *comm = WAITIO_MPI_COMM_NULL;
+    if (rc == 0) { /* who joins waits for all: nobody may be in MPI then */
+        int joined = waitio_init(0);
+        if (joined != 0)
+            return joined;
+    }
     if (rc == 0 && block == MPI_COMM_NULL)
         return waitio_inside_attach(NULL, NULL, 0, key, comm);
     if (rc == 0)

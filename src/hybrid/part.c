@@ -52,15 +52,13 @@ static double nap(double seconds)
     return seconds < LONGEST_NAP ? 2 * seconds : seconds;
 }
 
-/* Wait until all members of @p from are here, without blocking in MPI. They have joined then: who
- * joins waits for all. @return MPI's code */
+/* Wait until all members of @p from are here, without blocking in MPI. @return MPI's code */
 static int all_come(MPI_Comm from)
 {
     MPI_Request barrier;
     double since = WAITIO_MPI_Wtime(), again = 0, pause = SHORTEST_NAP;
     int done = 0, rc;
 
-    look_around();
     wio_hybrid_lock();
     rc = PMPI_Ibarrier(from, &barrier);
     wio_hybrid_unlock();

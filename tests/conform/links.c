@@ -60,6 +60,12 @@ static void simultaneous(const struct wio_transport *tr, uint32_t bits, int star
     world_free(w);
 }
 
+/* At most so many rounds, or a share of @p n. */
+static int rounds_of(int n, int most)
+{
+    return share_of(n) < most ? share_of(n) : most;
+}
+
 static void test_simultaneous_connect(void **state)
 {
     (void)state;
@@ -111,7 +117,8 @@ static void test_close_while_connecting(void **state)
     (void)state;
     EACH_TRANSPORT(tr)
     {
-        for (int rounds = 0; rounds < 8; rounds++) {
+        int step = 8 / rounds_of(48, 8);
+        for (int rounds = 0; rounds < 8; rounds += step) {
             struct world *w = world_open(world_new(tr, 2));
             struct node *a = &w->node[0], *b = &w->node[1];
             for (int i = 0; i < 5; i++)
@@ -145,7 +152,7 @@ static void test_reconnect_while_closing(void **state)
     {
         struct world *w = pair_ready(tr);
         struct node *a = &w->node[0], *b = &w->node[1];
-        for (int round = 0; round < 20; round++) {
+        for (int round = 0; round < rounds_of(96, 20); round++) {
             for (int i = 0; i < 4; i++)
                 node_send(a, 1, 100000, 0, false);
             struct wio_ep *old = a->peer[1].ep;

@@ -48,12 +48,11 @@ def test_messages(weak, build_dir, weakness):
         assert weakness in idle or sum(seen[name] for name in SEEN) > 0, seen
 
 
-@pytest.mark.parametrize("weakness", ["late names"])
-def test_links(weak, build_dir, weakness):
+def test_links_where_names_come_late(weak, build_dir):
     """Links that are made, closed, made again, broken by deaths and given up. It is names that they
     hang on; where data is old, too, this takes many minutes."""
-    with weak(**clients.WEAK[weakness]) as pair:
-        conform(build_dir, "links", [c.path for c in pair], share=8)
+    with weak(entry_ms=200) as pair:  # each dial waits for a name
+        conform(build_dir, "links", [c.path for c in pair], share=16)
 
 
 OVERLAY = """mount -t tmpfs tmpfs "$0" && cd "$0" && mkdir lower upper work seen &&
