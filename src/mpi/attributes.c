@@ -14,6 +14,7 @@ struct keyval {
     wio_any_fn *copy, *gone;
     intptr_t extra;
     int number, refs; /* refs: the program's handle and every value */
+    bool freed;       /* by the program; its number stays known while values have it */
 };
 
 struct wio_attribute {
@@ -34,8 +35,10 @@ static bool is_ours(int keyval)
 
 static void release(struct keyval *k)
 {
-    if (__atomic_sub_fetch(&k->refs, 1, __ATOMIC_ACQ_REL) == 0)
-        wio_os_free(k);
+    if (__atomic_sub_fetch(&k->refs, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    wio_names_drop(&names, k->number);
+    wio_os_free(k);
 }
 
 int wio_keyval_new(enum wio_owner_kind on, enum wio_attribute_language language, wio_any_fn *copy,
@@ -59,14 +62,15 @@ int wio_keyval_new(enum wio_owner_kind on, enum wio_attribute_language language,
     return 0;
 }
 
-/* The key of a number, or NULL with the text set. */
-static struct keyval *key_of(enum wio_owner_kind on, int keyval)
+/* The key of a number, or NULL with the text set.
+ * @param freed  also one that was freed while values have it */
+static struct keyval *key_of(enum wio_owner_kind on, int keyval, bool freed)
 {
     struct keyval *k = wio_names_find(&names, keyval);
 
-    if (k != NULL && k->on == on)
+    if (k != NULL && k->on == on && (freed || !__atomic_load_n(&k->freed, __ATOMIC_ACQUIRE)))
         return k;
-    if (k != NULL)
+    if (k != NULL && k->on != on)
         wio_fail(WAITIO_MPI_ERR_KEYVAL, "attribute key %d is for %s, not for %s", keyval,
                  k->on == WIO_ON_TYPE ? "datatypes" : "communicators",
                  on == WIO_ON_TYPE ? "datatypes" : "communicators");
@@ -81,12 +85,13 @@ static struct keyval *key_of(enum wio_owner_kind on, int keyval)
 
 int wio_keyval_free(enum wio_owner_kind on, int *keyval)
 {
-    struct keyval *k = key_of(on, *keyval);
+    struct keyval *k = key_of(on, *keyval, true);
 
     if (k == NULL)
         return WAITIO_MPI_ERR_KEYVAL;
-    wio_names_drop(&names, *keyval);
-    release(k);
+    /* Copies of the handle may be freed again while values have the key, as in MPI. */
+    if (!__atomic_exchange_n(&k->freed, true, __ATOMIC_ACQ_REL))
+        release(k);
     *keyval = WAITIO_MPI_KEYVAL_INVALID;
     return 0;
 }
@@ -244,7 +249,7 @@ static int set(struct wio_owner on, struct wio_attribute **first, struct keyval 
 int wio_attribute_set(struct wio_owner on, int keyval, enum wio_attribute_language language,
                       intptr_t value)
 {
-    struct keyval *k = key_of(on.kind, keyval);
+    struct keyval *k = key_of(on.kind, keyval, false);
     struct wio_attribute **first;
     int rc = k == NULL ? WAITIO_MPI_ERR_KEYVAL : list_of(on, &first);
 
@@ -267,7 +272,7 @@ int wio_attribute_get(struct wio_owner on, int keyval, enum wio_attribute_langua
     *flag = a != NULL;
     if (a != NULL)
         *value = seen_by(a, language);
-    return a != NULL || key_of(on.kind, keyval) != NULL ? 0 : WAITIO_MPI_ERR_KEYVAL;
+    return a != NULL || key_of(on.kind, keyval, false) != NULL ? 0 : WAITIO_MPI_ERR_KEYVAL;
 }
 
 int wio_attribute_delete(struct wio_owner on, int keyval)

@@ -791,19 +791,6 @@ int PMPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm c
 }
 SPAN_NAME(Comm_connect)
 
-#if MPI_VERSION >= 4
-int PMPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
-    MPI_Errhandler errhandler, MPI_Comm *newcomm)
-{
-    if (span_group_of(group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Comm_create_from_group", "group",
-                           "use MPI_Comm_create_group on MPI_COMM_WORLD: sessions are of one job");
-    return SPAN_INSIDE(span_vendor.Comm_create_from_group(group, stringtag, info, errhandler,
-        newcomm));
-}
-SPAN_NAME(Comm_create_from_group)
-#endif
-
 int PMPI_Comm_rank(MPI_Comm comm, int *rank)
 {
     struct span_comm *c = span_comm_of(comm);
@@ -1921,23 +1908,6 @@ int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[]
     return span_started(&call, request);
 }
 SPAN_NAME(Ineighbor_alltoallw_c)
-#endif
-
-#if MPI_VERSION >= 4
-int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
-    MPI_Group remote_group, int remote_leader, const char *stringtag, MPI_Info info,
-    MPI_Errhandler errhandler, MPI_Comm *newintercomm)
-{
-    if (span_group_of(local_group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Intercomm_create_from_groups", "local_group",
-                           "use MPI_Intercomm_create: sessions are of one job");
-    if (span_group_of(remote_group) != NULL)
-        return span_refuse(MPI_COMM_NULL, "MPI_Intercomm_create_from_groups", "remote_group",
-                           "use MPI_Intercomm_create: sessions are of one job");
-    return SPAN_INSIDE(span_vendor.Intercomm_create_from_groups(local_group, local_leader,
-        remote_group, remote_leader, stringtag, info, errhandler, newintercomm));
-}
-SPAN_NAME(Intercomm_create_from_groups)
 #endif
 
 int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,

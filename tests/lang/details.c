@@ -256,6 +256,10 @@ static void mistakes(void)
             WAITIO_ERR_ARG, "buf is NULL");
     REFUSED(WAITIO_MPI_Reduce_local(NULL, out, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM), WAITIO_ERR_ARG,
             "input argument is NULL");
+    REFUSED(WAITIO_MPI_Reduce_local(WAITIO_MPI_IN_PLACE, out, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM),
+            WAITIO_MPI_ERR_BUFFER, "input argument is WAITIO_MPI_IN_PLACE");
+    REFUSED(WAITIO_MPI_Reduce_local(out, WAITIO_MPI_IN_PLACE, 1, WAITIO_MPI_INT, WAITIO_MPI_SUM),
+            WAITIO_MPI_ERR_BUFFER, "result argument is WAITIO_MPI_IN_PLACE");
     REFUSED(WAITIO_MPI_Pack(out, 1, WAITIO_MPI_INT, NULL, 8, &at, world), WAITIO_ERR_ARG,
             "packed buffer");
     REFUSED(WAITIO_MPI_Dims_create(4, 2, NULL), WAITIO_ERR_ARG, "sizes argument is NULL");

@@ -112,6 +112,23 @@ static void attributes(void)
     hang_on(MPI_COMM_SELF, at_the_end);
 }
 
+static void key_freed_twice(void)
+{
+    MPI_Comm comm;
+    int key, other, value = 0, *got = NULL, flag = 0;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    other = key;
+    MPI_Comm_set_attr(comm, key, &value);
+    MPI_Comm_free_keyval(&key);
+    MPI_Comm_get_attr(comm, other, &got, &flag);
+    expect(flag && got == &value, "a value outlives the handle of its key");
+    expect(MPI_Comm_free_keyval(&other) == MPI_SUCCESS && other == MPI_KEYVAL_INVALID,
+           "a key that a value has is freed by a copy of its handle, too");
+    MPI_Comm_free(&comm);
+}
+
 /* ---- groups ---- */
 
 static void empty_groups(void)
@@ -518,6 +535,7 @@ int main(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     attributes();
+    key_freed_twice();
     empty_groups();
     grid_sizes();
     no_two_are_equal();

@@ -157,6 +157,12 @@ def test_large_counts(span):
     assert set(lines) == {"ok"}
 
 
+def test_communicators_from_groups(span):
+    jobs = [("mpich", 1), ("mpich", 2)]
+    lines = all_well(span("from_groups.c", jobs), jobs)
+    assert set(lines) == {"ok"}
+
+
 @pytest.mark.parametrize("how", ["kill", "abort", "exit", "finalize"])
 @pytest.mark.parametrize("shape", ["2+2", "1+3"])
 def test_a_death_ends_all_jobs(span, how, shape):

@@ -228,6 +228,14 @@ int WAITIO_MPI_Op_commutative(WAITIO_MPI_Op op, int *commute)
     return wio_mpi_result("WAITIO_MPI_Op_commutative", rc);
 }
 
+static int check_operand(const char *name, const void *operand)
+{
+    if (operand == WAITIO_MPI_IN_PLACE)
+        return wio_fail(WAITIO_MPI_ERR_BUFFER,
+                        "the %s argument is WAITIO_MPI_IN_PLACE, which is for collectives", name);
+    return wio_mpi_need(name, operand);
+}
+
 int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_Datatype type,
                             WAITIO_MPI_Op op)
 {
@@ -239,8 +247,8 @@ int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_D
     if (rc == 0)
         rc = wio_fold_bind(t, op, &fold);
     if (rc == 0 && count > 0 && !wio_type_absolute(t)) {
-        rc = wio_mpi_need("input", in);
-        rc = rc != 0 ? rc : wio_mpi_need("result", inout);
+        rc = check_operand("input", in);
+        rc = rc != 0 ? rc : check_operand("result", inout);
     }
     if (rc == 0 && count > 0) {
         size_t bytes = (size_t)count * t->size;
