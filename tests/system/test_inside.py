@@ -7,8 +7,7 @@ import shutil
 
 import pytest
 from jobs import MPIS, blocks, mpiexec, need, other
-
-from waitio.ports import free_port
+from surroundings import rendezvous
 
 
 @pytest.fixture
@@ -109,11 +108,7 @@ def test_two_blocks_in_one_job(launcher, build_dir, mpi):
     across = f"WAITIO_PBID=2 WAITIO_INSIDE=auto {build_dir}/tests/system/inside storm -"
     done = launcher.run(
         ["sh", "-c", f"{inside} & {across}; there=$?; wait $! && exit $there"],
-        WAITIO_INSIDE="mpi",
-        WAITIO_MASTER_HOST="127.0.0.1",
-        WAITIO_MASTER_PORT=free_port(),
-        WAITIO_NPB="3",
-        WAITIO_INIT_TIMEOUT="40",
+        **rendezvous(3, WAITIO_INSIDE="mpi", WAITIO_INIT_TIMEOUT=40),
     )
     fine(done, "storm", 5)
 
@@ -243,13 +238,9 @@ def test_block_of_several_jobs(launcher, build_dir, mpi):
     line = " & ".join(f"WAITIO_RANK={rank} {alone}" for rank in (0, 1))
     done = launcher.run(
         ["sh", "-c", f"({line}; wait)"],
-        WAITIO_INSIDE="mpi",
-        WAITIO_MASTER_HOST="127.0.0.1",
-        WAITIO_MASTER_PORT=free_port(),
-        WAITIO_NPB="1",
         WAITIO_PBID="0",
         WAITIO_NPROCS="2",
-        WAITIO_INIT_TIMEOUT="20",
+        **rendezvous(1, WAITIO_INSIDE="mpi", WAITIO_INIT_TIMEOUT=20),
     )
     assert "is not in the same MPI job as this process" in done.stderr, done.all()
     assert "take WAITIO_INSIDE=auto" in done.stderr
