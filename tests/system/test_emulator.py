@@ -47,23 +47,21 @@ def fine(done, word, count):
 # ---- programs that know nothing of it ----
 
 
+@pytest.mark.in_turn("mpi")
 @pytest.mark.parametrize(
     "program",
     [
         ["system/mpi_ring.{mpi}", 40],
+        ["system/ring", 40, "no-finalize"],
+        ["system/mpi_ring.{mpi}", 40, "no-finalize"],
         ["system/ring", 40],
         ["system/traffic", 5, 3, 300, 300000],
         ["system/traffic", 6, 2, 200, 3000000],
     ],
     ids=lambda words: "-".join(str(w).replace("/", "_").replace(".{mpi}", "") for w in words),
 )
-@pytest.mark.parametrize("ending", ["finalize", "exit"])
-def test_messages(job, mpi, program, ending):
+def test_messages(job, mpi, program):
     """With and without MPI_Init in the program; with and without waitio_finalize."""
-    if ending == "exit":
-        if "ring" not in program[0]:
-            pytest.skip("this program always finalizes")
-        program = [*program, "no-finalize"]
     word = "ring ok" if "ring" in program[0] else "traffic ok"
     # mpi_ring takes MPI_COMM_WORLD for its block, so it has to be the only one.
     contexts = [(3, program)] if "mpi_ring" in program[0] else [(2, program), (1, program)]

@@ -58,6 +58,7 @@ def mixed(mpi, *words, shape=(3, 2, 1)):
 # ---- storms ----
 
 
+@pytest.mark.in_turn("mpi")
 @pytest.mark.parametrize("level", ["single", "serialized", "multiple"])
 def test_storm_over_both_ways(universe, mpi, level):
     """Wildcards, probes and exact receives over MPI and shared memory at once; the counters tell
@@ -66,12 +67,14 @@ def test_storm_over_both_ways(universe, mpi, level):
     fine(done, "storm", 6)
 
 
+@pytest.mark.in_turn("mpi")
 @pytest.mark.parametrize("setting", ["auto", "mpi"])
 def test_storm_beside_tcp(universe, mpi, setting):
     shape = mixed(mpi, "storm", 60, shape=(2, 2, 1))
     fine(universe(*shape, WAITIO_INSIDE=setting, WAITIO_COMM_TYPE="socket"), "storm", 5)
 
 
+@pytest.mark.in_turn("mpi")
 @pytest.mark.parametrize("setting", ["auto", "off"])
 def test_shared_memory_stays_where_it_is_quicker(universe, mpi, setting):
     shape = mixed(mpi, "storm", 20, shape=(2, 2, 1))
