@@ -5,7 +5,7 @@ import json
 import sys
 
 import pytest
-from jobs import clean
+from surroundings import clean
 
 
 def test_comparison_with_c(site, source, helpers, build_dir, tmp_path):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from jobs import clean
+from surroundings import clean
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import tarfile
 import zipfile
 
 import pytest
+import surroundings
 
 tomllib = pytest.importorskip("tomllib")
 
@@ -21,10 +22,9 @@ with waitio.Universe(20) as universe:
 """
 
 
-def clean(**extra):
-    drop = ("WAITIO_", "PYTHON", "PIP_", "VIRTUAL_ENV")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(drop)}
-    return {**env, **extra}
+def clean(**more):
+    """The environment, without anything of this Python either."""
+    return surroundings.clean("PYTHON", "PIP_", "VIRTUAL_ENV", **more)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import urllib.request
 
 import patience
 import pytest
-from jobs import clean
+from surroundings import clean
 
 WRITER = """
 import os, sys, time

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from jobs import environment
+from surroundings import environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "guide" / "convert.md"

@@ -7,7 +7,8 @@ import re
 import subprocess
 
 import pytest
-from jobs import blocks, environment, mpiexec, need
+from jobs import blocks, mpiexec, need
+from surroundings import environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples" / "convert"

@@ -22,11 +22,10 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "tests", "support")]
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 
 import patience  # noqa: E402
-
-from waitio.ports import free_port  # noqa: E402
+from surroundings import algorithms, clean, member, rendezvous  # noqa: E402
 
 KINDS = [
     "BCAST",
@@ -46,12 +45,6 @@ FORMS = {1: [2], 2: [2, 5, 6, 9], 3: [6], 4: [9], 5: [9], 6: [9]}
 NAMES = ["", "persistent ", "between groups: ", "ring: ", "parts: ", "halves: ", "merged: "]
 PEER, REVOKED = -8, -23
 TOLD_S = 2.0
-
-
-def algorithms():
-    with open(os.path.join(ROOT, "spec", "config.toml"), encoding="utf-8") as table:
-        rows = re.findall(r'name = "WAITIO_COLL_(\w+)".*values = \[([^]]*)\]', table.read())
-    return {name: re.findall(r'"(\w+)"', text) for name, text in rows}
 
 
 def refused(then, form):
@@ -83,7 +76,8 @@ class Round:
         self.form = chance.choice([0, 0, 0, 0, 1, 2, 3, 4, 5, 6])
         if self.form:
             self.kind = chance.choice(FORMS[self.form])
-        self.algorithm = chance.choice(["auto", chance.choice(rows[KINDS[self.kind]])])
+        self.variable = f"WAITIO_COLL_{KINDS[self.kind]}"
+        self.algorithm = chance.choice(["auto", chance.choice(rows[self.variable])])
 
     def __str__(self):
         return (
@@ -93,27 +87,21 @@ class Round:
         )
 
     def start(self, home):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "COUPLER_"))}
-        env.update(
-            HOME=home,
-            WAITIO_MASTER_HOST="127.0.0.1",
-            WAITIO_MASTER_PORT=str(free_port()),
-            WAITIO_JOB_ID=f"deaths{os.getpid()}",
-            WAITIO_NPB=str(len(self.shape)),
-            WAITIO_INIT_TIMEOUT="60",
+        env = rendezvous(
+            len(self.shape),
             WAITIO_ERRORS="return",
             WAITIO_COMM_TYPE=self.transport,
             WAITIO_LOG="error",
         )
-        env[f"WAITIO_COLL_{KINDS[self.kind]}"] = self.algorithm
+        env = clean(HOME=home, **env)
+        env[self.variable] = self.algorithm
         command = [os.path.join(self.build, "tests", "system", "colldeath"), str(self.kind)]
         command += [str(self.bytes), str(int(self.blocking)), ",".join(map(str, self.victims))]
         command += [str(self.call), ",".join(map(str, self.delays)), str(self.form)]
         started = []
         for pbid, count in enumerate(self.shape):
             for rank in range(count):
-                mine = dict(env, WAITIO_PBID=str(pbid), WAITIO_RANK=str(rank))
-                mine["WAITIO_NPROCS"] = str(count)
+                mine = {**env, **member(pbid, rank, count)}
                 out = open(os.path.join(home, f"out{len(started)}"), "w+b")
                 started.append(
                     (

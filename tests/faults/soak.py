@@ -24,12 +24,11 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "support"), str(ROOT / "tests/faults")]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "faults")]
 
 import patience  # noqa: E402
 from storm import Mix, Storm  # noqa: E402
-
-from waitio.ports import free_port  # noqa: E402
+from surroundings import clean, member, rendezvous  # noqa: E402
 
 SHAPE = [2, 1, 1]
 MESSAGES = 400  # a round
@@ -92,25 +91,20 @@ class Soak:
         self.build, self.seed, self.seconds = pathlib.Path(build).resolve(), seed, seconds
         self.mix, self.largest, self.settings = mix or Mix(), largest, env
         self.members, self.storms = [], []
-        self.port, self.received = free_port(), 0
+        self.port, self.received = 0, 0
 
     def environment(self, home):
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PMI"))}
-        env.update(
-            HOME=home,
-            WAITIO_MASTER_HOST="127.0.0.1",
-            WAITIO_MASTER_PORT=str(self.port),
-            WAITIO_JOB_ID=f"soak{os.getpid()}-{self.seed}",
-            WAITIO_NPB=str(len(SHAPE)),
-            WAITIO_INIT_TIMEOUT=str(int(patience.scaled(60))),
+        shared = rendezvous(
+            len(SHAPE),
+            WAITIO_INIT_TIMEOUT=int(patience.scaled(60)),
             WAITIO_COMM_TYPE="socket",
             WAITIO_NETDEV="127.0.0.1",
-            WAITIO_RESUME_TIMEOUT="60",
-            WAITIO_CONNECT_TIMEOUT="60",
-            WAITIO_LINGER="30",
+            WAITIO_RESUME_TIMEOUT=60,
+            WAITIO_CONNECT_TIMEOUT=60,
+            WAITIO_LINGER=30,
         )
-        env.update(self.settings)
-        return env
+        self.port = int(shared["WAITIO_MASTER_PORT"])
+        return clean(HOME=home, **{**shared, **self.settings})
 
     def start(self, folder):
         """Every member is reached through a storm of its own."""
@@ -120,11 +114,8 @@ class Soak:
         for pb, nprocs in enumerate(SHAPE):
             for rank in range(nprocs):
                 here = f"127.0.{1 + random.SystemRandom().randrange(250)}.{1 + len(self.members)}"
-                place = dict(WAITIO_PBID=pb, WAITIO_RANK=rank, WAITIO_NPROCS=nprocs)
-                place["WAITIO_ADVERTISE"] = here
-                place = {k: str(v) for k, v in place.items()}
-                name = f"{pb}.{rank}"
-                one = Member(name, words, {**env, **place}, folder)
+                place = {**member(pb, rank, nprocs), "WAITIO_ADVERTISE": here}
+                one = Member(f"{pb}.{rank}", words, {**env, **place}, folder)
                 self.members.append(one)
                 self.listen(one, here)
         for one in self.members:

@@ -1,18 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of hybrid communicators share: programs in blocks under several MPIs; a copy of
-the installation, and commands in it."""
+"""What the tests of hybrid communicators share: a copy of the installation, and commands in it."""
 
 import shutil
 
 import pytest
-from hybrid_programs import Programs
 from jobs import Jobs, blocks, once
-
-
-@pytest.fixture
-def programs(launcher):
-    """Test programs as blocks of one universe."""
-    return Programs(launcher)
 
 
 @pytest.fixture(scope="session")

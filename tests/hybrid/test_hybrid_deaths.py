@@ -5,13 +5,11 @@ seconds, also those that are inside their block's MPI, and nobody computes with 
 The launchers are told to leave a block alone that has lost a process: as they come they end it, and
 nothing would be left to look at."""
 
-import os
 import re
 
 import pytest
 from jobs import MPIS, mpiexec
-
-from waitio.ports import free_port
+from surroundings import rendezvous
 
 TOLD_S = 2.0
 KINDS = ["bcast", "reduce", "allreduce", "barrier", "gather", "allgather", "scatter", "iallreduce"]
@@ -19,7 +17,7 @@ PEER, REVOKED = -8, -23
 
 
 @pytest.fixture
-def blocks(programs, launcher, source_dir, tmp_path):
+def blocks(ways, launcher, source_dir, tmp_path):
     """Three processes under each MPI; returns what they said, and the output of the launchers."""
     source = source_dir / "tests" / "hybrid" / "hybrid_death.c"
     keep = {
@@ -28,11 +26,8 @@ def blocks(programs, launcher, source_dir, tmp_path):
     }
 
     def run(limit, errors, *words, **more):
-        env = dict(
-            WAITIO_MASTER_HOST="127.0.0.1",
-            WAITIO_MASTER_PORT=free_port(),
-            WAITIO_NPB="2",
-            WAITIO_JOB_ID=f"death{os.getpid()}",
+        env = rendezvous(
+            2,
             WAITIO_HYBRID_INSIDE="mpi",
             WAITIO_ERRORS=errors,
             WAITIO_HYBRID_BLOCKING=int(errors == "abort"),
@@ -40,7 +35,7 @@ def blocks(programs, launcher, source_dir, tmp_path):
         )
         children = []
         for pb, mpi in enumerate(MPIS):
-            part = (3, [programs.build(mpi, source), *words])
+            part = (3, [ways.with_provider(mpi, source), *words])
             line = mpiexec(mpi, part, options=keep[mpi])
             children.append(launcher.start(line, **env, WAITIO_PBID=pb))
         done = [launcher.wait(child, limit) for child in children]

@@ -8,32 +8,26 @@ import subprocess
 
 import pytest
 from jobs import mpiexec
+from ways import shape_of
 
-SHAPES = {
-    "3+3": [("openmpi", 3), ("mpich", 3)],
-    "3+2+plain": [("mpich", 3), ("openmpi", 2), ("", 1)],
-    "plain block": [("", 3), ("mpich", 3)],
-}
 PIECE = 512 * 1024
 BYTES = 4 * 1500001  # of kings.c
 
 
 @pytest.fixture
-def kings(programs, source_dir):
+def kings(ways):
     """Runs kings.c; returns what each process sent across a border: kind -> {rank: bytes}."""
 
     def ran(shape, root, good=True, **env):
-        blocks = SHAPES[shape]
-        source = source_dir / "tests" / "hybrid" / "kings.c"
         env = {"WAITIO_HYBRID_INSIDE": "mpi", **env}
-        done = programs.run(blocks, source, env, words=[root])
+        done = ways.hybrid("kings", shape, words=[root], **env)
         if not good:
-            assert done.returncode != 0
-            return done.stderr
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert len(re.findall(r"(?m)\bok$", done.stdout)) == sum(n for _, n in blocks), done.stdout
+            assert done.statuses != [0]
+            return done.err
+        assert done.statuses == [0], done.all()
+        assert done.oks() == sum(n for _, n in shape_of(shape)), done.all()
         sent = {kind: {} for kind in range(6)}
-        for rank, kind, n in re.findall(r"crossed (\d) (\d) (\d+)", done.stdout):
+        for rank, kind, n in re.findall(r"crossed (\d) (\d) (\d+)", done.out):
             sent[int(kind)][int(rank)] = int(n)
         return sent
 
@@ -58,7 +52,7 @@ def carriers(by):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_so_many_of_each_block_carry(kings, n, root):
     """The root leads its block when there is one king; else it hands pieces to the others first."""
-    sent = kings("3+3", root, WAITIO_HYBRID_KINGS=str(n))
+    sent = kings("3o+3m", root, WAITIO_HYBRID_KINGS=str(n))
     crossed_once(sent, 1, n)
     here = {1: {root}, 2: {0, 1}, 3: {0, 1, 2}}[n]
     there = {1: {3}, 2: {3, 4}, 3: {3, 4, 5}}[n]
@@ -69,35 +63,35 @@ def test_so_many_of_each_block_carry(kings, n, root):
         assert carriers(sent[first + 2]) == both
 
 
-@pytest.mark.parametrize("shape", ["3+2+plain", "plain block"])
+@pytest.mark.parametrize("shape", ["3m+2o+1", "3+3m"])
 def test_blocks_without_mpi_take_part(kings, shape):
-    blocks = len(SHAPES[shape])
+    counts = [n for _, n in shape_of(shape)]
     sent = kings(shape, 1, WAITIO_HYBRID_KINGS="8")
-    n = min(n for _, n in SHAPES[shape] if n > 1)
-    crossed_once(sent, blocks - 1, n)
-    assert len(carriers(sent[0])) == sum(min(n, k) for _, k in SHAPES[shape][: blocks - 1])
+    n = min(count for count in counts if count > 1)
+    crossed_once(sent, len(counts) - 1, n)
+    assert len(carriers(sent[0])) == sum(min(n, count) for count in counts[:-1])
 
 
 def test_they_can_be_named(kings):
-    sent = kings("3+3", 0, WAITIO_HYBRID_KINGS="2", WAITIO_HYBRID_KING_RANKS="1-2")
+    sent = kings("3o+3m", 0, WAITIO_HYBRID_KINGS="2", WAITIO_HYBRID_KING_RANKS="1-2")
     crossed_once(sent, 1, 2)
     assert carriers(sent[0]) == {1, 2}
     assert carriers(sent[2]) == {1, 2, 4, 5}
     # One of them, and not the root.
-    sent = kings("3+3", 0, WAITIO_HYBRID_KINGS="1", WAITIO_HYBRID_KING_RANKS="host:2")
+    sent = kings("3o+3m", 0, WAITIO_HYBRID_KINGS="1", WAITIO_HYBRID_KING_RANKS="host:2")
     crossed_once(sent, 1, 1)
     assert carriers(sent[0]) == {2}
     assert carriers(sent[1]) == {5}
 
 
 def test_within_a_host_there_is_one(kings):
-    sent = kings("3+3", 0)
+    sent = kings("3o+3m", 0)
     crossed_once(sent, 1, 1)
     assert carriers(sent[2]) == {0, 3}
 
 
 def test_a_wrong_name_is_an_error_everywhere(kings):
-    errors = kings("3+3", 0, good=False, WAITIO_HYBRID_KING_RANKS="0,x")
+    errors = kings("3o+3m", 0, good=False, WAITIO_HYBRID_KING_RANKS="0,x")
     assert "WAITIO_HYBRID_KING_RANKS=0,x: give ranks in the block such as 0,4,8-11" in errors
 
 
@@ -144,9 +138,9 @@ def hosts():
     made.close()
 
 
-def test_across_hosts_the_quickest_number_is_taken(programs, launcher, hosts, source_dir):
+def test_across_hosts_the_quickest_number_is_taken(ways, launcher, hosts, source_dir):
     """Two hosts of each block have a slow link each: all members find the same, by their times."""
-    program = programs.build("mpich", source_dir / "tests" / "hybrid" / "kings.c")
+    program = ways.with_provider("mpich", source_dir / "tests" / "hybrid" / "kings.c")
     env = dict(
         WAITIO_MASTER_HOST="10.99.8.1",
         WAITIO_MASTER_PORT="7100",

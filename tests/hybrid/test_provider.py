@@ -4,8 +4,7 @@ apart, threads, and what a program is told that meets the wrong library."""
 
 import pytest
 from jobs import MPIS, mpiexec, need, other
-
-from waitio.ports import free_port
+from surroundings import member, rendezvous
 
 KINDS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
@@ -90,14 +89,7 @@ def test_threads(provider, mpi, level):
 def test_datatypes_are_taken_apart(provider, mpi):
     link = provider.launcher.link(provider.launcher.library(f"waitio_hybrid_{mpi}"))
     program = provider.compile(mpi, "provider_types", *link, own=False)
-    alone = {
-        "WAITIO_MASTER_HOST": "127.0.0.1",
-        "WAITIO_MASTER_PORT": str(free_port()),
-        "WAITIO_PBID": "0",
-        "WAITIO_NPB": "1",
-        "WAITIO_RANK": "0",
-        "WAITIO_NPROCS": "1",
-    }
+    alone = {**rendezvous(1), **member(0, 0, 1)}
     assert provider.run(mpi, 1, program, 400, **alone) == ["ok"]
 
 

@@ -2,8 +2,7 @@
 /*
  * The same short collectives over and over, as time steps make them: the same buffers with other
  * data, several calls in turn (so that they take each other's place among what is kept), roots that
- * rotate, communicators that come and go. WAITIO_COLL_ variables force algorithms (run_blocks.py
- * --algorithms).
+ * rotate, communicators that come and go.
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * All collectives over the wire: random kinds, types, operators, roots, counts and communicators
  * (the universe, its duplicates, splits across PBs), blocking and up to four at a time, with
  * point-to-point messages in between, against a sequential reference. Every process draws the same
- * numbers. WAITIO_COLL_ variables force algorithms (run_blocks.py --algorithms).
+ * numbers. WAITIO_COLL_ variables force algorithms.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 ! Every collective with every type of Fortran and every operator that goes with it, on communicators
 ! of several shapes, blocking and not, against a sequential reference. Values are small integers, which
 ! every type can hold exactly; buffers are bytes, so that one program serves all types.
-! WAITIO_COLL_ variables force algorithms (run_blocks.py --algorithms). COLL_TYPES_EACH=k runs each k-th
+! WAITIO_COLL_ variables force algorithms. COLL_TYPES_EACH=k runs each k-th
 ! pair of communicator and type only, another set than the same k on other shapes of blocks.
 module coll_values
     use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, real128

@@ -5,12 +5,10 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RUN = pathlib.Path(__file__).with_name("run_blocks.py")
 
 EXAMPLES = {
     "c/pingpong.c": (["cc", "-O2", "-Wall", "-Wextra", "-Werror"], "waitio", (1, 1)),
@@ -67,17 +65,10 @@ def build(source, install_dir, tmp_path):
 
 
 @pytest.mark.parametrize("source", sorted(EXAMPLES))
-def test_example_builds_and_runs(source, install_dir, tmp_path):
+def test_example_builds_and_runs(source, launcher, install_dir, tmp_path):
     program = build(source, install_dir, tmp_path)
-    blocks = [word for count in EXAMPLES[source][2] for word in (str(count), str(program))]
-    done = subprocess.run(
-        [sys.executable, str(RUN), "--limit", "60", "--quiet-ok", *blocks],
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    for who, done in launcher.by_hand(*((count, [program]) for count in EXAMPLES[source][2])):
+        assert done.returncode == 0, f"{who}: {done.all()}"
 
 
 def test_every_example_is_tested():

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 
 import pytest
-from jobs import mpiexec
 
 INCLUDE = pathlib.Path(__file__).resolve().parents[2] / "include"
 C_FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -99,27 +98,6 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("program", "mpi"),
-    [
-        ("mpi_objects.c", "mpich"),
-        ("mpi_topology.c", "openmpi"),
-        ("mpi_inter.c", "openmpi"),
-        ("mpi_types.c", "mpich"),
-        ("mpi_grequest.c", "openmpi"),
-        ("mpi_handles.c", "mpich"),
-        ("mpi_profile.c", "openmpi"),
-        ("mpi_external.c", "openmpi"),
-    ],
-)
-def test_the_program_says_the_same_under_an_mpi(program, mpi, launcher):
-    """What is checked about the conversion library holds for an MPI, too."""
-    binary = launcher.compile(mpi, pathlib.Path(__file__).with_name(program), "-std=c11")
-    done = launcher.run(mpiexec(mpi, (4, [binary])), limit=120)
-    assert done.returncode == 0, done.all()
-    assert done.stdout.count("ok") == 4
 
 
 @pytest.mark.parametrize("form", ["free", "fixed"])

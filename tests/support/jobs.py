@@ -12,10 +12,9 @@ import subprocess
 
 import patience
 import pytest
+from surroundings import ROOT, environment, member, rendezvous
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 MPIS = ("openmpi", "mpich")
-FOREIGN = ("WAITIO_", "COUPLER_", "OMPI_", "PRTE_", "PMI", "MPI_", "MPICH_", "HYDRA_", "SLURM_")
 # What compiles a source: with an MPI, and without.
 COMPILERS = {
     ".c": ("mpicc", "cc"),
@@ -35,26 +34,6 @@ def need(*programs):
     for program in programs:
         if shutil.which(str(program)) is None:
             pytest.skip(f"{program} is not installed")
-
-
-def clean(**more):
-    """The environment, without anything of another run or launcher; None removes."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
-    return {k: str(v) for k, v in {**env, **more}.items() if v is not None}
-
-
-def environment(home, *folders, **more):
-    """For programs of MPI, too; the commands of `folders` come first."""
-    ours = dict(
-        HOME=str(home),
-        PATH=os.pathsep.join([*map(str, folders), os.environ["PATH"]]),
-        OMPI_ALLOW_RUN_AS_ROOT="1",
-        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-        OMPI_MCA_rmaps_base_oversubscribe="1",
-        OMPI_MCA_mpi_yield_when_idle="1",
-        PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
-    )
-    return clean(**{**ours, **more})
 
 
 def once(folder, make):
@@ -160,6 +139,14 @@ class Jobs:
 
         return once(self.made / "programs" / f"{name}-{key.hexdigest()[:12]}", make) / name
 
+    def given(self, name, text):
+        """A source that a test writes; the same for all processes of this run."""
+
+        def make(folder):
+            (folder / name).write_text(text)
+
+        return once(self.made / "sources" / name, make) / name
+
     def compiled(self, words, folder):
         return self.run(words, limit=120, cwd=folder, OMPI_FC="gfortran", MPICH_FC="gfortran")
 
@@ -194,6 +181,40 @@ class Jobs:
     def run(self, words, limit=60, cwd=None, **env):
         """A command to its end."""
         return self.wait(self.start(words, cwd, **env), limit)
+
+    def by_hand(self, *parts, limit=60, **env):
+        """A universe whose processes nobody starts but this one, with the variables that a launcher
+        would give: the quickest way to blocks without MPI.
+
+        @param parts  blocks: (processes, words)
+        @return       [(who, Done)] in the order of the ranks; standard error is in stdout
+        """
+        shared = rendezvous(len(parts), **env)
+        started = []
+        for pbid, (count, words) in enumerate(parts):
+            for rank in range(count):
+                path = self.folder / f"said.{pbid}.{rank}"
+                with open(path, "wb") as said:  # a pipe that nobody reads yet would hold it
+                    child = subprocess.Popen(
+                        [str(w) for w in words],
+                        env=self.environment(**shared, **member(pbid, rank, count)),
+                        cwd=self.folder,
+                        stdin=subprocess.DEVNULL,
+                        stdout=said,
+                        stderr=subprocess.STDOUT,
+                    )
+                self.children.append(child)
+                started.append((f"PB {pbid} rank {rank}", child, path))
+        over = patience.Limit(limit)
+        if any(patience.wait(child, over) is None for _, child, _ in started):
+            late = [child.pid for _, child, _ in started if child.poll() is None]
+            pytest.fail(patience.hang_report("the universe", over, late, self.folder))
+        for _, child, _ in started:
+            self.end(child)
+        return [
+            (who, Done(child.args, child.returncode, path.read_text(errors="replace"), ""))
+            for who, child, path in started
+        ]
 
     def end(self, child):
         """It, and what it has started."""

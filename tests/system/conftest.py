@@ -15,7 +15,7 @@ import uuid
 import jobs
 import patience
 import pytest
-from jobs import environment
+from surroundings import environment
 
 # The interpreter that runs the command; the oldest supported one in CI.
 PYTHON = os.environ.get("WT_PYTHON", sys.executable)

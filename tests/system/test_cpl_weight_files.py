@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from jobs import clean
+from surroundings import clean
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 import classic

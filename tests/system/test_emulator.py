@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""WaitIO's calls in one MPI job (WAITIO_COMM_TYPE=mpi), under each MPI that there is: the same
-programs as anywhere, what goes wrong, and what happens at the end."""
+"""WaitIO's calls in one MPI job (WAITIO_COMM_TYPE=mpi), under each MPI that there is: messages,
+what goes wrong, and what happens at the end. The programs of the conversion library are in
+tests/runs."""
 
 import re
 import shutil
@@ -46,43 +47,25 @@ def fine(done, word, count):
 # ---- programs that know nothing of it ----
 
 
+@pytest.mark.in_turn("mpi")
 @pytest.mark.parametrize(
     "program",
     [
         ["system/mpi_ring.{mpi}", 40],
+        ["system/ring", 40, "no-finalize"],
+        ["system/mpi_ring.{mpi}", 40, "no-finalize"],
         ["system/ring", 40],
         ["system/traffic", 5, 3, 300, 300000],
         ["system/traffic", 6, 2, 200, 3000000],
     ],
     ids=lambda words: "-".join(str(w).replace("/", "_").replace(".{mpi}", "") for w in words),
 )
-@pytest.mark.parametrize("ending", ["finalize", "exit"])
-def test_messages(job, mpi, program, ending):
+def test_messages(job, mpi, program):
     """With and without MPI_Init in the program; with and without waitio_finalize."""
-    if ending == "exit":
-        if "ring" not in program[0]:
-            pytest.skip("this program always finalizes")
-        program = [*program, "no-finalize"]
     word = "ring ok" if "ring" in program[0] else "traffic ok"
     # mpi_ring takes MPI_COMM_WORLD for its block, so it has to be the only one.
     contexts = [(3, program)] if "mpi_ring" in program[0] else [(2, program), (1, program)]
     fine(job(mpi, *contexts), word, 3)
-
-
-@pytest.mark.parametrize(
-    "name", ["coll_random", "coll_all", "comms", "requests", "mpi_types", "threads", "mpi_inter"]
-)
-def test_conversion_library_in_c(job, mpi, name):
-    program = [f"lang/{name}"]
-    done = job(mpi, (3, program), (2, program), limit=100)
-    assert done.returncode == 0, done.all()
-
-
-@pytest.mark.parametrize("name", ["mpi_style", "mpi_types_f", "mpi_groups", "mpi_mixed"])
-def test_conversion_library_in_fortran(job, mpi, name):
-    program = [f"lang/{name}"]
-    done = job(mpi, (2, program), (1, program))
-    assert done.returncode == 0, done.all()
 
 
 def test_more_processes_than_processors(job, mpi):

@@ -4,7 +4,7 @@
 import subprocess
 
 import pytest
-from jobs import clean
+from surroundings import clean
 
 
 @pytest.fixture

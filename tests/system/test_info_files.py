@@ -6,7 +6,7 @@ import os
 import subprocess
 
 import pytest
-from jobs import clean
+from surroundings import clean
 
 NOBODY = 65534
 

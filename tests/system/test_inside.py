@@ -7,8 +7,7 @@ import shutil
 
 import pytest
 from jobs import MPIS, blocks, mpiexec, need, other
-
-from waitio.ports import free_port
+from surroundings import rendezvous
 
 
 @pytest.fixture
@@ -59,6 +58,7 @@ def mixed(mpi, *words, shape=(3, 2, 1)):
 # ---- storms ----
 
 
+@pytest.mark.in_turn("mpi")
 @pytest.mark.parametrize("level", ["single", "serialized", "multiple"])
 def test_storm_over_both_ways(universe, mpi, level):
     """Wildcards, probes and exact receives over MPI and shared memory at once; the counters tell
@@ -67,12 +67,14 @@ def test_storm_over_both_ways(universe, mpi, level):
     fine(done, "storm", 6)
 
 
+@pytest.mark.in_turn("mpi")
 @pytest.mark.parametrize("setting", ["auto", "mpi"])
 def test_storm_beside_tcp(universe, mpi, setting):
     shape = mixed(mpi, "storm", 60, shape=(2, 2, 1))
     fine(universe(*shape, WAITIO_INSIDE=setting, WAITIO_COMM_TYPE="socket"), "storm", 5)
 
 
+@pytest.mark.in_turn("mpi")
 @pytest.mark.parametrize("setting", ["auto", "off"])
 def test_shared_memory_stays_where_it_is_quicker(universe, mpi, setting):
     shape = mixed(mpi, "storm", 20, shape=(2, 2, 1))
@@ -109,11 +111,7 @@ def test_two_blocks_in_one_job(launcher, build_dir, mpi):
     across = f"WAITIO_PBID=2 WAITIO_INSIDE=auto {build_dir}/tests/system/inside storm -"
     done = launcher.run(
         ["sh", "-c", f"{inside} & {across}; there=$?; wait $! && exit $there"],
-        WAITIO_INSIDE="mpi",
-        WAITIO_MASTER_HOST="127.0.0.1",
-        WAITIO_MASTER_PORT=free_port(),
-        WAITIO_NPB="3",
-        WAITIO_INIT_TIMEOUT="40",
+        **rendezvous(3, WAITIO_INSIDE="mpi", WAITIO_INIT_TIMEOUT=40),
     )
     fine(done, "storm", 5)
 
@@ -243,13 +241,9 @@ def test_block_of_several_jobs(launcher, build_dir, mpi):
     line = " & ".join(f"WAITIO_RANK={rank} {alone}" for rank in (0, 1))
     done = launcher.run(
         ["sh", "-c", f"({line}; wait)"],
-        WAITIO_INSIDE="mpi",
-        WAITIO_MASTER_HOST="127.0.0.1",
-        WAITIO_MASTER_PORT=free_port(),
-        WAITIO_NPB="1",
         WAITIO_PBID="0",
         WAITIO_NPROCS="2",
-        WAITIO_INIT_TIMEOUT="20",
+        **rendezvous(1, WAITIO_INSIDE="mpi", WAITIO_INIT_TIMEOUT=20),
     )
     assert "is not in the same MPI job as this process" in done.stderr, done.all()
     assert "take WAITIO_INSIDE=auto" in done.stderr

@@ -9,8 +9,7 @@ import subprocess
 
 import pytest
 from jobs import install
-
-from waitio.ports import free_port
+from surroundings import clean, member, rendezvous
 
 # A whole universe in one process: joins, sends itself a message, leaves.
 PROGRAM = """
@@ -117,26 +116,14 @@ def run(command, **kwargs):
 
 def clean_env(tmp_path, **extra):
     """An environment without anything of the build, with a home of its own."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("WAITIO_", "PYTHON"))}
-    env["PATH"] = os.pathsep.join(
-        p for p in env["PATH"].split(os.pathsep) if "/build/" not in p + "/" and ".venv" not in p
-    )
-    env["HOME"] = str(tmp_path)
-    return {**env, **extra}
+    folders = os.environ["PATH"].split(os.pathsep)
+    path = [p for p in folders if "/build/" not in p + "/" and ".venv" not in p]
+    return clean("PYTHON", PATH=os.pathsep.join(path), HOME=tmp_path, **extra)
 
 
 def alone(tmp_path, **extra):
     """Variables of a universe of one process."""
-    return clean_env(
-        tmp_path,
-        WAITIO_MASTER_HOST="127.0.0.1",
-        WAITIO_MASTER_PORT=str(free_port()),
-        WAITIO_PBID="0",
-        WAITIO_NPB="1",
-        WAITIO_RANK="0",
-        WAITIO_NPROCS="1",
-        **extra,
-    )
+    return clean_env(tmp_path, **rendezvous(1, **extra), **member(0, 0, 1))
 
 
 @pytest.fixture(scope="module")

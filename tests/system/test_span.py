@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Unmodified MPI programs as several jobs of different MPIs, with one MPI_COMM_WORLD."""
+"""Unmodified MPI programs as several jobs of different MPIs, with one MPI_COMM_WORLD: the answers
+of one job, deaths, what is said. tests/runs has the programs that check themselves."""
 
 import re
 import subprocess
@@ -7,48 +8,18 @@ import sys
 import time
 
 import pytest
-from jobs import MPIS, ROOT, Jobs, mpiexec
-
-# Jobs of a run: MPI and processes.
-SHAPES = {
-    "2+2": [("openmpi", 2), ("mpich", 2)],
-    "1+3": [("openmpi", 1), ("mpich", 3)],
-    "2+1+2": [("openmpi", 2), ("mpich", 1), ("openmpi", 2)],
-}
-
-
-@pytest.fixture(scope="module")
-def programs(build_dir, made_dir, tmp_path_factory):
-    """Compile a program with an MPI's own wrapper; nothing of WaitIO is in it."""
-    room = Jobs(build_dir, made_dir, tmp_path_factory.mktemp("span"))
-
-    def build(name, mpi, *options):
-        room.library(f"waitio_span_{mpi}")
-        words = ["-O1", "-w", "-I", ROOT / "tests", "-I", ROOT / "tests/lang", "-DMPI_PROGRAM"]
-        return room.compile(mpi, _source(room.folder, name), *words, *options)
-
-    return build
-
-
-def _source(folder, name):
-    """Of tests/span, or of tests/lang with the names that MPI has."""
-    source = ROOT / "tests/span" / name
-    if source.exists():
-        return source
-    text = (ROOT / "tests/lang" / name).read_text()
-    text = text.replace("WAITIO_MPI_", "MPI_").replace("waitio_mpi.h", "mpi.h")
-    (folder / name).write_text(re.sub(r"comm (!=|==) NULL", r"comm \1 MPI_COMM_NULL", text))
-    return folder / name
+from jobs import MPIS, mpiexec
+from ways import shape_of
 
 
 @pytest.fixture
-def span(waitio, build_dir, programs):
+def span(waitio, build_dir, ways):
     """Run a program in jobs; returns (status, lines of the ranks, all text)."""
 
-    def run(name, jobs, *words, options=(), env=None, timeout=60, how=()):
+    def run(name, shape, *words, options=(), env=None, timeout=60, how=()):
         line = ["run", "--span", "--timeout", f"{timeout}s", *how]
-        for number, (mpi, count) in enumerate(jobs):
-            program = programs(name, mpi, *options)
+        for number, (mpi, count) in enumerate(shape_of(shape)):
+            program = ways.unmodified(mpi, name, *options)
             line += [":"] if number else []
             line += ["-n", count, "--mpi", mpi, "--name", f"job{number}", program, *words]
         where = {"WAITIO_SPAN_LIB": str(build_dir / "lib"), **(env or {})}
@@ -61,11 +32,11 @@ def span(waitio, build_dir, programs):
 
 
 @pytest.fixture
-def alone(waitio, programs):
+def alone(waitio, ways):
     """Run a program as one job of one MPI; returns its lines."""
 
     def run(name, count, *words, options=(), mpi="mpich"):
-        line = mpiexec(mpi, (count, [programs(name, mpi, *options), *words]))
+        line = mpiexec(mpi, (count, [ways.unmodified(mpi, name, *options), *words]))
         done = subprocess.run(
             [str(word) for word in line],
             env=waitio.env,
@@ -80,94 +51,37 @@ def alone(waitio, programs):
     return run
 
 
-def all_well(result, jobs):
+def all_well(result, shape):
     status, lines, text = result
     assert status == 0, text
-    assert len(lines) == sum(count for _, count in jobs), text
+    assert len(lines) == sum(count for _, count in shape_of(shape)), text
     return lines
 
 
-@pytest.mark.parametrize("jobs", SHAPES.values(), ids=SHAPES)
-def test_messages_groups_and_parts(span, alone, jobs):
-    lines = all_well(span("p2p.c", jobs), jobs)
+@pytest.mark.parametrize("shape", ["2o+2m", "1o+3m", "2o+1m+2o"])
+def test_messages_groups_and_parts(span, alone, shape):
+    lines = all_well(span("p2p.c", shape), shape)
     assert lines == alone("p2p.c", len(lines))
-
-
-@pytest.mark.parametrize("name", ["mpi_inter.c", "mpi_topology.c", "mpi_types.c", "more_calls.c"])
-@pytest.mark.parametrize("shape", ["2+2", "1+3"])
-def test_programs_of_the_conversion_library(span, name, shape):
-    lines = all_well(span(name, SHAPES[shape]), SHAPES[shape])
-    assert set(lines) == {"ok"}
-
-
-@pytest.mark.parametrize("name", ["coll_all.c", "coll_again.c", "mpi_handles.c"])
-def test_collectives(span, name):
-    lines = all_well(span(name, SHAPES["2+1+2"]), SHAPES["2+1+2"])
-    assert all(line.endswith("ok") for line in lines)
-
-
-INSIDE = {"WAITIO_HYBRID_INSIDE": "mpi"}  # collectives use the vendor's MPI, also on one host
-
-
-@pytest.mark.parametrize(
-    "env",
-    [{}, {"OMPI_MCA_btl": "self,tcp"}, INSIDE, {"MULTIPLE": "1", **INSIDE}],
-    ids=["plain", "tcp", "inside", "threads"],
-)
-def test_each_library_goes_on_while_the_other_one_waits(span, env):
-    # Over TCP a long message inside the job needs its sender's help.
-    lines = all_well(span("progress.c", SHAPES["2+2"], env=env), SHAPES["2+2"])
-    assert set(lines) == {"ok"}
 
 
 @pytest.mark.parametrize("how", [1, 2, 3], ids=["mpif.h", "mpi", "mpi_f08"])
 def test_fortran(span, alone, how):
     options = [f"-DHOW={how}", "-fallow-argument-mismatch"]
-    lines = all_well(span("faces.F90", SHAPES["2+2"], options=options), SHAPES["2+2"])
+    lines = all_well(span("faces.F90", "2o+2m", options=options), "2o+2m")
     assert lines == alone("faces.F90", 4, options=options)
 
 
 def test_cxx(span, alone):
-    lines = all_well(span("cxx.cpp", SHAPES["2+2"]), SHAPES["2+2"])
+    lines = all_well(span("cxx.cpp", "2o+2m"), "2o+2m")
     assert lines == alone("cxx.cpp", 4)
 
 
-@pytest.mark.parametrize("shape", ["2+2", "1+3"])
-def test_errors(span, shape):
-    lines = all_well(span("errors.c", SHAPES[shape]), SHAPES[shape])
-    assert set(lines) == {"ok"}
-
-
-def test_every_way_to_complete_every_kind_of_request(span):
-    lines = all_well(span("completions.c", SHAPES["2+2"]), SHAPES["2+2"])
-    assert set(lines) == {"ok"}
-
-
-@pytest.mark.parametrize("mpis", [("openmpi", "mpich"), ("mpich", "mpich"), ("openmpi", "openmpi")])
-def test_types_lie_where_the_programs_mpi_says(span, mpis):
-    # Large counts are in MPICH 4 alone.
-    jobs = [(mpi, 1) for mpi in mpis]
-    lines = all_well(span("layouts.c", jobs), jobs)
-    assert set(lines) == {"ok"}
-
-
-def test_large_counts(span):
-    jobs = [("mpich", 1), ("mpich", 2)]
-    lines = all_well(span("large.c", jobs), jobs)
-    assert set(lines) == {"ok"}
-
-
-def test_communicators_from_groups(span):
-    jobs = [("mpich", 1), ("mpich", 2)]
-    lines = all_well(span("from_groups.c", jobs), jobs)
-    assert set(lines) == {"ok"}
-
-
 @pytest.mark.parametrize("how", ["kill", "abort", "exit", "finalize"])
-@pytest.mark.parametrize("shape", ["2+2", "1+3"])
+@pytest.mark.parametrize("shape", ["2o+2m", "3m+1o"])
 def test_a_death_ends_all_jobs(span, how, shape):
+    """Of the last process: it leads the job that it is alone in."""
     begin = time.monotonic()
-    status, _, text = span("death.c", SHAPES[shape], how, timeout=40)
+    status, _, text = span("death.c", shape, how, timeout=40)
     assert status not in (0, 124), text
     assert time.monotonic() - begin < 35
 
@@ -176,8 +90,7 @@ def test_a_rank_that_ends_before_init_ends_the_run_and_is_named(span, build_dir)
     # MPICH's launcher does not end a job whose rank ends before MPI_Init.
     begin = time.monotonic()
     env = {"WAITIO_SERV": str(build_dir / "bin" / "waitio-serv")}
-    jobs = [("openmpi", 1), ("mpich", 2)]
-    status, _, text = span("death.c", jobs, "early", env=env, timeout=40)
+    status, _, text = span("death.c", "1o+2m", "early", env=env, timeout=40)
     assert status not in (0, 124), text
     assert time.monotonic() - begin < 35
     assert "rank 1 of block 'job1' ended without ever joining" in text
@@ -185,36 +98,30 @@ def test_a_rank_that_ends_before_init_ends_the_run_and_is_named(span, build_dir)
 
 
 def test_who_asks_for_codes_is_told_of_a_death(span):
-    status, _, text = span("death.c", SHAPES["2+2"], "told", timeout=40)
+    status, _, text = span("death.c", "2o+2m", "told", timeout=40)
     assert status not in (0, 124) and "told" in text
 
 
 def test_receives_from_anybody_end_with_a_death_until_it_is_acknowledged(span):
-    jobs = [("openmpi", 2), ("mpich", 1)]
-    status, _, text = span("death.c", jobs, "anybody", timeout=40, how=["--keep-going"])
+    status, _, text = span("death.c", "2o+1m", "anybody", timeout=40, how=["--keep-going"])
     assert status not in (0, 124), text
     assert "went on" in text and "wrong" not in text, text
 
 
 def test_finalize_waits_for_all_and_long_waits_say_for_whom(span):
     env = {"WAITIO_WARN_WAIT": "0.1"}
-    result = span("late.c", SHAPES["2+2"], env=env)
+    result = span("late.c", "2o+2m", env=env)
     assert result[0] == 0 and result[1] == ["ok"] * 4, result[2]
     assert re.search(r" 0.0\].* MPI_Comm_dup has waited .* inside the other", result[2])
     assert re.search(r" 0.0\].* MPI_Finalize has waited .*: receive from PB 1 rank 1", result[2])
 
 
-def test_threads(span):
-    lines = all_well(span("threads.c", SHAPES["2+2"]), SHAPES["2+2"])
-    assert set(lines) == {"ok"}
-
-
-def test_a_program_that_is_linked_with_the_library(waitio, build_dir, programs):
+def test_a_program_that_is_linked_with_the_library(waitio, build_dir, ways):
     line = ["run"]
     for mpi in MPIS:
         folder = build_dir / "lib"
         link = ["-Wl,--no-as-needed", f"-L{folder}", f"-Wl,-rpath,{folder}"]
-        program = programs("errors.c", mpi, *link, f"-lwaitio_span_{mpi}")
+        program = ways.unmodified(mpi, "errors.c", *link, f"-lwaitio_span_{mpi}")
         line += [":"] if len(line) > 1 else []
         line += ["-n", 2, "--mpi", mpi, program]
     status, out, err = waitio(*line, timeout=60)
@@ -222,14 +129,14 @@ def test_a_program_that_is_linked_with_the_library(waitio, build_dir, programs):
 
 
 def test_one_job_is_left_to_its_mpi(span, alone):
-    for mpi in MPIS:
-        lines = all_well(span("p2p.c", [(mpi, 3)]), [(mpi, 3)])
+    for shape in ("3o", "3m"):
+        lines = all_well(span("p2p.c", shape), shape)
         assert lines == alone("p2p.c", 3)
 
 
-def test_another_mpi_than_the_librarys(waitio, build_dir, programs, tmp_path):
+def test_another_mpi_than_the_librarys(waitio, build_dir, ways):
     # The launcher of Open MPI gives MPICH's processes no rank: each would compute alone.
-    program = programs("p2p.c", "mpich")
+    program = ways.unmodified("mpich", "p2p.c")
     status, _, err = waitio(
         "run", "--span", "-n", 2, "--launcher", "mpiexec.openmpi -n {n}", program,
         ":", "-n", 1, "--mpi", "mpich", program,
@@ -239,8 +146,8 @@ def test_another_mpi_than_the_librarys(waitio, build_dir, programs, tmp_path):
     assert b"to MPICH 0 of 1" in err
 
 
-def test_what_is_needed_is_said(waitio, programs, tmp_path):
-    program = programs("p2p.c", "mpich")
+def test_what_is_needed_is_said(waitio, ways, tmp_path):
+    program = ways.unmodified("mpich", "p2p.c")
     status, _, err = waitio("run", "--span", "-n", 2, program, ":", program)
     assert status == 2 and b"say --mpi FLAVOUR" in err
     status, _, err = waitio(
@@ -269,7 +176,7 @@ def exported(library):
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_every_function_of_the_mpi_has_its_place(
-    source_dir, build_dir, programs, need, monkeypatch, mpi
+    source_dir, build_dir, ways, need, monkeypatch, mpi
 ):
     need("nm", "ldd")
     monkeypatch.syspath_prepend(source_dir / "tools/gen")
@@ -279,7 +186,9 @@ def test_every_function_of_the_mpi_has_its_place(
     table = load_table(source_dir / "spec", "span.toml")
     calls = (source_dir / "spec/mpi-4.0-calls.txt").read_text()
     plan = emitter.Plan(calls, table, (source_dir / "include/waitio_mpi.h").read_text())
-    told = subprocess.run(["ldd", programs("p2p.c", mpi)], capture_output=True, text=True).stdout
+    told = subprocess.run(
+        ["ldd", ways.unmodified(mpi, "p2p.c")], capture_output=True, text=True
+    ).stdout
     vendor = exported(re.search(r"=> (\S*/lib(?:mpi|mpich)\.so\S*)", told).group(1))
     ours = exported(build_dir / "lib" / f"libwaitio_span_{mpi}.so")
     lost = []

@@ -10,7 +10,7 @@ import time
 
 import patience
 import pytest
-from jobs import clean
+from surroundings import clean
 
 from waitio.ports import free_port
 

@@ -9,7 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
-from jobs import clean
+from surroundings import clean
 
 NAMES = ("cs12", "ico9", "r40x20")
 

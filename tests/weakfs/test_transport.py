@@ -10,7 +10,7 @@ import subprocess
 import clients
 import patience
 import pytest
-from jobs import clean
+from surroundings import clean
 
 SEEN = ("hidden", "unlisted", "stale_sizes", "stale_pages", "held")
 

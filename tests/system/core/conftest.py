@@ -17,7 +17,8 @@ import uuid
 
 import patience
 import pytest
-from jobs import environment, mpiexec
+from jobs import mpiexec
+from surroundings import environment
 
 from waitio.ports import free_port
 
