@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "channel.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
@@ -33,6 +34,36 @@ bool is_intra(const struct channel *c)
 bool is_inter(const struct channel *c)
 {
     return c->inter;
+}
+
+static int job_of[MOST_PROCESSES];
+static bool has_jobs;
+
+void channels_jobs(const char *sizes)
+{
+    int at = 0;
+
+    has_jobs = true;
+    for (int job = 0; *sizes != '\0'; job++) {
+        char *end;
+        for (long n = strtol(sizes, &end, 10); n > 0 && at < MOST_PROCESSES; n--)
+            job_of[at++] = job;
+        sizes = *end == ',' ? end + 1 : "";
+    }
+}
+
+bool has_vendor(void)
+{
+    return has_jobs;
+}
+
+bool of_vendor(const struct channel *c)
+{
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < c->side[s].n; i++)
+            if (job_of[c->side[s].who[i]] != job_of[c->side[0].who[0]])
+                return false;
+    return has_jobs;
 }
 
 struct channel *channel_new(void)

@@ -27,6 +27,7 @@ struct channel {
     struct list side[2];          /* an intracommunicator has the first only */
     int mine, rank, size, remote; /* the side and rank of this process, -1: no member */
     bool edges, ambiguous;        /* has a topology; one whose parallel edges are not told apart */
+    bool parallel;                /* two edges between the same */
     int ndims, dims[3], periods[3];
     int nin[MOST_PROCESSES], nout[MOST_PROCESSES];
     struct edge in[MOST_PROCESSES][MOST_NEIGHBOURS], out[MOST_PROCESSES][MOST_NEIGHBOURS];
@@ -36,6 +37,11 @@ extern struct channel channels[MOST_CHANNELS];
 
 /** Forget all but the world, and free the communicators. */
 void channels_reset(MPI_Comm world);
+/** Say which processes are one job of an MPI: "2,3". Without it there is none. */
+void channels_jobs(const char *sizes);
+bool has_vendor(void);
+/** Is it the business of a vendor's MPI? Then its known faults are avoided. */
+bool of_vendor(const struct channel *c);
 /** A free place, or NULL. */
 struct channel *channel_new(void);
 /** How many places are free. */

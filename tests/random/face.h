@@ -20,13 +20,6 @@
 #define PERSISTENT(Name) MPIX_##Name##_init
 #endif
 
-/* Known faults of MPICH 4.0 are avoided where the program is of MPICH. */
-#ifdef MPICH_VERSION
-#define OF_MPICH 1
-#else
-#define OF_MPICH 0
-#endif
-
 MPI_Comm world_open(void);
 void world_close(void);
 

@@ -152,7 +152,7 @@ static int without_those_done(struct pending *p, int n)
 static bool may_test_all(const struct part *part)
 {
     for (int i = 0; i < part->n; i++)
-        if (part->of[i] != NULL && part->of[i]->keeps && OF_MPICH)
+        if (part->of[i] != NULL && part->of[i]->keeps && of_vendor(part->of[i]->act->c))
             return false;
     return true;
 }

@@ -21,6 +21,7 @@ struct folding {
     MPI_Datatype *made;
 };
 
+static char nobody;
 static MPI_Datatype map, wide_map;
 static MPI_Op compose, compose_wide, plus;
 
@@ -334,7 +335,7 @@ void fold_prepare(struct act *a)
 
     part(a, &first, &count);
     k->op = op_of(f, rule_of(k));
-    k->s.b = (struct buffer){NULL, 0, type, false};
+    k->s.b = (struct buffer){&nobody, 0, type, false}; /* MPICH 4.0 refuses NULL also here */
     k->r.b = (struct buffer){NULL, count, type, false};
     memcpy(k->r.counts, k->fold_counts[a->c->mine], sizeof k->fold_counts[0]);
     if (here_already(a)) {

@@ -9,6 +9,8 @@
  *   --largest N   bytes of the longest messages            --trace DIR where each process always
  *   --verbose     say everything that begins                           says what it does
  *   --spoil N     make the Nth buffer of process 0 wrong, to see that it is found
+ *   --vendor 2,3  processes of one MPI job each, where a vendor's MPI is in use: its known faults
+ *                 are avoided inside a job
  *
  * Steps that are left out still make their communicators, so that the other steps stay the same.
  */
@@ -63,6 +65,8 @@ static int parse(int argc, char **argv)
             largest = (size_t)first;
         else if (strcmp(word, "--spoil") == 0)
             spoiled = world_rank == 0 ? (int)first : 0;
+        else if (strcmp(word, "--vendor") == 0)
+            channels_jobs(value);
         else if (strcmp(word, "--trace") == 0)
             trace_open(value);
         else

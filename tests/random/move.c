@@ -86,6 +86,14 @@ static void lengths(struct act *a, struct half *h)
     }
 }
 
+/* Open MPI 4.1 chooses algorithms by the types of each process, so that they must be alike. */
+static void make(struct act *a, struct layout *l, uint64_t shape, int count)
+{
+    struct dice common = dice_of(key_of(shape, 3));
+
+    layout_make(l, shape, count, of_vendor(a->c) ? &common : &a->mine);
+}
+
 /* Elements of one type: one after the other, or with counts and displacements in any order. */
 static void place_by_extent(struct act *a, struct half *h, bool many)
 {
@@ -94,7 +102,7 @@ static void place_by_extent(struct act *a, struct half *h, bool many)
     int order[MOST_PIECES], at = 0;
     bool free_order = many && k->kind->counts == COUNTS;
 
-    layout_make(l, k->shape, k->most * h->n, &a->mine);
+    make(a, l, k->shape, k->most * (a->c->side[0].n + a->c->side[1].n));
     for (int i = 0; i < h->n; i++)
         order[i] = i;
     if (free_order) {
@@ -123,7 +131,7 @@ static void place_by_bytes(struct act *a, struct half *h)
         struct piece *p = &h->p[order[i]];
         ptrdiff_t low, high;
         p->l = &h->layouts[order[i]];
-        layout_make(p->l, key_of(a->key, p->alike % 1000 + 40), p->count, &a->mine);
+        make(a, p->l, key_of(a->key, p->alike % 1000 + 40), p->count);
         layout_reach(p->l, p->count, &low, &high);
         p->at = cursor - low + (16 - (cursor - low) % 16) % 16;
         cursor = p->at + high + 8 * below(&a->mine, 3);
@@ -169,7 +177,7 @@ static void half_prepare(struct act *a, struct half *h, bool many, int what)
         return;
     h->b.type = h->layouts[0].type;
     h->b.count = h->n > 0 ? h->counts[0] : 0;
-    if (!many)
+    if (!many && !of_vendor(a->c))
         h->b = buffer_of(&h->layouts[0], &h->area, h->p[0].count, &a->mine);
 }
 

@@ -5,7 +5,7 @@ import pathlib
 import re
 import subprocess
 
-from jobs import ROOT, blocks, mpiexec
+from jobs import MPIS, ROOT, blocks, mpiexec
 
 FOLDER = ROOT / "tests" / "random"
 # The jobs of each way: MPI ("": none) and processes.
@@ -64,7 +64,7 @@ class RandomPrograms:
         """The command line of a run."""
         jobs = WAYS[way]
         parts = [(mpi, n, [self.build(way, mpi), *options]) for mpi, n in jobs]
-        if way in ("openmpi", "mpich") or way.startswith("emulator"):
+        if way in MPIS or way.startswith("emulator"):
             return mpiexec(jobs[0][0], *[(n, words) for _, n, words in parts])
         return blocks(*parts, options=["--span"] if way.startswith("span") else [], timeout="1h")
 
@@ -74,6 +74,8 @@ class RandomPrograms:
         trace.mkdir(exist_ok=True)
         for old in trace.iterdir():
             old.unlink()
+        if way in MPIS or way.startswith("span"):
+            options = ["--vendor", ",".join(str(n) for _, n in WAYS[way]), *options]
         words = self.words(way, "--trace", str(trace), "--seeds", seeds, *options)
         settings = {"WAITIO_SPAN_LIB": self.launcher.lib, **SETTINGS.get(way, {}), **env}
         child = self.launcher.start(words, **settings)
