@@ -37,7 +37,7 @@ bool gives(const struct act *a)
     return f != BARRIER;
 }
 
-bool gets(const struct act *a)
+bool takes(const struct act *a)
 {
     const struct collective *k = a->state;
     enum family f = k->kind->family;
@@ -80,8 +80,9 @@ static bool can_be_in_place(const struct act *a)
            k->kind->family != BCAST;
 }
 
-/* Of MPICH 4.0: started Alltoallw in place takes wrong types, and persistent collectives with
- * derived types are right only once. Of Open MPI 4.1: persistent ones of neighbours truncate. */
+/* Of MPICH 4.0: started Alltoallw in place takes wrong types, started Allgatherv writes into holes,
+ * and persistent collectives with derived types are right only once. Of Open MPI 4.1: persistent
+ * ones of neighbours truncate. */
 static void avoid_faults(struct act *a)
 {
     struct collective *k = a->state;
@@ -90,6 +91,8 @@ static void avoid_faults(struct act *a)
         return;
     if (k->form == PERSISTED || k->kind->neighbours)
         k->form = k->kind->neighbours ? BLOCKING : STARTED;
+    if (k->kind->family == ALLGATHER && k->kind->counts == COUNTS)
+        k->form = BLOCKING;
     if (k->kind->counts == TYPES && k->form != BLOCKING)
         k->in_place = false;
 }

@@ -77,7 +77,7 @@ struct collective {
 
 /** Does this process give data, or get some? */
 bool gives(const struct act *a);
-bool gets(const struct act *a);
+bool takes(const struct act *a);
 /** The data of a key in this round. */
 uint64_t collective_stream(const struct act *a, uint64_t key);
 

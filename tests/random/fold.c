@@ -312,7 +312,7 @@ static void part(const struct act *a, int *first, int *count)
     const struct collective *k = a->state;
 
     *first = 0;
-    *count = gets(a) ? k->fold_total : 0;
+    *count = takes(a) ? k->fold_total : 0;
     if (k->kind->family != REDUCE_SCATTER)
         return;
     for (int i = 0; i < a->c->rank; i++)
@@ -345,7 +345,7 @@ void fold_prepare(struct act *a)
         k->s.open = true;
         k->s.b.at = k->s.area.zero;
     }
-    if (gets(a)) {
+    if (takes(a)) {
         int room = here_already(a) ? k->fold_total : count;
         area_open(&k->r.area, 0, (ptrdiff_t)room * f->extent, key_of(a->key, 1002));
         k->r.open = true;

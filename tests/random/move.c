@@ -62,7 +62,7 @@ static void members_got(struct act *a)
     int root = a->c->side[k->root_side].who[k->root];
     enum family f = k->kind->family;
 
-    if (!gets(a) && !(f == BCAST && gives(a)))
+    if (!takes(a) && !(f == BCAST && gives(a)))
         return;
     if (f == BCAST || f == SCATTER) {
         add(&k->r, root, f == BCAST ? ALL : world_rank, f == SCATTER && k->in_place);
@@ -217,7 +217,7 @@ void move_prepare(struct act *a)
     struct collective *k = a->state;
     enum family f = k->kind->family;
     bool many_given = gives(a) && (f == SCATTER || f == ALLTOALL);
-    bool many_got = gets(a) && (f == GATHER || f == ALLGATHER || f == ALLTOALL);
+    bool many_got = takes(a) && (f == GATHER || f == ALLGATHER || f == ALLTOALL);
 
     if (f == BARRIER)
         return;

@@ -91,7 +91,8 @@ static void start(struct act *a)
 
     t->to = t->edge[a->c->rank] ? (a->c->rank + t->by) % n : MPI_PROC_NULL;
     t->from = t->edge[left] ? left : MPI_PROC_NULL;
-    t->in_place = chance(&a->mine, 40);
+    /* MPICH 4.0's Sendrecv_replace truncates some nested types. */
+    t->in_place = chance(&a->mine, 40) && !of_vendor(a->c);
     open_one(a, &t->rl, &t->r, &t->rb, 0);
     open_one(a, &t->sl, &t->s, &t->sb, 1);
     if (t->in_place)
