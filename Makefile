@@ -16,7 +16,7 @@ STATUS ?=
 ROUTE ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all help setup demo demo-coupled demo-heat demo-staging test check-all classify-tests bench docs install lint format interop check-asan check-tsan fuzz-smoke soak campaign coverage clean
+.PHONY: all help setup demo demo-coupled demo-heat demo-staging test check-all classify-tests bench docs install lint format interop check-asan check-tsan fuzz-smoke soak campaign random coverage clean
 
 all: ## build the library and programs into build/release
 	@scripts/setup.sh build
@@ -103,6 +103,11 @@ campaign: ## TRIALS (default 500) faults of a KIND (kill, stop, system) over all
 	@scripts/setup.sh test
 	@scripts/build.sh $(PRESET) $(JOBS) sys_actor sys_faulty
 	@.venv/bin/python tests/faults/campaign.py $(KIND) --build $(BUILD) --trials $(TRIALS) $(if $(SEED),--seed $(SEED))
+
+random: ## random legal MPI programs: SEEDS (default 1:1001) of a WAY (default: all); tests/random/many_seeds.py
+	@scripts/setup.sh test
+	@scripts/build.sh $(PRESET) $(JOBS)
+	@.venv/bin/python tests/random/many_seeds.py --build $(BUILD) --seeds $(or $(SEEDS),1:1001) $(if $(WAY),--way $(WAY))
 
 coverage: ## line coverage of the tests, into build/coverage
 	@scripts/setup.sh test
