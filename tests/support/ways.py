@@ -39,8 +39,8 @@ class Outcome(typing.NamedTuple):
         return f"status {self.statuses}\n{self.out}\n{self.err}"
 
     def oks(self):
-        """Processes that have said that all is well."""
-        return len(re.findall(r"(?m)(?:^|[ \]])ok$", self.out))
+        """Processes that have said that all is well. A launcher may run their lines together."""
+        return len(re.findall(r"(?m)(?:^|[ \]]|(?<=ok))ok(?=ok|$)", self.out))
 
 
 def of_job(done):
