@@ -270,10 +270,11 @@ int WAITIO_MPI_Type_create_f90_complex(int precision, int range, WAITIO_MPI_Data
 int WAITIO_MPI_Type_size_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *size)
 {
     const struct wio_mpi_type *t = wio_mpi_type(type);
+    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need("size", size);
 
-    if (t != NULL)
+    if (rc == 0)
         *size = (WAITIO_MPI_Count)t->size;
-    return wio_mpi_result("WAITIO_MPI_Type_size_x", t == NULL ? WAITIO_ERR_ARG : 0);
+    return wio_mpi_result("WAITIO_MPI_Type_size_x", rc);
 }
 
 int WAITIO_MPI_Type_get_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
@@ -282,8 +283,10 @@ int WAITIO_MPI_Type_get_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
     WAITIO_MPI_Aint low = 0, length = 0;
     int rc = WAITIO_MPI_Type_get_extent(type, &low, &length);
 
-    *lb = low;
-    *extent = length;
+    if (lb != NULL)
+        *lb = low;
+    if (extent != NULL)
+        *extent = length;
     return rc;
 }
 
@@ -293,8 +296,10 @@ int WAITIO_MPI_Type_get_true_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count
     WAITIO_MPI_Aint low = 0, length = 0;
     int rc = WAITIO_MPI_Type_get_true_extent(type, &low, &length);
 
-    *lb = low;
-    *extent = length;
+    if (lb != NULL)
+        *lb = low;
+    if (extent != NULL)
+        *extent = length;
     return rc;
 }
 
