@@ -72,6 +72,7 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
         "mpi_handles.c",
         "mpi_profile.c",
         "mpi_external.c",
+        "mpi_large.c",
     ],
 )
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])
@@ -112,6 +113,7 @@ def test_the_renamed_program_is_an_mpi_program(compiler, program, tmp_path):
         ("mpi_handles.c", "mpich"),
         ("mpi_profile.c", "openmpi"),
         ("mpi_external.c", "openmpi"),
+        ("mpi_large.c", "mpich"),
     ],
 )
 def test_the_program_says_the_same_under_an_mpi(program, mpi, launcher):
