@@ -153,8 +153,9 @@ def test_types_lie_where_the_programs_mpi_says(span, mpis):
 
 def test_large_counts(span):
     jobs = [("mpich", 1), ("mpich", 2)]
-    lines = all_well(span("large.c", jobs), jobs)
-    assert set(lines) == {"ok"}
+    for program in ("large.c", "mpi_large.c"):
+        lines = all_well(span(program, jobs), jobs)
+        assert set(lines) == {"ok"}
 
 
 @pytest.mark.parametrize("how", ["kill", "abort", "exit", "finalize"])
@@ -265,7 +266,9 @@ def test_every_function_of_the_mpi_has_its_place(
 
     table = load_table(source_dir / "spec", "span.toml")
     calls = (source_dir / "spec/mpi-4.0-calls.txt").read_text()
-    plan = emitter.Plan(calls, table, (source_dir / "include/waitio_mpi.h").read_text())
+    names = ("waitio_mpi.h", "waitio_mpi_large.h")
+    headers = "".join((source_dir / "include" / name).read_text() for name in names)
+    plan = emitter.Plan(calls, table, headers)
     told = subprocess.run(["ldd", programs("p2p.c", mpi)], capture_output=True, text=True).stdout
     vendor = exported(re.search(r"=> (\S*/lib(?:mpi|mpich)\.so\S*)", told).group(1))
     ours = exported(build_dir / "lib" / f"libwaitio_span_{mpi}.so")
