@@ -218,9 +218,10 @@ static void with_tables(struct test *t, int r, struct wio_call *c)
 {
     const WAITIO_MPI_Datatype *types = t->form == TYPED ? t->types : NULL;
     if (has_blocks_in(t))
-        c->send = (struct wio_side){t->in[r], 0, t->f->type, t->sc[r], t->sd[r], types, NULL};
+        c->send = (struct wio_side){t->in[r], 0, t->f->type, t->sc[r], t->sd[r], types, NULL, NULL};
     if (has_blocks_out(t))
-        c->recv = (struct wio_side){t->out[r], 0, t->f->type, t->rc[r], t->rd[r], types, NULL};
+        c->recv =
+            (struct wio_side){t->out[r], 0, t->f->type, t->rc[r], t->rd[r], types, NULL, NULL};
     if (t->kind == WIO_GATHER || t->kind == WIO_ALLGATHER)
         c->send.count = amount(t, r, t->root);
     if (t->kind == WIO_SCATTER)
@@ -910,6 +911,8 @@ static void refused(struct wio_call c, int code, const char *text)
 static void wrong_arguments_are_refused_by_name(void **state)
 {
     int a[8], b[8], one_count[2] = {1, 1}, negative[2] = {1, -1};
+    const WAITIO_MPI_Count ones[2] = {1, 1}, most[2] = {INT64_MAX, 1};
+    const WAITIO_MPI_Aint beyond[2] = {0, INTPTR_MAX / 2};
     WAITIO_MPI_Datatype raw;
     WAITIO_MPI_Op op = WAITIO_MPI_SUM;
     (void)state;
@@ -952,6 +955,23 @@ static void wrong_arguments_are_refused_by_name(void **state)
                                        .counts = negative,
                                        .displs = one_count}},
             WAITIO_MPI_ERR_COUNT, "count -1 of INT is negative");
+    refused(
+        (struct wio_call){
+            .kind = WIO_ALLTOALL,
+            .v = true,
+            .send = {.buf = a, .type = WAITIO_MPI_INT, .large_counts = ones, .places = beyond},
+            .recv = {.buf = b, .type = WAITIO_MPI_INT, .large_counts = ones, .places = beyond}},
+        WAITIO_ERR_LIMIT, "block 1 begins beyond 2^63 bytes");
+    refused((struct wio_call){.kind = WIO_ALLTOALL,
+                              .send = {.buf = a, .count = INT64_MAX / 4, .type = WAITIO_MPI_INT},
+                              .recv = {.buf = b, .count = INT64_MAX / 4, .type = WAITIO_MPI_INT}},
+            WAITIO_ERR_LIMIT, "the send buffer has 2^63 bytes or more");
+    refused((struct wio_call){.kind = WIO_REDUCE_SCATTER,
+                              .listed = true,
+                              .send = {.buf = a},
+                              .recv = {.buf = b, .type = WAITIO_MPI_BYTE, .large_counts = most},
+                              .op = WAITIO_MPI_BOR},
+            WAITIO_ERR_LIMIT, "2^63 elements or more in all");
     refused((struct wio_call){.kind = WIO_ALLREDUCE,
                               .send = {.buf = a},
                               .recv = {.buf = b, .count = 1, .type = flavours[SUMS].type},
