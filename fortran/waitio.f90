@@ -18,6 +18,7 @@ module waitio
     use waitio_mpi_types
     use waitio_mpi_messages
     use waitio_mpi_collectives
+    use waitio_mpi_large
     implicit none
     private :: c_char, c_double, c_f_pointer, c_int, c_intptr_t, c_null_char, c_ptr, c_size_t
 

@@ -19,10 +19,11 @@ int waitio_cfi_refuse(const char *call, const char *why);
 struct waitio_cfi_section {
     void *at;
     int count, type;
-    int made; /**< the type was made for this call */
+    int made;              /**< the type was made for this call */
+    WAITIO_MPI_Count wide; /**< the count for calls with wide ones */
 };
 /** Turn a buffer into what C takes; one with gaps gets a type of its own. @return 0 or ARG */
-int waitio_cfi_section(const char *call, const CFI_cdesc_t *d, int count, int type,
+int waitio_cfi_section(const char *call, const CFI_cdesc_t *d, WAITIO_MPI_Count count, int type,
                        struct waitio_cfi_section *s);
 void waitio_cfi_section_end(struct waitio_cfi_section *s);
 /** Address of a buffer without gaps. @return 0 or ARG */

@@ -76,7 +76,8 @@ static int describe(const CFI_cdesc_t *desc, int d, size_t n, WAITIO_MPI_Datatyp
     if (d > 0)
         rc = describe(desc, d - 1, below, one, &row);
     if (rc == 0)
-        rc = WAITIO_MPI_Type_create_hvector((int)whole, 1, desc->dim[d].sm, row, out);
+        rc =
+            WAITIO_MPI_Type_create_hvector_c((WAITIO_MPI_Count)whole, 1, desc->dim[d].sm, row, out);
     if (rc == 0 && rest > 0) {
         part[0] = *out;
         rc = describe(desc, d - 1, rest, one, &part[1]);
@@ -92,13 +93,15 @@ static int describe(const CFI_cdesc_t *desc, int d, size_t n, WAITIO_MPI_Datatyp
 }
 
 /* May `count` elements of `type` lie in the section, and how many make one array element? */
-static int fits(const char *call, const CFI_cdesc_t *d, int count, int type, size_t *each)
+static int fits(const char *call, const CFI_cdesc_t *d, WAITIO_MPI_Count count, int type,
+                size_t *each)
 {
     WAITIO_MPI_Aint lb = 0, extent = 0;
-    int size = 0, rc = WAITIO_MPI_Type_get_extent(type, &lb, &extent);
+    WAITIO_MPI_Count size = 0;
+    int rc = WAITIO_MPI_Type_get_extent(type, &lb, &extent);
 
     if (rc == 0)
-        rc = WAITIO_MPI_Type_size(type, &size);
+        rc = WAITIO_MPI_Type_size_c(type, &size);
     if (rc != 0)
         return rc;
     if (d->dim[d->rank - 1].extent < 0 || size <= 0 || lb != 0 || extent != size ||
@@ -115,19 +118,19 @@ static int fits(const char *call, const CFI_cdesc_t *d, int count, int type, siz
     return 0;
 }
 
-int waitio_cfi_section(const char *call, const CFI_cdesc_t *d, int count, int type,
+int waitio_cfi_section(const char *call, const CFI_cdesc_t *d, WAITIO_MPI_Count count, int type,
                        struct waitio_cfi_section *s)
 {
     WAITIO_MPI_Datatype one = type;
     size_t each = 1;
     int rc;
 
-    *s = (struct waitio_cfi_section){address_of(d), count, type, 0};
+    *s = (struct waitio_cfi_section){address_of(d), (int)count, type, 0, count};
     if (!has_holes(d))
         return 0;
     rc = fits(call, d, count, type, &each);
     if (rc == 0 && each != 1)
-        rc = WAITIO_MPI_Type_contiguous((int)each, type, &one);
+        rc = WAITIO_MPI_Type_contiguous_c((WAITIO_MPI_Count)each, type, &one);
     if (rc == 0)
         rc = describe(d, d->rank - 1, (size_t)count / each, one, &s->type);
     if (rc == 0)
@@ -136,6 +139,7 @@ int waitio_cfi_section(const char *call, const CFI_cdesc_t *d, int count, int ty
         WAITIO_MPI_Type_free(&one);
     s->made = rc == 0;
     s->count = 1;
+    s->wide = 1;
     return rc;
 }
 

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !> Types of module `waitio`, for itself and for the calls of MPI in it.
 module waitio_types
-    use, intrinsic :: iso_c_binding, only: c_int, c_int32_t, c_intptr_t, c_null_ptr, &
+    use, intrinsic :: iso_c_binding, only: c_int, c_int32_t, c_int64_t, c_intptr_t, c_null_ptr, &
         c_ptr, c_size_t
     implicit none
     private
@@ -91,6 +91,14 @@ module waitio_types
             type(waitio_datatype) :: datatype
         end subroutine waitio_user_function
 
+        !> The same with a length of 64 bits.
+        subroutine waitio_user_function_c(invec, inoutvec, length, datatype)
+            import :: c_int64_t, c_ptr, waitio_datatype
+            type(c_ptr), value :: invec, inoutvec
+            integer(c_int64_t) :: length
+            type(waitio_datatype) :: datatype
+        end subroutine waitio_user_function_c
+
         !> Asked when a communicator with an attribute is duplicated. oldcomm is its number, as
         !> waitio_mpif.h has them; flag: the duplicate gets attribute_out.
         subroutine waitio_copy_function(oldcomm, keyval, extra_state, attribute_in, attribute_out, &
@@ -137,7 +145,7 @@ module waitio_types
             integer(c_int) :: ierr
         end subroutine waitio_cancel_function
     end interface
-    public :: waitio_filter, waitio_user_function
+    public :: waitio_filter, waitio_user_function, waitio_user_function_c
     public :: waitio_copy_function, waitio_delete_function, waitio_error_function
     public :: waitio_query_function, waitio_free_function, waitio_cancel_function
 

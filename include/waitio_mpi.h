@@ -65,6 +65,9 @@ typedef WAITIO_MPI_Comm_errhandler_function WAITIO_MPI_Handler_function;
 /** An operator of the program: inout[i] = in[i] op inout[i] for *length elements of *type. */
 typedef void WAITIO_MPI_User_function(void *in, void *inout, int *length,
                                       WAITIO_MPI_Datatype *type);
+/** The same with a wide length: for WAITIO_MPI_Op_create_c(). */
+typedef void WAITIO_MPI_User_function_c(void *in, void *inout, WAITIO_MPI_Count *length,
+                                        WAITIO_MPI_Datatype *type);
 /** The same with what waitio_mpi_op_create_with() was given. */
 typedef void waitio_mpi_stateful_function(void *in, void *inout, int *length,
                                           WAITIO_MPI_Datatype *type, void *state);
@@ -1146,6 +1149,7 @@ int WAITIO_MPI_Neighbor_alltoallw_init(const void *sbuf, const int scounts[],
 } /* extern "C" */
 #endif
 
-#include "waitio_mpi_profile.h" /* the same calls as WAITIO_PMPI_... */
+#include "waitio_mpi_large.h"   /* the same calls with wide counts, as WAITIO_MPI_..._c */
+#include "waitio_mpi_profile.h" /* all of them as WAITIO_PMPI_... */
 
 #endif /* WAITIO_MPI_H */

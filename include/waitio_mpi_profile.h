@@ -493,6 +493,297 @@ int WAITIO_PMPI_Neighbor_alltoallw_init(const void *sbuf, const int scounts[],
     const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
     const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
     WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Allgather_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Allgatherv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint displs[],
+    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Allreduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Allreduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Alltoall_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Alltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Alltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Bcast_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Bcast_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Bsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Bsend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Buffer_attach_c(void *buffer, WAITIO_MPI_Count size);
+int WAITIO_PMPI_Buffer_detach_c(void *buffer_address, WAITIO_MPI_Count *size);
+int WAITIO_PMPI_Exscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Exscan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Gather_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Gather_init_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Gatherv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint displs[],
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Gatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint displs[],
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Get_count_c(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Count *count);
+int WAITIO_PMPI_Get_elements_c(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Count *count);
+int WAITIO_PMPI_Iallgather_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Iallgatherv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint displs[],
+    WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Iallreduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ialltoall_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ialltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ialltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ibcast_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ibsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Iexscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Igather_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Igatherv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint displs[],
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Imrecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Message *message, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ineighbor_allgather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ineighbor_allgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ineighbor_alltoall_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ineighbor_alltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ineighbor_alltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Irecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int source,
+    int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ireduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ireduce_scatter_block_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Ireduce_scatter_c(const void *sbuf, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Irsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Iscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Iscatter_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Iscatterv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Isend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Isendrecv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    int dest, int stag, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int source,
+    int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Isendrecv_replace_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int stag, int source, int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Issend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Mrecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Message *message, WAITIO_MPI_Status *status);
+int WAITIO_PMPI_Neighbor_allgather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Neighbor_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Neighbor_allgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Neighbor_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Neighbor_alltoall_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Neighbor_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Neighbor_alltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Neighbor_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Neighbor_alltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Neighbor_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Op_create_c(WAITIO_MPI_User_function_c *function, int commute, WAITIO_MPI_Op *op);
+int WAITIO_PMPI_Pack_c(const void *in, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, void *out,
+    WAITIO_MPI_Count room, WAITIO_MPI_Count *position, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Pack_external_c(const char *datarep, const void *in, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, void *out, WAITIO_MPI_Count room, WAITIO_MPI_Count *position);
+int WAITIO_PMPI_Pack_external_size_c(const char *datarep, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Count *size);
+int WAITIO_PMPI_Pack_size_c(WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Count *size);
+int WAITIO_PMPI_Recv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int source,
+    int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
+int WAITIO_PMPI_Recv_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int source,
+    int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Reduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Reduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Reduce_local_c(const void *in, void *inout, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op);
+int WAITIO_PMPI_Reduce_scatter_block_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Reduce_scatter_block_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Reduce_scatter_c(const void *sbuf, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Reduce_scatter_init_c(const void *sbuf, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Rsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Rsend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Scan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Scan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Scatter_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Scatter_init_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Scatterv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Scatterv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Send_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Send_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Sendrecv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    int dest, int stag, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int source,
+    int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
+int WAITIO_PMPI_Sendrecv_replace_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int stag, int source, int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status);
+int WAITIO_PMPI_Ssend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int dest,
+    int tag, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Ssend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req);
+int WAITIO_PMPI_Type_contiguous_c(WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_create_darray_c(int processes, int rank, int dims,
+    const WAITIO_MPI_Count sizes[], const int distribs[], const int dargs[], const int psizes[],
+    int order, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_create_hindexed_block_c(WAITIO_MPI_Count count, WAITIO_MPI_Count length,
+    const WAITIO_MPI_Count bytes[], WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_create_hindexed_c(WAITIO_MPI_Count count, const WAITIO_MPI_Count lengths[],
+    const WAITIO_MPI_Count bytes[], WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_create_hvector_c(WAITIO_MPI_Count count, WAITIO_MPI_Count length,
+    WAITIO_MPI_Count stride, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_create_indexed_block_c(WAITIO_MPI_Count count, WAITIO_MPI_Count length,
+    const WAITIO_MPI_Count places[], WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_create_resized_c(WAITIO_MPI_Datatype type, WAITIO_MPI_Count lb,
+    WAITIO_MPI_Count extent, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_create_struct_c(WAITIO_MPI_Count count, const WAITIO_MPI_Count lengths[],
+    const WAITIO_MPI_Count bytes[], const WAITIO_MPI_Datatype types[], WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_create_subarray_c(int dims, const WAITIO_MPI_Count sizes[],
+    const WAITIO_MPI_Count parts[], const WAITIO_MPI_Count starts[], int order,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_get_contents_c(WAITIO_MPI_Datatype datatype, WAITIO_MPI_Count max_integers,
+    WAITIO_MPI_Count max_addresses, WAITIO_MPI_Count max_large_counts,
+    WAITIO_MPI_Count max_datatypes, int array_of_integers[], WAITIO_MPI_Aint array_of_addresses[],
+    WAITIO_MPI_Count array_of_large_counts[], WAITIO_MPI_Datatype array_of_datatypes[]);
+int WAITIO_PMPI_Type_get_envelope_c(WAITIO_MPI_Datatype datatype, WAITIO_MPI_Count *num_integers,
+    WAITIO_MPI_Count *num_addresses, WAITIO_MPI_Count *num_large_counts,
+    WAITIO_MPI_Count *num_datatypes, int *combiner);
+int WAITIO_PMPI_Type_get_extent_c(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
+    WAITIO_MPI_Count *extent);
+int WAITIO_PMPI_Type_get_true_extent_c(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
+    WAITIO_MPI_Count *extent);
+int WAITIO_PMPI_Type_indexed_c(WAITIO_MPI_Count count, const WAITIO_MPI_Count lengths[],
+    const WAITIO_MPI_Count places[], WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Type_size_c(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *size);
+int WAITIO_PMPI_Type_vector_c(WAITIO_MPI_Count count, WAITIO_MPI_Count length,
+    WAITIO_MPI_Count stride, WAITIO_MPI_Datatype type, WAITIO_MPI_Datatype *out);
+int WAITIO_PMPI_Unpack_c(const void *in, WAITIO_MPI_Count room, WAITIO_MPI_Count *position,
+    void *out, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, WAITIO_MPI_Comm comm);
+int WAITIO_PMPI_Unpack_external_c(const char datarep[], const void *in, WAITIO_MPI_Count room,
+    WAITIO_MPI_Count *position, void *out, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

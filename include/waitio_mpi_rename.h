@@ -212,6 +212,168 @@ int waitio_rename_neighbor_alltoallw_init(const void *sbuf, const int scounts[],
     const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
     const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
     WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_allreduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_bcast_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_bsend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_exscan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_gather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_gatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_iallgather_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_iallgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_iallreduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ialltoall_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_ialltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ialltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ibcast_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ibsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_iexscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_igather_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_igatherv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint displs[],
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_imrecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Message *message, waitio_rename_request *req);
+int waitio_rename_ineighbor_allgather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ineighbor_allgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_ineighbor_alltoall_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ineighbor_alltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ineighbor_alltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_irecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int source,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ireduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_ireduce_scatter_block_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ireduce_scatter_c(const void *sbuf, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_irsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_iscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_iscatter_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_iscatterv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_isend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_isendrecv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    int dest, int stag, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int source,
+    int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_isendrecv_replace_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int stag, int source, int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_issend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_neighbor_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_neighbor_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_neighbor_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_neighbor_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_neighbor_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_recv_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int source, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_reduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_reduce_scatter_block_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_reduce_scatter_init_c(const void *sbuf, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_rsend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_scan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_scatter_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_scatterv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_send_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_ssend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_pmpi_comm_idup(WAITIO_MPI_Comm comm, WAITIO_MPI_Comm *out,
     waitio_rename_request *req);
 int waitio_rename_pmpi_comm_idup_with_info(WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
@@ -394,6 +556,173 @@ int waitio_rename_pmpi_neighbor_alltoallw_init(const void *sbuf, const int scoun
     const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
     const int rcounts[], const WAITIO_MPI_Aint rdispls[], const WAITIO_MPI_Datatype rtypes[],
     WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_allreduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_bcast_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_bsend_init_c(const void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_exscan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_gather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_gatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_iallgather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iallgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_iallreduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ialltoall_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ialltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ialltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ibcast_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int root, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ibsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iexscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_igather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_igatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_imrecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Message *message, waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_allgather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_allgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_alltoall_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_alltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ineighbor_alltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_irecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int source, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ireduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_ireduce_scatter_block_c(const void *sbuf, void *rbuf,
+    WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_ireduce_scatter_c(const void *sbuf, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_irsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iscatter_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_iscatterv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_isend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_isendrecv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, int dest, int stag, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int source, int rtag, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_isendrecv_replace_c(void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int stag, int source, int rtag, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_issend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_neighbor_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_recv_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int source, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_reduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_reduce_scatter_block_init_c(const void *sbuf, void *rbuf,
+    WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_reduce_scatter_init_c(const void *sbuf, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_rsend_init_c(const void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_scan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_scatter_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req);
+int waitio_rename_pmpi_scatterv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req);
+int waitio_rename_pmpi_send_init_c(const void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
+int waitio_rename_pmpi_ssend_init_c(const void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req);
 int waitio_rename_request_c2f(waitio_rename_request req);
 waitio_rename_request waitio_rename_request_f2c(int handle);
 int waitio_rename_pmpi_request_c2f(waitio_rename_request req);
@@ -432,6 +761,7 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Type_copy_attr_function WAITIO_MPI_Type_copy_attr_function
 #define MPI_Type_delete_attr_function WAITIO_MPI_Type_delete_attr_function
 #define MPI_User_function WAITIO_MPI_User_function
+#define MPI_User_function_c WAITIO_MPI_User_function_c
 
 /* constants */
 #define MPI_2DOUBLE_PRECISION WAITIO_MPI_2DOUBLE_PRECISION
@@ -681,29 +1011,47 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Aint_add WAITIO_MPI_Aint_add
 #define MPI_Aint_diff WAITIO_MPI_Aint_diff
 #define MPI_Allgather WAITIO_MPI_Allgather
+#define MPI_Allgather_c WAITIO_MPI_Allgather_c
 #define MPI_Allgather_init waitio_rename_allgather_init
+#define MPI_Allgather_init_c waitio_rename_allgather_init_c
 #define MPI_Allgatherv WAITIO_MPI_Allgatherv
+#define MPI_Allgatherv_c WAITIO_MPI_Allgatherv_c
 #define MPI_Allgatherv_init waitio_rename_allgatherv_init
+#define MPI_Allgatherv_init_c waitio_rename_allgatherv_init_c
 #define MPI_Alloc_mem WAITIO_MPI_Alloc_mem
 #define MPI_Allreduce WAITIO_MPI_Allreduce
+#define MPI_Allreduce_c WAITIO_MPI_Allreduce_c
 #define MPI_Allreduce_init waitio_rename_allreduce_init
+#define MPI_Allreduce_init_c waitio_rename_allreduce_init_c
 #define MPI_Alltoall WAITIO_MPI_Alltoall
+#define MPI_Alltoall_c WAITIO_MPI_Alltoall_c
 #define MPI_Alltoall_init waitio_rename_alltoall_init
+#define MPI_Alltoall_init_c waitio_rename_alltoall_init_c
 #define MPI_Alltoallv WAITIO_MPI_Alltoallv
+#define MPI_Alltoallv_c WAITIO_MPI_Alltoallv_c
 #define MPI_Alltoallv_init waitio_rename_alltoallv_init
+#define MPI_Alltoallv_init_c waitio_rename_alltoallv_init_c
 #define MPI_Alltoallw WAITIO_MPI_Alltoallw
+#define MPI_Alltoallw_c WAITIO_MPI_Alltoallw_c
 #define MPI_Alltoallw_init waitio_rename_alltoallw_init
+#define MPI_Alltoallw_init_c waitio_rename_alltoallw_init_c
 #define MPI_Attr_delete WAITIO_MPI_Attr_delete
 #define MPI_Attr_get WAITIO_MPI_Attr_get
 #define MPI_Attr_put WAITIO_MPI_Attr_put
 #define MPI_Barrier WAITIO_MPI_Barrier
 #define MPI_Barrier_init waitio_rename_barrier_init
 #define MPI_Bcast WAITIO_MPI_Bcast
+#define MPI_Bcast_c WAITIO_MPI_Bcast_c
 #define MPI_Bcast_init waitio_rename_bcast_init
+#define MPI_Bcast_init_c waitio_rename_bcast_init_c
 #define MPI_Bsend WAITIO_MPI_Bsend
+#define MPI_Bsend_c WAITIO_MPI_Bsend_c
 #define MPI_Bsend_init waitio_rename_bsend_init
+#define MPI_Bsend_init_c waitio_rename_bsend_init_c
 #define MPI_Buffer_attach WAITIO_MPI_Buffer_attach
+#define MPI_Buffer_attach_c WAITIO_MPI_Buffer_attach_c
 #define MPI_Buffer_detach WAITIO_MPI_Buffer_detach
+#define MPI_Buffer_detach_c WAITIO_MPI_Buffer_detach_c
 #define MPI_Cancel waitio_rename_cancel
 #define MPI_Cart_coords WAITIO_MPI_Cart_coords
 #define MPI_Cart_create WAITIO_MPI_Cart_create
@@ -759,17 +1107,25 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Error_class WAITIO_MPI_Error_class
 #define MPI_Error_string WAITIO_MPI_Error_string
 #define MPI_Exscan WAITIO_MPI_Exscan
+#define MPI_Exscan_c WAITIO_MPI_Exscan_c
 #define MPI_Exscan_init waitio_rename_exscan_init
+#define MPI_Exscan_init_c waitio_rename_exscan_init_c
 #define MPI_Finalize WAITIO_MPI_Finalize
 #define MPI_Finalized WAITIO_MPI_Finalized
 #define MPI_Free_mem WAITIO_MPI_Free_mem
 #define MPI_Gather WAITIO_MPI_Gather
+#define MPI_Gather_c WAITIO_MPI_Gather_c
 #define MPI_Gather_init waitio_rename_gather_init
+#define MPI_Gather_init_c waitio_rename_gather_init_c
 #define MPI_Gatherv WAITIO_MPI_Gatherv
+#define MPI_Gatherv_c WAITIO_MPI_Gatherv_c
 #define MPI_Gatherv_init waitio_rename_gatherv_init
+#define MPI_Gatherv_init_c waitio_rename_gatherv_init_c
 #define MPI_Get_address WAITIO_MPI_Get_address
 #define MPI_Get_count WAITIO_MPI_Get_count
+#define MPI_Get_count_c WAITIO_MPI_Get_count_c
 #define MPI_Get_elements WAITIO_MPI_Get_elements
+#define MPI_Get_elements_c WAITIO_MPI_Get_elements_c
 #define MPI_Get_elements_x WAITIO_MPI_Get_elements_x
 #define MPI_Get_library_version WAITIO_MPI_Get_library_version
 #define MPI_Get_processor_name WAITIO_MPI_Get_processor_name
@@ -797,24 +1153,41 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Group_translate_ranks WAITIO_MPI_Group_translate_ranks
 #define MPI_Group_union WAITIO_MPI_Group_union
 #define MPI_Iallgather waitio_rename_iallgather
+#define MPI_Iallgather_c waitio_rename_iallgather_c
 #define MPI_Iallgatherv waitio_rename_iallgatherv
+#define MPI_Iallgatherv_c waitio_rename_iallgatherv_c
 #define MPI_Iallreduce waitio_rename_iallreduce
+#define MPI_Iallreduce_c waitio_rename_iallreduce_c
 #define MPI_Ialltoall waitio_rename_ialltoall
+#define MPI_Ialltoall_c waitio_rename_ialltoall_c
 #define MPI_Ialltoallv waitio_rename_ialltoallv
+#define MPI_Ialltoallv_c waitio_rename_ialltoallv_c
 #define MPI_Ialltoallw waitio_rename_ialltoallw
+#define MPI_Ialltoallw_c waitio_rename_ialltoallw_c
 #define MPI_Ibarrier waitio_rename_ibarrier
 #define MPI_Ibcast waitio_rename_ibcast
+#define MPI_Ibcast_c waitio_rename_ibcast_c
 #define MPI_Ibsend waitio_rename_ibsend
+#define MPI_Ibsend_c waitio_rename_ibsend_c
 #define MPI_Iexscan waitio_rename_iexscan
+#define MPI_Iexscan_c waitio_rename_iexscan_c
 #define MPI_Igather waitio_rename_igather
+#define MPI_Igather_c waitio_rename_igather_c
 #define MPI_Igatherv waitio_rename_igatherv
+#define MPI_Igatherv_c waitio_rename_igatherv_c
 #define MPI_Improbe WAITIO_MPI_Improbe
 #define MPI_Imrecv waitio_rename_imrecv
+#define MPI_Imrecv_c waitio_rename_imrecv_c
 #define MPI_Ineighbor_allgather waitio_rename_ineighbor_allgather
+#define MPI_Ineighbor_allgather_c waitio_rename_ineighbor_allgather_c
 #define MPI_Ineighbor_allgatherv waitio_rename_ineighbor_allgatherv
+#define MPI_Ineighbor_allgatherv_c waitio_rename_ineighbor_allgatherv_c
 #define MPI_Ineighbor_alltoall waitio_rename_ineighbor_alltoall
+#define MPI_Ineighbor_alltoall_c waitio_rename_ineighbor_alltoall_c
 #define MPI_Ineighbor_alltoallv waitio_rename_ineighbor_alltoallv
+#define MPI_Ineighbor_alltoallv_c waitio_rename_ineighbor_alltoallv_c
 #define MPI_Ineighbor_alltoallw waitio_rename_ineighbor_alltoallw
+#define MPI_Ineighbor_alltoallw_c waitio_rename_ineighbor_alltoallw_c
 #define MPI_Info_c2f WAITIO_MPI_Info_c2f
 #define MPI_Info_create WAITIO_MPI_Info_create
 #define MPI_Info_create_env WAITIO_MPI_Info_create_env
@@ -835,73 +1208,124 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Intercomm_merge WAITIO_MPI_Intercomm_merge
 #define MPI_Iprobe WAITIO_MPI_Iprobe
 #define MPI_Irecv waitio_rename_irecv
+#define MPI_Irecv_c waitio_rename_irecv_c
 #define MPI_Ireduce waitio_rename_ireduce
+#define MPI_Ireduce_c waitio_rename_ireduce_c
 #define MPI_Ireduce_scatter waitio_rename_ireduce_scatter
 #define MPI_Ireduce_scatter_block waitio_rename_ireduce_scatter_block
+#define MPI_Ireduce_scatter_block_c waitio_rename_ireduce_scatter_block_c
+#define MPI_Ireduce_scatter_c waitio_rename_ireduce_scatter_c
 #define MPI_Irsend waitio_rename_irsend
+#define MPI_Irsend_c waitio_rename_irsend_c
 #define MPI_Is_thread_main WAITIO_MPI_Is_thread_main
 #define MPI_Iscan waitio_rename_iscan
+#define MPI_Iscan_c waitio_rename_iscan_c
 #define MPI_Iscatter waitio_rename_iscatter
+#define MPI_Iscatter_c waitio_rename_iscatter_c
 #define MPI_Iscatterv waitio_rename_iscatterv
+#define MPI_Iscatterv_c waitio_rename_iscatterv_c
 #define MPI_Isend waitio_rename_isend
+#define MPI_Isend_c waitio_rename_isend_c
 #define MPI_Isendrecv waitio_rename_isendrecv
+#define MPI_Isendrecv_c waitio_rename_isendrecv_c
 #define MPI_Isendrecv_replace waitio_rename_isendrecv_replace
+#define MPI_Isendrecv_replace_c waitio_rename_isendrecv_replace_c
 #define MPI_Issend waitio_rename_issend
+#define MPI_Issend_c waitio_rename_issend_c
 #define MPI_Keyval_create WAITIO_MPI_Keyval_create
 #define MPI_Keyval_free WAITIO_MPI_Keyval_free
 #define MPI_Message_c2f WAITIO_MPI_Message_c2f
 #define MPI_Message_f2c WAITIO_MPI_Message_f2c
 #define MPI_Mprobe WAITIO_MPI_Mprobe
 #define MPI_Mrecv WAITIO_MPI_Mrecv
+#define MPI_Mrecv_c WAITIO_MPI_Mrecv_c
 #define MPI_Neighbor_allgather WAITIO_MPI_Neighbor_allgather
+#define MPI_Neighbor_allgather_c WAITIO_MPI_Neighbor_allgather_c
 #define MPI_Neighbor_allgather_init waitio_rename_neighbor_allgather_init
+#define MPI_Neighbor_allgather_init_c waitio_rename_neighbor_allgather_init_c
 #define MPI_Neighbor_allgatherv WAITIO_MPI_Neighbor_allgatherv
+#define MPI_Neighbor_allgatherv_c WAITIO_MPI_Neighbor_allgatherv_c
 #define MPI_Neighbor_allgatherv_init waitio_rename_neighbor_allgatherv_init
+#define MPI_Neighbor_allgatherv_init_c waitio_rename_neighbor_allgatherv_init_c
 #define MPI_Neighbor_alltoall WAITIO_MPI_Neighbor_alltoall
+#define MPI_Neighbor_alltoall_c WAITIO_MPI_Neighbor_alltoall_c
 #define MPI_Neighbor_alltoall_init waitio_rename_neighbor_alltoall_init
+#define MPI_Neighbor_alltoall_init_c waitio_rename_neighbor_alltoall_init_c
 #define MPI_Neighbor_alltoallv WAITIO_MPI_Neighbor_alltoallv
+#define MPI_Neighbor_alltoallv_c WAITIO_MPI_Neighbor_alltoallv_c
 #define MPI_Neighbor_alltoallv_init waitio_rename_neighbor_alltoallv_init
+#define MPI_Neighbor_alltoallv_init_c waitio_rename_neighbor_alltoallv_init_c
 #define MPI_Neighbor_alltoallw WAITIO_MPI_Neighbor_alltoallw
+#define MPI_Neighbor_alltoallw_c WAITIO_MPI_Neighbor_alltoallw_c
 #define MPI_Neighbor_alltoallw_init waitio_rename_neighbor_alltoallw_init
+#define MPI_Neighbor_alltoallw_init_c waitio_rename_neighbor_alltoallw_init_c
 #define MPI_Op_c2f WAITIO_MPI_Op_c2f
 #define MPI_Op_commutative WAITIO_MPI_Op_commutative
 #define MPI_Op_create WAITIO_MPI_Op_create
+#define MPI_Op_create_c WAITIO_MPI_Op_create_c
 #define MPI_Op_f2c WAITIO_MPI_Op_f2c
 #define MPI_Op_free WAITIO_MPI_Op_free
 #define MPI_Pack WAITIO_MPI_Pack
+#define MPI_Pack_c WAITIO_MPI_Pack_c
 #define MPI_Pack_external WAITIO_MPI_Pack_external
+#define MPI_Pack_external_c WAITIO_MPI_Pack_external_c
 #define MPI_Pack_external_size WAITIO_MPI_Pack_external_size
+#define MPI_Pack_external_size_c WAITIO_MPI_Pack_external_size_c
 #define MPI_Pack_size WAITIO_MPI_Pack_size
+#define MPI_Pack_size_c WAITIO_MPI_Pack_size_c
 #define MPI_Pcontrol WAITIO_MPI_Pcontrol
 #define MPI_Probe WAITIO_MPI_Probe
 #define MPI_Query_thread WAITIO_MPI_Query_thread
 #define MPI_Recv WAITIO_MPI_Recv
+#define MPI_Recv_c WAITIO_MPI_Recv_c
 #define MPI_Recv_init waitio_rename_recv_init
+#define MPI_Recv_init_c waitio_rename_recv_init_c
 #define MPI_Reduce WAITIO_MPI_Reduce
+#define MPI_Reduce_c WAITIO_MPI_Reduce_c
 #define MPI_Reduce_init waitio_rename_reduce_init
+#define MPI_Reduce_init_c waitio_rename_reduce_init_c
 #define MPI_Reduce_local WAITIO_MPI_Reduce_local
+#define MPI_Reduce_local_c WAITIO_MPI_Reduce_local_c
 #define MPI_Reduce_scatter WAITIO_MPI_Reduce_scatter
 #define MPI_Reduce_scatter_block WAITIO_MPI_Reduce_scatter_block
+#define MPI_Reduce_scatter_block_c WAITIO_MPI_Reduce_scatter_block_c
 #define MPI_Reduce_scatter_block_init waitio_rename_reduce_scatter_block_init
+#define MPI_Reduce_scatter_block_init_c waitio_rename_reduce_scatter_block_init_c
+#define MPI_Reduce_scatter_c WAITIO_MPI_Reduce_scatter_c
 #define MPI_Reduce_scatter_init waitio_rename_reduce_scatter_init
+#define MPI_Reduce_scatter_init_c waitio_rename_reduce_scatter_init_c
 #define MPI_Request_c2f waitio_rename_request_c2f
 #define MPI_Request_f2c waitio_rename_request_f2c
 #define MPI_Request_free waitio_rename_request_free
 #define MPI_Request_get_status waitio_rename_request_get_status
 #define MPI_Rsend WAITIO_MPI_Rsend
+#define MPI_Rsend_c WAITIO_MPI_Rsend_c
 #define MPI_Rsend_init waitio_rename_rsend_init
+#define MPI_Rsend_init_c waitio_rename_rsend_init_c
 #define MPI_Scan WAITIO_MPI_Scan
+#define MPI_Scan_c WAITIO_MPI_Scan_c
 #define MPI_Scan_init waitio_rename_scan_init
+#define MPI_Scan_init_c waitio_rename_scan_init_c
 #define MPI_Scatter WAITIO_MPI_Scatter
+#define MPI_Scatter_c WAITIO_MPI_Scatter_c
 #define MPI_Scatter_init waitio_rename_scatter_init
+#define MPI_Scatter_init_c waitio_rename_scatter_init_c
 #define MPI_Scatterv WAITIO_MPI_Scatterv
+#define MPI_Scatterv_c WAITIO_MPI_Scatterv_c
 #define MPI_Scatterv_init waitio_rename_scatterv_init
+#define MPI_Scatterv_init_c waitio_rename_scatterv_init_c
 #define MPI_Send WAITIO_MPI_Send
+#define MPI_Send_c WAITIO_MPI_Send_c
 #define MPI_Send_init waitio_rename_send_init
+#define MPI_Send_init_c waitio_rename_send_init_c
 #define MPI_Sendrecv WAITIO_MPI_Sendrecv
+#define MPI_Sendrecv_c WAITIO_MPI_Sendrecv_c
 #define MPI_Sendrecv_replace WAITIO_MPI_Sendrecv_replace
+#define MPI_Sendrecv_replace_c WAITIO_MPI_Sendrecv_replace_c
 #define MPI_Ssend WAITIO_MPI_Ssend
+#define MPI_Ssend_c WAITIO_MPI_Ssend_c
 #define MPI_Ssend_init waitio_rename_ssend_init
+#define MPI_Ssend_init_c waitio_rename_ssend_init_c
 #define MPI_Start waitio_rename_start
 #define MPI_Startall waitio_rename_startall
 #define MPI_Status_c2f WAITIO_MPI_Status_c2f
@@ -918,18 +1342,27 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Type_c2f WAITIO_MPI_Type_c2f
 #define MPI_Type_commit WAITIO_MPI_Type_commit
 #define MPI_Type_contiguous WAITIO_MPI_Type_contiguous
+#define MPI_Type_contiguous_c WAITIO_MPI_Type_contiguous_c
 #define MPI_Type_create_darray WAITIO_MPI_Type_create_darray
+#define MPI_Type_create_darray_c WAITIO_MPI_Type_create_darray_c
 #define MPI_Type_create_f90_complex WAITIO_MPI_Type_create_f90_complex
 #define MPI_Type_create_f90_integer WAITIO_MPI_Type_create_f90_integer
 #define MPI_Type_create_f90_real WAITIO_MPI_Type_create_f90_real
 #define MPI_Type_create_hindexed WAITIO_MPI_Type_create_hindexed
 #define MPI_Type_create_hindexed_block WAITIO_MPI_Type_create_hindexed_block
+#define MPI_Type_create_hindexed_block_c WAITIO_MPI_Type_create_hindexed_block_c
+#define MPI_Type_create_hindexed_c WAITIO_MPI_Type_create_hindexed_c
 #define MPI_Type_create_hvector WAITIO_MPI_Type_create_hvector
+#define MPI_Type_create_hvector_c WAITIO_MPI_Type_create_hvector_c
 #define MPI_Type_create_indexed_block WAITIO_MPI_Type_create_indexed_block
+#define MPI_Type_create_indexed_block_c WAITIO_MPI_Type_create_indexed_block_c
 #define MPI_Type_create_keyval WAITIO_MPI_Type_create_keyval
 #define MPI_Type_create_resized WAITIO_MPI_Type_create_resized
+#define MPI_Type_create_resized_c WAITIO_MPI_Type_create_resized_c
 #define MPI_Type_create_struct WAITIO_MPI_Type_create_struct
+#define MPI_Type_create_struct_c WAITIO_MPI_Type_create_struct_c
 #define MPI_Type_create_subarray WAITIO_MPI_Type_create_subarray
+#define MPI_Type_create_subarray_c WAITIO_MPI_Type_create_subarray_c
 #define MPI_Type_delete_attr WAITIO_MPI_Type_delete_attr
 #define MPI_Type_dup WAITIO_MPI_Type_dup
 #define MPI_Type_extent WAITIO_MPI_Type_extent
@@ -938,26 +1371,35 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define MPI_Type_free_keyval WAITIO_MPI_Type_free_keyval
 #define MPI_Type_get_attr WAITIO_MPI_Type_get_attr
 #define MPI_Type_get_contents WAITIO_MPI_Type_get_contents
+#define MPI_Type_get_contents_c WAITIO_MPI_Type_get_contents_c
 #define MPI_Type_get_envelope WAITIO_MPI_Type_get_envelope
+#define MPI_Type_get_envelope_c WAITIO_MPI_Type_get_envelope_c
 #define MPI_Type_get_extent WAITIO_MPI_Type_get_extent
+#define MPI_Type_get_extent_c WAITIO_MPI_Type_get_extent_c
 #define MPI_Type_get_extent_x WAITIO_MPI_Type_get_extent_x
 #define MPI_Type_get_name WAITIO_MPI_Type_get_name
 #define MPI_Type_get_true_extent WAITIO_MPI_Type_get_true_extent
+#define MPI_Type_get_true_extent_c WAITIO_MPI_Type_get_true_extent_c
 #define MPI_Type_get_true_extent_x WAITIO_MPI_Type_get_true_extent_x
 #define MPI_Type_hindexed WAITIO_MPI_Type_hindexed
 #define MPI_Type_hvector WAITIO_MPI_Type_hvector
 #define MPI_Type_indexed WAITIO_MPI_Type_indexed
+#define MPI_Type_indexed_c WAITIO_MPI_Type_indexed_c
 #define MPI_Type_lb WAITIO_MPI_Type_lb
 #define MPI_Type_match_size WAITIO_MPI_Type_match_size
 #define MPI_Type_set_attr WAITIO_MPI_Type_set_attr
 #define MPI_Type_set_name WAITIO_MPI_Type_set_name
 #define MPI_Type_size WAITIO_MPI_Type_size
+#define MPI_Type_size_c WAITIO_MPI_Type_size_c
 #define MPI_Type_size_x WAITIO_MPI_Type_size_x
 #define MPI_Type_struct WAITIO_MPI_Type_struct
 #define MPI_Type_ub WAITIO_MPI_Type_ub
 #define MPI_Type_vector WAITIO_MPI_Type_vector
+#define MPI_Type_vector_c WAITIO_MPI_Type_vector_c
 #define MPI_Unpack WAITIO_MPI_Unpack
+#define MPI_Unpack_c WAITIO_MPI_Unpack_c
 #define MPI_Unpack_external WAITIO_MPI_Unpack_external
+#define MPI_Unpack_external_c WAITIO_MPI_Unpack_external_c
 #define MPI_Wait waitio_rename_wait
 #define MPI_Waitall waitio_rename_waitall
 #define MPI_Waitany waitio_rename_waitany
@@ -974,29 +1416,47 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Aint_add WAITIO_PMPI_Aint_add
 #define PMPI_Aint_diff WAITIO_PMPI_Aint_diff
 #define PMPI_Allgather WAITIO_PMPI_Allgather
+#define PMPI_Allgather_c WAITIO_PMPI_Allgather_c
 #define PMPI_Allgather_init waitio_rename_pmpi_allgather_init
+#define PMPI_Allgather_init_c waitio_rename_pmpi_allgather_init_c
 #define PMPI_Allgatherv WAITIO_PMPI_Allgatherv
+#define PMPI_Allgatherv_c WAITIO_PMPI_Allgatherv_c
 #define PMPI_Allgatherv_init waitio_rename_pmpi_allgatherv_init
+#define PMPI_Allgatherv_init_c waitio_rename_pmpi_allgatherv_init_c
 #define PMPI_Alloc_mem WAITIO_PMPI_Alloc_mem
 #define PMPI_Allreduce WAITIO_PMPI_Allreduce
+#define PMPI_Allreduce_c WAITIO_PMPI_Allreduce_c
 #define PMPI_Allreduce_init waitio_rename_pmpi_allreduce_init
+#define PMPI_Allreduce_init_c waitio_rename_pmpi_allreduce_init_c
 #define PMPI_Alltoall WAITIO_PMPI_Alltoall
+#define PMPI_Alltoall_c WAITIO_PMPI_Alltoall_c
 #define PMPI_Alltoall_init waitio_rename_pmpi_alltoall_init
+#define PMPI_Alltoall_init_c waitio_rename_pmpi_alltoall_init_c
 #define PMPI_Alltoallv WAITIO_PMPI_Alltoallv
+#define PMPI_Alltoallv_c WAITIO_PMPI_Alltoallv_c
 #define PMPI_Alltoallv_init waitio_rename_pmpi_alltoallv_init
+#define PMPI_Alltoallv_init_c waitio_rename_pmpi_alltoallv_init_c
 #define PMPI_Alltoallw WAITIO_PMPI_Alltoallw
+#define PMPI_Alltoallw_c WAITIO_PMPI_Alltoallw_c
 #define PMPI_Alltoallw_init waitio_rename_pmpi_alltoallw_init
+#define PMPI_Alltoallw_init_c waitio_rename_pmpi_alltoallw_init_c
 #define PMPI_Attr_delete WAITIO_PMPI_Attr_delete
 #define PMPI_Attr_get WAITIO_PMPI_Attr_get
 #define PMPI_Attr_put WAITIO_PMPI_Attr_put
 #define PMPI_Barrier WAITIO_PMPI_Barrier
 #define PMPI_Barrier_init waitio_rename_pmpi_barrier_init
 #define PMPI_Bcast WAITIO_PMPI_Bcast
+#define PMPI_Bcast_c WAITIO_PMPI_Bcast_c
 #define PMPI_Bcast_init waitio_rename_pmpi_bcast_init
+#define PMPI_Bcast_init_c waitio_rename_pmpi_bcast_init_c
 #define PMPI_Bsend WAITIO_PMPI_Bsend
+#define PMPI_Bsend_c WAITIO_PMPI_Bsend_c
 #define PMPI_Bsend_init waitio_rename_pmpi_bsend_init
+#define PMPI_Bsend_init_c waitio_rename_pmpi_bsend_init_c
 #define PMPI_Buffer_attach WAITIO_PMPI_Buffer_attach
+#define PMPI_Buffer_attach_c WAITIO_PMPI_Buffer_attach_c
 #define PMPI_Buffer_detach WAITIO_PMPI_Buffer_detach
+#define PMPI_Buffer_detach_c WAITIO_PMPI_Buffer_detach_c
 #define PMPI_Cancel waitio_rename_pmpi_cancel
 #define PMPI_Cart_coords WAITIO_PMPI_Cart_coords
 #define PMPI_Cart_create WAITIO_PMPI_Cart_create
@@ -1052,17 +1512,25 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Error_class WAITIO_PMPI_Error_class
 #define PMPI_Error_string WAITIO_PMPI_Error_string
 #define PMPI_Exscan WAITIO_PMPI_Exscan
+#define PMPI_Exscan_c WAITIO_PMPI_Exscan_c
 #define PMPI_Exscan_init waitio_rename_pmpi_exscan_init
+#define PMPI_Exscan_init_c waitio_rename_pmpi_exscan_init_c
 #define PMPI_Finalize WAITIO_PMPI_Finalize
 #define PMPI_Finalized WAITIO_PMPI_Finalized
 #define PMPI_Free_mem WAITIO_PMPI_Free_mem
 #define PMPI_Gather WAITIO_PMPI_Gather
+#define PMPI_Gather_c WAITIO_PMPI_Gather_c
 #define PMPI_Gather_init waitio_rename_pmpi_gather_init
+#define PMPI_Gather_init_c waitio_rename_pmpi_gather_init_c
 #define PMPI_Gatherv WAITIO_PMPI_Gatherv
+#define PMPI_Gatherv_c WAITIO_PMPI_Gatherv_c
 #define PMPI_Gatherv_init waitio_rename_pmpi_gatherv_init
+#define PMPI_Gatherv_init_c waitio_rename_pmpi_gatherv_init_c
 #define PMPI_Get_address WAITIO_PMPI_Get_address
 #define PMPI_Get_count WAITIO_PMPI_Get_count
+#define PMPI_Get_count_c WAITIO_PMPI_Get_count_c
 #define PMPI_Get_elements WAITIO_PMPI_Get_elements
+#define PMPI_Get_elements_c WAITIO_PMPI_Get_elements_c
 #define PMPI_Get_elements_x WAITIO_PMPI_Get_elements_x
 #define PMPI_Get_library_version WAITIO_PMPI_Get_library_version
 #define PMPI_Get_processor_name WAITIO_PMPI_Get_processor_name
@@ -1090,24 +1558,41 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Group_translate_ranks WAITIO_PMPI_Group_translate_ranks
 #define PMPI_Group_union WAITIO_PMPI_Group_union
 #define PMPI_Iallgather waitio_rename_pmpi_iallgather
+#define PMPI_Iallgather_c waitio_rename_pmpi_iallgather_c
 #define PMPI_Iallgatherv waitio_rename_pmpi_iallgatherv
+#define PMPI_Iallgatherv_c waitio_rename_pmpi_iallgatherv_c
 #define PMPI_Iallreduce waitio_rename_pmpi_iallreduce
+#define PMPI_Iallreduce_c waitio_rename_pmpi_iallreduce_c
 #define PMPI_Ialltoall waitio_rename_pmpi_ialltoall
+#define PMPI_Ialltoall_c waitio_rename_pmpi_ialltoall_c
 #define PMPI_Ialltoallv waitio_rename_pmpi_ialltoallv
+#define PMPI_Ialltoallv_c waitio_rename_pmpi_ialltoallv_c
 #define PMPI_Ialltoallw waitio_rename_pmpi_ialltoallw
+#define PMPI_Ialltoallw_c waitio_rename_pmpi_ialltoallw_c
 #define PMPI_Ibarrier waitio_rename_pmpi_ibarrier
 #define PMPI_Ibcast waitio_rename_pmpi_ibcast
+#define PMPI_Ibcast_c waitio_rename_pmpi_ibcast_c
 #define PMPI_Ibsend waitio_rename_pmpi_ibsend
+#define PMPI_Ibsend_c waitio_rename_pmpi_ibsend_c
 #define PMPI_Iexscan waitio_rename_pmpi_iexscan
+#define PMPI_Iexscan_c waitio_rename_pmpi_iexscan_c
 #define PMPI_Igather waitio_rename_pmpi_igather
+#define PMPI_Igather_c waitio_rename_pmpi_igather_c
 #define PMPI_Igatherv waitio_rename_pmpi_igatherv
+#define PMPI_Igatherv_c waitio_rename_pmpi_igatherv_c
 #define PMPI_Improbe WAITIO_PMPI_Improbe
 #define PMPI_Imrecv waitio_rename_pmpi_imrecv
+#define PMPI_Imrecv_c waitio_rename_pmpi_imrecv_c
 #define PMPI_Ineighbor_allgather waitio_rename_pmpi_ineighbor_allgather
+#define PMPI_Ineighbor_allgather_c waitio_rename_pmpi_ineighbor_allgather_c
 #define PMPI_Ineighbor_allgatherv waitio_rename_pmpi_ineighbor_allgatherv
+#define PMPI_Ineighbor_allgatherv_c waitio_rename_pmpi_ineighbor_allgatherv_c
 #define PMPI_Ineighbor_alltoall waitio_rename_pmpi_ineighbor_alltoall
+#define PMPI_Ineighbor_alltoall_c waitio_rename_pmpi_ineighbor_alltoall_c
 #define PMPI_Ineighbor_alltoallv waitio_rename_pmpi_ineighbor_alltoallv
+#define PMPI_Ineighbor_alltoallv_c waitio_rename_pmpi_ineighbor_alltoallv_c
 #define PMPI_Ineighbor_alltoallw waitio_rename_pmpi_ineighbor_alltoallw
+#define PMPI_Ineighbor_alltoallw_c waitio_rename_pmpi_ineighbor_alltoallw_c
 #define PMPI_Info_c2f WAITIO_PMPI_Info_c2f
 #define PMPI_Info_create WAITIO_PMPI_Info_create
 #define PMPI_Info_create_env WAITIO_PMPI_Info_create_env
@@ -1128,73 +1613,124 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Intercomm_merge WAITIO_PMPI_Intercomm_merge
 #define PMPI_Iprobe WAITIO_PMPI_Iprobe
 #define PMPI_Irecv waitio_rename_pmpi_irecv
+#define PMPI_Irecv_c waitio_rename_pmpi_irecv_c
 #define PMPI_Ireduce waitio_rename_pmpi_ireduce
+#define PMPI_Ireduce_c waitio_rename_pmpi_ireduce_c
 #define PMPI_Ireduce_scatter waitio_rename_pmpi_ireduce_scatter
 #define PMPI_Ireduce_scatter_block waitio_rename_pmpi_ireduce_scatter_block
+#define PMPI_Ireduce_scatter_block_c waitio_rename_pmpi_ireduce_scatter_block_c
+#define PMPI_Ireduce_scatter_c waitio_rename_pmpi_ireduce_scatter_c
 #define PMPI_Irsend waitio_rename_pmpi_irsend
+#define PMPI_Irsend_c waitio_rename_pmpi_irsend_c
 #define PMPI_Is_thread_main WAITIO_PMPI_Is_thread_main
 #define PMPI_Iscan waitio_rename_pmpi_iscan
+#define PMPI_Iscan_c waitio_rename_pmpi_iscan_c
 #define PMPI_Iscatter waitio_rename_pmpi_iscatter
+#define PMPI_Iscatter_c waitio_rename_pmpi_iscatter_c
 #define PMPI_Iscatterv waitio_rename_pmpi_iscatterv
+#define PMPI_Iscatterv_c waitio_rename_pmpi_iscatterv_c
 #define PMPI_Isend waitio_rename_pmpi_isend
+#define PMPI_Isend_c waitio_rename_pmpi_isend_c
 #define PMPI_Isendrecv waitio_rename_pmpi_isendrecv
+#define PMPI_Isendrecv_c waitio_rename_pmpi_isendrecv_c
 #define PMPI_Isendrecv_replace waitio_rename_pmpi_isendrecv_replace
+#define PMPI_Isendrecv_replace_c waitio_rename_pmpi_isendrecv_replace_c
 #define PMPI_Issend waitio_rename_pmpi_issend
+#define PMPI_Issend_c waitio_rename_pmpi_issend_c
 #define PMPI_Keyval_create WAITIO_PMPI_Keyval_create
 #define PMPI_Keyval_free WAITIO_PMPI_Keyval_free
 #define PMPI_Message_c2f WAITIO_PMPI_Message_c2f
 #define PMPI_Message_f2c WAITIO_PMPI_Message_f2c
 #define PMPI_Mprobe WAITIO_PMPI_Mprobe
 #define PMPI_Mrecv WAITIO_PMPI_Mrecv
+#define PMPI_Mrecv_c WAITIO_PMPI_Mrecv_c
 #define PMPI_Neighbor_allgather WAITIO_PMPI_Neighbor_allgather
+#define PMPI_Neighbor_allgather_c WAITIO_PMPI_Neighbor_allgather_c
 #define PMPI_Neighbor_allgather_init waitio_rename_pmpi_neighbor_allgather_init
+#define PMPI_Neighbor_allgather_init_c waitio_rename_pmpi_neighbor_allgather_init_c
 #define PMPI_Neighbor_allgatherv WAITIO_PMPI_Neighbor_allgatherv
+#define PMPI_Neighbor_allgatherv_c WAITIO_PMPI_Neighbor_allgatherv_c
 #define PMPI_Neighbor_allgatherv_init waitio_rename_pmpi_neighbor_allgatherv_init
+#define PMPI_Neighbor_allgatherv_init_c waitio_rename_pmpi_neighbor_allgatherv_init_c
 #define PMPI_Neighbor_alltoall WAITIO_PMPI_Neighbor_alltoall
+#define PMPI_Neighbor_alltoall_c WAITIO_PMPI_Neighbor_alltoall_c
 #define PMPI_Neighbor_alltoall_init waitio_rename_pmpi_neighbor_alltoall_init
+#define PMPI_Neighbor_alltoall_init_c waitio_rename_pmpi_neighbor_alltoall_init_c
 #define PMPI_Neighbor_alltoallv WAITIO_PMPI_Neighbor_alltoallv
+#define PMPI_Neighbor_alltoallv_c WAITIO_PMPI_Neighbor_alltoallv_c
 #define PMPI_Neighbor_alltoallv_init waitio_rename_pmpi_neighbor_alltoallv_init
+#define PMPI_Neighbor_alltoallv_init_c waitio_rename_pmpi_neighbor_alltoallv_init_c
 #define PMPI_Neighbor_alltoallw WAITIO_PMPI_Neighbor_alltoallw
+#define PMPI_Neighbor_alltoallw_c WAITIO_PMPI_Neighbor_alltoallw_c
 #define PMPI_Neighbor_alltoallw_init waitio_rename_pmpi_neighbor_alltoallw_init
+#define PMPI_Neighbor_alltoallw_init_c waitio_rename_pmpi_neighbor_alltoallw_init_c
 #define PMPI_Op_c2f WAITIO_PMPI_Op_c2f
 #define PMPI_Op_commutative WAITIO_PMPI_Op_commutative
 #define PMPI_Op_create WAITIO_PMPI_Op_create
+#define PMPI_Op_create_c WAITIO_PMPI_Op_create_c
 #define PMPI_Op_f2c WAITIO_PMPI_Op_f2c
 #define PMPI_Op_free WAITIO_PMPI_Op_free
 #define PMPI_Pack WAITIO_PMPI_Pack
+#define PMPI_Pack_c WAITIO_PMPI_Pack_c
 #define PMPI_Pack_external WAITIO_PMPI_Pack_external
+#define PMPI_Pack_external_c WAITIO_PMPI_Pack_external_c
 #define PMPI_Pack_external_size WAITIO_PMPI_Pack_external_size
+#define PMPI_Pack_external_size_c WAITIO_PMPI_Pack_external_size_c
 #define PMPI_Pack_size WAITIO_PMPI_Pack_size
+#define PMPI_Pack_size_c WAITIO_PMPI_Pack_size_c
 #define PMPI_Pcontrol WAITIO_PMPI_Pcontrol
 #define PMPI_Probe WAITIO_PMPI_Probe
 #define PMPI_Query_thread WAITIO_PMPI_Query_thread
 #define PMPI_Recv WAITIO_PMPI_Recv
+#define PMPI_Recv_c WAITIO_PMPI_Recv_c
 #define PMPI_Recv_init waitio_rename_pmpi_recv_init
+#define PMPI_Recv_init_c waitio_rename_pmpi_recv_init_c
 #define PMPI_Reduce WAITIO_PMPI_Reduce
+#define PMPI_Reduce_c WAITIO_PMPI_Reduce_c
 #define PMPI_Reduce_init waitio_rename_pmpi_reduce_init
+#define PMPI_Reduce_init_c waitio_rename_pmpi_reduce_init_c
 #define PMPI_Reduce_local WAITIO_PMPI_Reduce_local
+#define PMPI_Reduce_local_c WAITIO_PMPI_Reduce_local_c
 #define PMPI_Reduce_scatter WAITIO_PMPI_Reduce_scatter
 #define PMPI_Reduce_scatter_block WAITIO_PMPI_Reduce_scatter_block
+#define PMPI_Reduce_scatter_block_c WAITIO_PMPI_Reduce_scatter_block_c
 #define PMPI_Reduce_scatter_block_init waitio_rename_pmpi_reduce_scatter_block_init
+#define PMPI_Reduce_scatter_block_init_c waitio_rename_pmpi_reduce_scatter_block_init_c
+#define PMPI_Reduce_scatter_c WAITIO_PMPI_Reduce_scatter_c
 #define PMPI_Reduce_scatter_init waitio_rename_pmpi_reduce_scatter_init
+#define PMPI_Reduce_scatter_init_c waitio_rename_pmpi_reduce_scatter_init_c
 #define PMPI_Request_c2f waitio_rename_pmpi_request_c2f
 #define PMPI_Request_f2c waitio_rename_pmpi_request_f2c
 #define PMPI_Request_free waitio_rename_pmpi_request_free
 #define PMPI_Request_get_status waitio_rename_pmpi_request_get_status
 #define PMPI_Rsend WAITIO_PMPI_Rsend
+#define PMPI_Rsend_c WAITIO_PMPI_Rsend_c
 #define PMPI_Rsend_init waitio_rename_pmpi_rsend_init
+#define PMPI_Rsend_init_c waitio_rename_pmpi_rsend_init_c
 #define PMPI_Scan WAITIO_PMPI_Scan
+#define PMPI_Scan_c WAITIO_PMPI_Scan_c
 #define PMPI_Scan_init waitio_rename_pmpi_scan_init
+#define PMPI_Scan_init_c waitio_rename_pmpi_scan_init_c
 #define PMPI_Scatter WAITIO_PMPI_Scatter
+#define PMPI_Scatter_c WAITIO_PMPI_Scatter_c
 #define PMPI_Scatter_init waitio_rename_pmpi_scatter_init
+#define PMPI_Scatter_init_c waitio_rename_pmpi_scatter_init_c
 #define PMPI_Scatterv WAITIO_PMPI_Scatterv
+#define PMPI_Scatterv_c WAITIO_PMPI_Scatterv_c
 #define PMPI_Scatterv_init waitio_rename_pmpi_scatterv_init
+#define PMPI_Scatterv_init_c waitio_rename_pmpi_scatterv_init_c
 #define PMPI_Send WAITIO_PMPI_Send
+#define PMPI_Send_c WAITIO_PMPI_Send_c
 #define PMPI_Send_init waitio_rename_pmpi_send_init
+#define PMPI_Send_init_c waitio_rename_pmpi_send_init_c
 #define PMPI_Sendrecv WAITIO_PMPI_Sendrecv
+#define PMPI_Sendrecv_c WAITIO_PMPI_Sendrecv_c
 #define PMPI_Sendrecv_replace WAITIO_PMPI_Sendrecv_replace
+#define PMPI_Sendrecv_replace_c WAITIO_PMPI_Sendrecv_replace_c
 #define PMPI_Ssend WAITIO_PMPI_Ssend
+#define PMPI_Ssend_c WAITIO_PMPI_Ssend_c
 #define PMPI_Ssend_init waitio_rename_pmpi_ssend_init
+#define PMPI_Ssend_init_c waitio_rename_pmpi_ssend_init_c
 #define PMPI_Start waitio_rename_pmpi_start
 #define PMPI_Startall waitio_rename_pmpi_startall
 #define PMPI_Status_c2f WAITIO_PMPI_Status_c2f
@@ -1211,18 +1747,27 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Type_c2f WAITIO_PMPI_Type_c2f
 #define PMPI_Type_commit WAITIO_PMPI_Type_commit
 #define PMPI_Type_contiguous WAITIO_PMPI_Type_contiguous
+#define PMPI_Type_contiguous_c WAITIO_PMPI_Type_contiguous_c
 #define PMPI_Type_create_darray WAITIO_PMPI_Type_create_darray
+#define PMPI_Type_create_darray_c WAITIO_PMPI_Type_create_darray_c
 #define PMPI_Type_create_f90_complex WAITIO_PMPI_Type_create_f90_complex
 #define PMPI_Type_create_f90_integer WAITIO_PMPI_Type_create_f90_integer
 #define PMPI_Type_create_f90_real WAITIO_PMPI_Type_create_f90_real
 #define PMPI_Type_create_hindexed WAITIO_PMPI_Type_create_hindexed
 #define PMPI_Type_create_hindexed_block WAITIO_PMPI_Type_create_hindexed_block
+#define PMPI_Type_create_hindexed_block_c WAITIO_PMPI_Type_create_hindexed_block_c
+#define PMPI_Type_create_hindexed_c WAITIO_PMPI_Type_create_hindexed_c
 #define PMPI_Type_create_hvector WAITIO_PMPI_Type_create_hvector
+#define PMPI_Type_create_hvector_c WAITIO_PMPI_Type_create_hvector_c
 #define PMPI_Type_create_indexed_block WAITIO_PMPI_Type_create_indexed_block
+#define PMPI_Type_create_indexed_block_c WAITIO_PMPI_Type_create_indexed_block_c
 #define PMPI_Type_create_keyval WAITIO_PMPI_Type_create_keyval
 #define PMPI_Type_create_resized WAITIO_PMPI_Type_create_resized
+#define PMPI_Type_create_resized_c WAITIO_PMPI_Type_create_resized_c
 #define PMPI_Type_create_struct WAITIO_PMPI_Type_create_struct
+#define PMPI_Type_create_struct_c WAITIO_PMPI_Type_create_struct_c
 #define PMPI_Type_create_subarray WAITIO_PMPI_Type_create_subarray
+#define PMPI_Type_create_subarray_c WAITIO_PMPI_Type_create_subarray_c
 #define PMPI_Type_delete_attr WAITIO_PMPI_Type_delete_attr
 #define PMPI_Type_dup WAITIO_PMPI_Type_dup
 #define PMPI_Type_extent WAITIO_PMPI_Type_extent
@@ -1231,26 +1776,35 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define PMPI_Type_free_keyval WAITIO_PMPI_Type_free_keyval
 #define PMPI_Type_get_attr WAITIO_PMPI_Type_get_attr
 #define PMPI_Type_get_contents WAITIO_PMPI_Type_get_contents
+#define PMPI_Type_get_contents_c WAITIO_PMPI_Type_get_contents_c
 #define PMPI_Type_get_envelope WAITIO_PMPI_Type_get_envelope
+#define PMPI_Type_get_envelope_c WAITIO_PMPI_Type_get_envelope_c
 #define PMPI_Type_get_extent WAITIO_PMPI_Type_get_extent
+#define PMPI_Type_get_extent_c WAITIO_PMPI_Type_get_extent_c
 #define PMPI_Type_get_extent_x WAITIO_PMPI_Type_get_extent_x
 #define PMPI_Type_get_name WAITIO_PMPI_Type_get_name
 #define PMPI_Type_get_true_extent WAITIO_PMPI_Type_get_true_extent
+#define PMPI_Type_get_true_extent_c WAITIO_PMPI_Type_get_true_extent_c
 #define PMPI_Type_get_true_extent_x WAITIO_PMPI_Type_get_true_extent_x
 #define PMPI_Type_hindexed WAITIO_PMPI_Type_hindexed
 #define PMPI_Type_hvector WAITIO_PMPI_Type_hvector
 #define PMPI_Type_indexed WAITIO_PMPI_Type_indexed
+#define PMPI_Type_indexed_c WAITIO_PMPI_Type_indexed_c
 #define PMPI_Type_lb WAITIO_PMPI_Type_lb
 #define PMPI_Type_match_size WAITIO_PMPI_Type_match_size
 #define PMPI_Type_set_attr WAITIO_PMPI_Type_set_attr
 #define PMPI_Type_set_name WAITIO_PMPI_Type_set_name
 #define PMPI_Type_size WAITIO_PMPI_Type_size
+#define PMPI_Type_size_c WAITIO_PMPI_Type_size_c
 #define PMPI_Type_size_x WAITIO_PMPI_Type_size_x
 #define PMPI_Type_struct WAITIO_PMPI_Type_struct
 #define PMPI_Type_ub WAITIO_PMPI_Type_ub
 #define PMPI_Type_vector WAITIO_PMPI_Type_vector
+#define PMPI_Type_vector_c WAITIO_PMPI_Type_vector_c
 #define PMPI_Unpack WAITIO_PMPI_Unpack
+#define PMPI_Unpack_c WAITIO_PMPI_Unpack_c
 #define PMPI_Unpack_external WAITIO_PMPI_Unpack_external
+#define PMPI_Unpack_external_c WAITIO_PMPI_Unpack_external_c
 #define PMPI_Wait waitio_rename_pmpi_wait
 #define PMPI_Waitall waitio_rename_pmpi_waitall
 #define PMPI_Waitany waitio_rename_pmpi_waitany
@@ -1265,76 +1819,131 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 /* names that are pasted */
 #ifndef WAITIO_MPI_RENAME_APART
 #define WAITIO_MPI_Allgather_init waitio_rename_allgather_init
+#define WAITIO_MPI_Allgather_init_c waitio_rename_allgather_init_c
 #define WAITIO_MPI_Allgatherv_init waitio_rename_allgatherv_init
+#define WAITIO_MPI_Allgatherv_init_c waitio_rename_allgatherv_init_c
 #define WAITIO_MPI_Allreduce_init waitio_rename_allreduce_init
+#define WAITIO_MPI_Allreduce_init_c waitio_rename_allreduce_init_c
 #define WAITIO_MPI_Alltoall_init waitio_rename_alltoall_init
+#define WAITIO_MPI_Alltoall_init_c waitio_rename_alltoall_init_c
 #define WAITIO_MPI_Alltoallv_init waitio_rename_alltoallv_init
+#define WAITIO_MPI_Alltoallv_init_c waitio_rename_alltoallv_init_c
 #define WAITIO_MPI_Alltoallw_init waitio_rename_alltoallw_init
+#define WAITIO_MPI_Alltoallw_init_c waitio_rename_alltoallw_init_c
 #define WAITIO_MPI_Barrier_init waitio_rename_barrier_init
 #define WAITIO_MPI_Bcast_init waitio_rename_bcast_init
+#define WAITIO_MPI_Bcast_init_c waitio_rename_bcast_init_c
 #define WAITIO_MPI_Bsend_init waitio_rename_bsend_init
+#define WAITIO_MPI_Bsend_init_c waitio_rename_bsend_init_c
 #define WAITIO_MPI_Cancel waitio_rename_cancel
 #define WAITIO_MPI_Comm_idup waitio_rename_comm_idup
 #define WAITIO_MPI_Comm_idup_with_info waitio_rename_comm_idup_with_info
 #undef WAITIO_MPI_DOUBLE_PRECISION
 #define WAITIO_MPI_DOUBLE_PRECISION waitio_mpi_double_precision_type
 #define WAITIO_MPI_Exscan_init waitio_rename_exscan_init
+#define WAITIO_MPI_Exscan_init_c waitio_rename_exscan_init_c
 #define WAITIO_MPI_Gather_init waitio_rename_gather_init
+#define WAITIO_MPI_Gather_init_c waitio_rename_gather_init_c
 #define WAITIO_MPI_Gatherv_init waitio_rename_gatherv_init
+#define WAITIO_MPI_Gatherv_init_c waitio_rename_gatherv_init_c
 #define WAITIO_MPI_Grequest_complete waitio_rename_grequest_complete
 #define WAITIO_MPI_Grequest_start waitio_rename_grequest_start
 #undef WAITIO_MPI_INTEGER
 #define WAITIO_MPI_INTEGER waitio_mpi_integer_type
 #define WAITIO_MPI_Iallgather waitio_rename_iallgather
+#define WAITIO_MPI_Iallgather_c waitio_rename_iallgather_c
 #define WAITIO_MPI_Iallgatherv waitio_rename_iallgatherv
+#define WAITIO_MPI_Iallgatherv_c waitio_rename_iallgatherv_c
 #define WAITIO_MPI_Iallreduce waitio_rename_iallreduce
+#define WAITIO_MPI_Iallreduce_c waitio_rename_iallreduce_c
 #define WAITIO_MPI_Ialltoall waitio_rename_ialltoall
+#define WAITIO_MPI_Ialltoall_c waitio_rename_ialltoall_c
 #define WAITIO_MPI_Ialltoallv waitio_rename_ialltoallv
+#define WAITIO_MPI_Ialltoallv_c waitio_rename_ialltoallv_c
 #define WAITIO_MPI_Ialltoallw waitio_rename_ialltoallw
+#define WAITIO_MPI_Ialltoallw_c waitio_rename_ialltoallw_c
 #define WAITIO_MPI_Ibarrier waitio_rename_ibarrier
 #define WAITIO_MPI_Ibcast waitio_rename_ibcast
+#define WAITIO_MPI_Ibcast_c waitio_rename_ibcast_c
 #define WAITIO_MPI_Ibsend waitio_rename_ibsend
+#define WAITIO_MPI_Ibsend_c waitio_rename_ibsend_c
 #define WAITIO_MPI_Iexscan waitio_rename_iexscan
+#define WAITIO_MPI_Iexscan_c waitio_rename_iexscan_c
 #define WAITIO_MPI_Igather waitio_rename_igather
+#define WAITIO_MPI_Igather_c waitio_rename_igather_c
 #define WAITIO_MPI_Igatherv waitio_rename_igatherv
+#define WAITIO_MPI_Igatherv_c waitio_rename_igatherv_c
 #define WAITIO_MPI_Imrecv waitio_rename_imrecv
+#define WAITIO_MPI_Imrecv_c waitio_rename_imrecv_c
 #define WAITIO_MPI_Ineighbor_allgather waitio_rename_ineighbor_allgather
+#define WAITIO_MPI_Ineighbor_allgather_c waitio_rename_ineighbor_allgather_c
 #define WAITIO_MPI_Ineighbor_allgatherv waitio_rename_ineighbor_allgatherv
+#define WAITIO_MPI_Ineighbor_allgatherv_c waitio_rename_ineighbor_allgatherv_c
 #define WAITIO_MPI_Ineighbor_alltoall waitio_rename_ineighbor_alltoall
+#define WAITIO_MPI_Ineighbor_alltoall_c waitio_rename_ineighbor_alltoall_c
 #define WAITIO_MPI_Ineighbor_alltoallv waitio_rename_ineighbor_alltoallv
+#define WAITIO_MPI_Ineighbor_alltoallv_c waitio_rename_ineighbor_alltoallv_c
 #define WAITIO_MPI_Ineighbor_alltoallw waitio_rename_ineighbor_alltoallw
+#define WAITIO_MPI_Ineighbor_alltoallw_c waitio_rename_ineighbor_alltoallw_c
 #define WAITIO_MPI_Irecv waitio_rename_irecv
+#define WAITIO_MPI_Irecv_c waitio_rename_irecv_c
 #define WAITIO_MPI_Ireduce waitio_rename_ireduce
+#define WAITIO_MPI_Ireduce_c waitio_rename_ireduce_c
 #define WAITIO_MPI_Ireduce_scatter waitio_rename_ireduce_scatter
 #define WAITIO_MPI_Ireduce_scatter_block waitio_rename_ireduce_scatter_block
+#define WAITIO_MPI_Ireduce_scatter_block_c waitio_rename_ireduce_scatter_block_c
+#define WAITIO_MPI_Ireduce_scatter_c waitio_rename_ireduce_scatter_c
 #define WAITIO_MPI_Irsend waitio_rename_irsend
+#define WAITIO_MPI_Irsend_c waitio_rename_irsend_c
 #define WAITIO_MPI_Iscan waitio_rename_iscan
+#define WAITIO_MPI_Iscan_c waitio_rename_iscan_c
 #define WAITIO_MPI_Iscatter waitio_rename_iscatter
+#define WAITIO_MPI_Iscatter_c waitio_rename_iscatter_c
 #define WAITIO_MPI_Iscatterv waitio_rename_iscatterv
+#define WAITIO_MPI_Iscatterv_c waitio_rename_iscatterv_c
 #define WAITIO_MPI_Isend waitio_rename_isend
+#define WAITIO_MPI_Isend_c waitio_rename_isend_c
 #define WAITIO_MPI_Isendrecv waitio_rename_isendrecv
+#define WAITIO_MPI_Isendrecv_c waitio_rename_isendrecv_c
 #define WAITIO_MPI_Isendrecv_replace waitio_rename_isendrecv_replace
+#define WAITIO_MPI_Isendrecv_replace_c waitio_rename_isendrecv_replace_c
 #define WAITIO_MPI_Issend waitio_rename_issend
+#define WAITIO_MPI_Issend_c waitio_rename_issend_c
 #define WAITIO_MPI_Neighbor_allgather_init waitio_rename_neighbor_allgather_init
+#define WAITIO_MPI_Neighbor_allgather_init_c waitio_rename_neighbor_allgather_init_c
 #define WAITIO_MPI_Neighbor_allgatherv_init waitio_rename_neighbor_allgatherv_init
+#define WAITIO_MPI_Neighbor_allgatherv_init_c waitio_rename_neighbor_allgatherv_init_c
 #define WAITIO_MPI_Neighbor_alltoall_init waitio_rename_neighbor_alltoall_init
+#define WAITIO_MPI_Neighbor_alltoall_init_c waitio_rename_neighbor_alltoall_init_c
 #define WAITIO_MPI_Neighbor_alltoallv_init waitio_rename_neighbor_alltoallv_init
+#define WAITIO_MPI_Neighbor_alltoallv_init_c waitio_rename_neighbor_alltoallv_init_c
 #define WAITIO_MPI_Neighbor_alltoallw_init waitio_rename_neighbor_alltoallw_init
+#define WAITIO_MPI_Neighbor_alltoallw_init_c waitio_rename_neighbor_alltoallw_init_c
 #undef WAITIO_MPI_REQUEST_NULL
 #define WAITIO_MPI_REQUEST_NULL ((waitio_rename_request)0)
 #define WAITIO_MPI_Recv_init waitio_rename_recv_init
+#define WAITIO_MPI_Recv_init_c waitio_rename_recv_init_c
 #define WAITIO_MPI_Reduce_init waitio_rename_reduce_init
+#define WAITIO_MPI_Reduce_init_c waitio_rename_reduce_init_c
 #define WAITIO_MPI_Reduce_scatter_block_init waitio_rename_reduce_scatter_block_init
+#define WAITIO_MPI_Reduce_scatter_block_init_c waitio_rename_reduce_scatter_block_init_c
 #define WAITIO_MPI_Reduce_scatter_init waitio_rename_reduce_scatter_init
+#define WAITIO_MPI_Reduce_scatter_init_c waitio_rename_reduce_scatter_init_c
 #define WAITIO_MPI_Request waitio_rename_request
 #define WAITIO_MPI_Request_free waitio_rename_request_free
 #define WAITIO_MPI_Request_get_status waitio_rename_request_get_status
 #define WAITIO_MPI_Rsend_init waitio_rename_rsend_init
+#define WAITIO_MPI_Rsend_init_c waitio_rename_rsend_init_c
 #define WAITIO_MPI_Scan_init waitio_rename_scan_init
+#define WAITIO_MPI_Scan_init_c waitio_rename_scan_init_c
 #define WAITIO_MPI_Scatter_init waitio_rename_scatter_init
+#define WAITIO_MPI_Scatter_init_c waitio_rename_scatter_init_c
 #define WAITIO_MPI_Scatterv_init waitio_rename_scatterv_init
+#define WAITIO_MPI_Scatterv_init_c waitio_rename_scatterv_init_c
 #define WAITIO_MPI_Send_init waitio_rename_send_init
+#define WAITIO_MPI_Send_init_c waitio_rename_send_init_c
 #define WAITIO_MPI_Ssend_init waitio_rename_ssend_init
+#define WAITIO_MPI_Ssend_init_c waitio_rename_ssend_init_c
 #define WAITIO_MPI_Start waitio_rename_start
 #define WAITIO_MPI_Startall waitio_rename_startall
 #define WAITIO_MPI_Test waitio_rename_test
@@ -1346,69 +1955,124 @@ waitio_rename_request waitio_rename_pmpi_request_f2c(int handle);
 #define WAITIO_MPI_Waitany waitio_rename_waitany
 #define WAITIO_MPI_Waitsome waitio_rename_waitsome
 #define WAITIO_PMPI_Allgather_init waitio_rename_pmpi_allgather_init
+#define WAITIO_PMPI_Allgather_init_c waitio_rename_pmpi_allgather_init_c
 #define WAITIO_PMPI_Allgatherv_init waitio_rename_pmpi_allgatherv_init
+#define WAITIO_PMPI_Allgatherv_init_c waitio_rename_pmpi_allgatherv_init_c
 #define WAITIO_PMPI_Allreduce_init waitio_rename_pmpi_allreduce_init
+#define WAITIO_PMPI_Allreduce_init_c waitio_rename_pmpi_allreduce_init_c
 #define WAITIO_PMPI_Alltoall_init waitio_rename_pmpi_alltoall_init
+#define WAITIO_PMPI_Alltoall_init_c waitio_rename_pmpi_alltoall_init_c
 #define WAITIO_PMPI_Alltoallv_init waitio_rename_pmpi_alltoallv_init
+#define WAITIO_PMPI_Alltoallv_init_c waitio_rename_pmpi_alltoallv_init_c
 #define WAITIO_PMPI_Alltoallw_init waitio_rename_pmpi_alltoallw_init
+#define WAITIO_PMPI_Alltoallw_init_c waitio_rename_pmpi_alltoallw_init_c
 #define WAITIO_PMPI_Barrier_init waitio_rename_pmpi_barrier_init
 #define WAITIO_PMPI_Bcast_init waitio_rename_pmpi_bcast_init
+#define WAITIO_PMPI_Bcast_init_c waitio_rename_pmpi_bcast_init_c
 #define WAITIO_PMPI_Bsend_init waitio_rename_pmpi_bsend_init
+#define WAITIO_PMPI_Bsend_init_c waitio_rename_pmpi_bsend_init_c
 #define WAITIO_PMPI_Cancel waitio_rename_pmpi_cancel
 #define WAITIO_PMPI_Comm_idup waitio_rename_pmpi_comm_idup
 #define WAITIO_PMPI_Comm_idup_with_info waitio_rename_pmpi_comm_idup_with_info
 #define WAITIO_PMPI_Exscan_init waitio_rename_pmpi_exscan_init
+#define WAITIO_PMPI_Exscan_init_c waitio_rename_pmpi_exscan_init_c
 #define WAITIO_PMPI_Gather_init waitio_rename_pmpi_gather_init
+#define WAITIO_PMPI_Gather_init_c waitio_rename_pmpi_gather_init_c
 #define WAITIO_PMPI_Gatherv_init waitio_rename_pmpi_gatherv_init
+#define WAITIO_PMPI_Gatherv_init_c waitio_rename_pmpi_gatherv_init_c
 #define WAITIO_PMPI_Grequest_complete waitio_rename_pmpi_grequest_complete
 #define WAITIO_PMPI_Grequest_start waitio_rename_pmpi_grequest_start
 #define WAITIO_PMPI_Iallgather waitio_rename_pmpi_iallgather
+#define WAITIO_PMPI_Iallgather_c waitio_rename_pmpi_iallgather_c
 #define WAITIO_PMPI_Iallgatherv waitio_rename_pmpi_iallgatherv
+#define WAITIO_PMPI_Iallgatherv_c waitio_rename_pmpi_iallgatherv_c
 #define WAITIO_PMPI_Iallreduce waitio_rename_pmpi_iallreduce
+#define WAITIO_PMPI_Iallreduce_c waitio_rename_pmpi_iallreduce_c
 #define WAITIO_PMPI_Ialltoall waitio_rename_pmpi_ialltoall
+#define WAITIO_PMPI_Ialltoall_c waitio_rename_pmpi_ialltoall_c
 #define WAITIO_PMPI_Ialltoallv waitio_rename_pmpi_ialltoallv
+#define WAITIO_PMPI_Ialltoallv_c waitio_rename_pmpi_ialltoallv_c
 #define WAITIO_PMPI_Ialltoallw waitio_rename_pmpi_ialltoallw
+#define WAITIO_PMPI_Ialltoallw_c waitio_rename_pmpi_ialltoallw_c
 #define WAITIO_PMPI_Ibarrier waitio_rename_pmpi_ibarrier
 #define WAITIO_PMPI_Ibcast waitio_rename_pmpi_ibcast
+#define WAITIO_PMPI_Ibcast_c waitio_rename_pmpi_ibcast_c
 #define WAITIO_PMPI_Ibsend waitio_rename_pmpi_ibsend
+#define WAITIO_PMPI_Ibsend_c waitio_rename_pmpi_ibsend_c
 #define WAITIO_PMPI_Iexscan waitio_rename_pmpi_iexscan
+#define WAITIO_PMPI_Iexscan_c waitio_rename_pmpi_iexscan_c
 #define WAITIO_PMPI_Igather waitio_rename_pmpi_igather
+#define WAITIO_PMPI_Igather_c waitio_rename_pmpi_igather_c
 #define WAITIO_PMPI_Igatherv waitio_rename_pmpi_igatherv
+#define WAITIO_PMPI_Igatherv_c waitio_rename_pmpi_igatherv_c
 #define WAITIO_PMPI_Imrecv waitio_rename_pmpi_imrecv
+#define WAITIO_PMPI_Imrecv_c waitio_rename_pmpi_imrecv_c
 #define WAITIO_PMPI_Ineighbor_allgather waitio_rename_pmpi_ineighbor_allgather
+#define WAITIO_PMPI_Ineighbor_allgather_c waitio_rename_pmpi_ineighbor_allgather_c
 #define WAITIO_PMPI_Ineighbor_allgatherv waitio_rename_pmpi_ineighbor_allgatherv
+#define WAITIO_PMPI_Ineighbor_allgatherv_c waitio_rename_pmpi_ineighbor_allgatherv_c
 #define WAITIO_PMPI_Ineighbor_alltoall waitio_rename_pmpi_ineighbor_alltoall
+#define WAITIO_PMPI_Ineighbor_alltoall_c waitio_rename_pmpi_ineighbor_alltoall_c
 #define WAITIO_PMPI_Ineighbor_alltoallv waitio_rename_pmpi_ineighbor_alltoallv
+#define WAITIO_PMPI_Ineighbor_alltoallv_c waitio_rename_pmpi_ineighbor_alltoallv_c
 #define WAITIO_PMPI_Ineighbor_alltoallw waitio_rename_pmpi_ineighbor_alltoallw
+#define WAITIO_PMPI_Ineighbor_alltoallw_c waitio_rename_pmpi_ineighbor_alltoallw_c
 #define WAITIO_PMPI_Irecv waitio_rename_pmpi_irecv
+#define WAITIO_PMPI_Irecv_c waitio_rename_pmpi_irecv_c
 #define WAITIO_PMPI_Ireduce waitio_rename_pmpi_ireduce
+#define WAITIO_PMPI_Ireduce_c waitio_rename_pmpi_ireduce_c
 #define WAITIO_PMPI_Ireduce_scatter waitio_rename_pmpi_ireduce_scatter
 #define WAITIO_PMPI_Ireduce_scatter_block waitio_rename_pmpi_ireduce_scatter_block
+#define WAITIO_PMPI_Ireduce_scatter_block_c waitio_rename_pmpi_ireduce_scatter_block_c
+#define WAITIO_PMPI_Ireduce_scatter_c waitio_rename_pmpi_ireduce_scatter_c
 #define WAITIO_PMPI_Irsend waitio_rename_pmpi_irsend
+#define WAITIO_PMPI_Irsend_c waitio_rename_pmpi_irsend_c
 #define WAITIO_PMPI_Iscan waitio_rename_pmpi_iscan
+#define WAITIO_PMPI_Iscan_c waitio_rename_pmpi_iscan_c
 #define WAITIO_PMPI_Iscatter waitio_rename_pmpi_iscatter
+#define WAITIO_PMPI_Iscatter_c waitio_rename_pmpi_iscatter_c
 #define WAITIO_PMPI_Iscatterv waitio_rename_pmpi_iscatterv
+#define WAITIO_PMPI_Iscatterv_c waitio_rename_pmpi_iscatterv_c
 #define WAITIO_PMPI_Isend waitio_rename_pmpi_isend
+#define WAITIO_PMPI_Isend_c waitio_rename_pmpi_isend_c
 #define WAITIO_PMPI_Isendrecv waitio_rename_pmpi_isendrecv
+#define WAITIO_PMPI_Isendrecv_c waitio_rename_pmpi_isendrecv_c
 #define WAITIO_PMPI_Isendrecv_replace waitio_rename_pmpi_isendrecv_replace
+#define WAITIO_PMPI_Isendrecv_replace_c waitio_rename_pmpi_isendrecv_replace_c
 #define WAITIO_PMPI_Issend waitio_rename_pmpi_issend
+#define WAITIO_PMPI_Issend_c waitio_rename_pmpi_issend_c
 #define WAITIO_PMPI_Neighbor_allgather_init waitio_rename_pmpi_neighbor_allgather_init
+#define WAITIO_PMPI_Neighbor_allgather_init_c waitio_rename_pmpi_neighbor_allgather_init_c
 #define WAITIO_PMPI_Neighbor_allgatherv_init waitio_rename_pmpi_neighbor_allgatherv_init
+#define WAITIO_PMPI_Neighbor_allgatherv_init_c waitio_rename_pmpi_neighbor_allgatherv_init_c
 #define WAITIO_PMPI_Neighbor_alltoall_init waitio_rename_pmpi_neighbor_alltoall_init
+#define WAITIO_PMPI_Neighbor_alltoall_init_c waitio_rename_pmpi_neighbor_alltoall_init_c
 #define WAITIO_PMPI_Neighbor_alltoallv_init waitio_rename_pmpi_neighbor_alltoallv_init
+#define WAITIO_PMPI_Neighbor_alltoallv_init_c waitio_rename_pmpi_neighbor_alltoallv_init_c
 #define WAITIO_PMPI_Neighbor_alltoallw_init waitio_rename_pmpi_neighbor_alltoallw_init
+#define WAITIO_PMPI_Neighbor_alltoallw_init_c waitio_rename_pmpi_neighbor_alltoallw_init_c
 #define WAITIO_PMPI_Recv_init waitio_rename_pmpi_recv_init
+#define WAITIO_PMPI_Recv_init_c waitio_rename_pmpi_recv_init_c
 #define WAITIO_PMPI_Reduce_init waitio_rename_pmpi_reduce_init
+#define WAITIO_PMPI_Reduce_init_c waitio_rename_pmpi_reduce_init_c
 #define WAITIO_PMPI_Reduce_scatter_block_init waitio_rename_pmpi_reduce_scatter_block_init
+#define WAITIO_PMPI_Reduce_scatter_block_init_c waitio_rename_pmpi_reduce_scatter_block_init_c
 #define WAITIO_PMPI_Reduce_scatter_init waitio_rename_pmpi_reduce_scatter_init
+#define WAITIO_PMPI_Reduce_scatter_init_c waitio_rename_pmpi_reduce_scatter_init_c
 #define WAITIO_PMPI_Request_free waitio_rename_pmpi_request_free
 #define WAITIO_PMPI_Request_get_status waitio_rename_pmpi_request_get_status
 #define WAITIO_PMPI_Rsend_init waitio_rename_pmpi_rsend_init
+#define WAITIO_PMPI_Rsend_init_c waitio_rename_pmpi_rsend_init_c
 #define WAITIO_PMPI_Scan_init waitio_rename_pmpi_scan_init
+#define WAITIO_PMPI_Scan_init_c waitio_rename_pmpi_scan_init_c
 #define WAITIO_PMPI_Scatter_init waitio_rename_pmpi_scatter_init
+#define WAITIO_PMPI_Scatter_init_c waitio_rename_pmpi_scatter_init_c
 #define WAITIO_PMPI_Scatterv_init waitio_rename_pmpi_scatterv_init
+#define WAITIO_PMPI_Scatterv_init_c waitio_rename_pmpi_scatterv_init_c
 #define WAITIO_PMPI_Send_init waitio_rename_pmpi_send_init
+#define WAITIO_PMPI_Send_init_c waitio_rename_pmpi_send_init_c
 #define WAITIO_PMPI_Ssend_init waitio_rename_pmpi_ssend_init
+#define WAITIO_PMPI_Ssend_init_c waitio_rename_pmpi_ssend_init_c
 #define WAITIO_PMPI_Start waitio_rename_pmpi_start
 #define WAITIO_PMPI_Startall waitio_rename_pmpi_startall
 #define WAITIO_PMPI_Test waitio_rename_pmpi_test

@@ -7,12 +7,15 @@ from __future__ import annotations
 C_NAMES = frozenset(
     """
     2DOUBLE_PRECISION 2INT 2INTEGER 2REAL AINT ANY_SOURCE ANY_TAG APPNUM Abort Add_error_class
-    Add_error_code Add_error_string Address Aint Aint_add Aint_diff Allgather Allgather_init
-    Allgatherv Allgatherv_init Alloc_mem Allreduce Allreduce_init Alltoall Alltoall_init
-    Alltoallv Alltoallv_init Alltoallw Alltoallw_init Attr_delete Attr_get Attr_put BAND BOR
-    BOTTOM BSEND_OVERHEAD BXOR BYTE Barrier Barrier_init Bcast Bcast_init Bsend Bsend_init
-    Buffer_attach Buffer_detach CART CHAR CHARACTER COMBINER_CONTIGUOUS COMBINER_DARRAY
-    COMBINER_DUP COMBINER_F90_COMPLEX COMBINER_F90_INTEGER COMBINER_F90_REAL COMBINER_HINDEXED
+    Add_error_code Add_error_string Address Aint Aint_add Aint_diff Allgather Allgather_c
+    Allgather_init Allgather_init_c Allgatherv Allgatherv_c Allgatherv_init Allgatherv_init_c
+    Alloc_mem Allreduce Allreduce_c Allreduce_init Allreduce_init_c Alltoall Alltoall_c
+    Alltoall_init Alltoall_init_c Alltoallv Alltoallv_c Alltoallv_init Alltoallv_init_c
+    Alltoallw Alltoallw_c Alltoallw_init Alltoallw_init_c Attr_delete Attr_get Attr_put BAND BOR
+    BOTTOM BSEND_OVERHEAD BXOR BYTE Barrier Barrier_init Bcast Bcast_c Bcast_init Bcast_init_c
+    Bsend Bsend_c Bsend_init Bsend_init_c Buffer_attach Buffer_attach_c Buffer_detach
+    Buffer_detach_c CART CHAR CHARACTER COMBINER_CONTIGUOUS COMBINER_DARRAY COMBINER_DUP
+    COMBINER_F90_COMPLEX COMBINER_F90_INTEGER COMBINER_F90_REAL COMBINER_HINDEXED
     COMBINER_HINDEXED_BLOCK COMBINER_HINDEXED_INTEGER COMBINER_HVECTOR COMBINER_HVECTOR_INTEGER
     COMBINER_INDEXED COMBINER_INDEXED_BLOCK COMBINER_NAMED COMBINER_RESIZED COMBINER_STRUCT
     COMBINER_STRUCT_INTEGER COMBINER_SUBARRAY COMBINER_VECTOR COMM_DUP_FN COMM_NULL
@@ -41,52 +44,70 @@ C_NAMES = frozenset(
     ERR_TOPOLOGY ERR_TRUNCATE ERR_TYPE ERR_UNKNOWN ERR_UNSUPPORTED_DATAREP
     ERR_UNSUPPORTED_OPERATION ERR_VALUE_TOO_LARGE ERR_WIN Errhandler Errhandler_c2f
     Errhandler_create Errhandler_f2c Errhandler_free Errhandler_get Errhandler_set Error_class
-    Error_string Exscan Exscan_init FLOAT FLOAT_INT Finalize Finalized Fint Free_mem GRAPH
-    GROUP_EMPTY GROUP_NULL Gather Gather_init Gatherv Gatherv_init Get_address Get_count
-    Get_elements Get_elements_x Get_library_version Get_processor_name Get_version Graph_create
-    Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get
+    Error_string Exscan Exscan_c Exscan_init Exscan_init_c FLOAT FLOAT_INT Finalize Finalized
+    Fint Free_mem GRAPH GROUP_EMPTY GROUP_NULL Gather Gather_c Gather_init Gather_init_c Gatherv
+    Gatherv_c Gatherv_init Gatherv_init_c Get_address Get_count Get_count_c Get_elements
+    Get_elements_c Get_elements_x Get_library_version Get_processor_name Get_version
+    Graph_create Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get
     Grequest_cancel_function Grequest_complete Grequest_free_function Grequest_query_function
     Grequest_start Group Group_c2f Group_compare Group_difference Group_excl Group_f2c
     Group_free Group_incl Group_intersection Group_range_excl Group_range_incl Group_rank
     Group_size Group_translate_ranks Group_union HOST Handler_function IDENT INFO_ENV INFO_NULL
     INT INT16_T INT32_T INT64_T INT8_T INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8 IN_PLACE IO
-    Iallgather Iallgatherv Iallreduce Ialltoall Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend
-    Iexscan Igather Igatherv Improbe Imrecv Ineighbor_allgather Ineighbor_allgatherv
-    Ineighbor_alltoall Ineighbor_alltoallv Ineighbor_alltoallw Info Info_c2f Info_create
-    Info_create_env Info_delete Info_dup Info_f2c Info_free Info_get Info_get_nkeys
-    Info_get_nthkey Info_get_string Info_get_valuelen Info_set Init Init_thread Initialized
-    Intercomm_create Intercomm_merge Iprobe Irecv Ireduce Ireduce_scatter Ireduce_scatter_block
-    Irsend Is_thread_main Iscan Iscatter Iscatterv Isend Isendrecv Isendrecv_replace Issend
-    KEYVAL_INVALID Keyval_create Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1 LOGICAL2
-    LOGICAL4 LOGICAL8 LONG LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT LOR LXOR
-    MAX MAXLOC MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING
-    MAX_OBJECT_NAME MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message
-    Message_c2f Message_f2c Mprobe Mrecv NULL_COPY_FN NULL_DELETE_FN Neighbor_allgather
-    Neighbor_allgather_init Neighbor_allgatherv Neighbor_allgatherv_init Neighbor_alltoall
-    Neighbor_alltoall_init Neighbor_alltoallv Neighbor_alltoallv_init Neighbor_alltoallw
-    Neighbor_alltoallw_init OFFSET OP_NULL ORDER_C ORDER_FORTRAN Offset Op Op_c2f Op_commutative
-    Op_create Op_f2c Op_free PACKED PROC_NULL PROD Pack Pack_external Pack_external_size
-    Pack_size Pcontrol Probe Query_thread REAL REAL16 REAL4 REAL8 REQUEST_NULL ROOT Recv
-    Recv_init Reduce Reduce_init Reduce_local Reduce_scatter Reduce_scatter_block
-    Reduce_scatter_block_init Reduce_scatter_init Request Request_free Request_get_status Rsend
-    Rsend_init SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE STATUSES_IGNORE STATUS_IGNORE
-    SUBVERSION SUCCESS SUM Scan Scan_init Scatter Scatter_init Scatterv Scatterv_init Send
-    Send_init Sendrecv Sendrecv_replace Ssend Ssend_init Start Startall Status Status_c2f
-    Status_f2c Status_set_cancelled Status_set_elements Status_set_elements_x TAG TAG_UB
-    THREAD_FUNNELED THREAD_MULTIPLE THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX
-    TYPECLASS_INTEGER TYPECLASS_REAL TYPE_DUP_FN TYPE_NULL_COPY_FN TYPE_NULL_DELETE_FN Test
-    Test_cancelled Testall Testany Testsome Topo_test Type_c2f Type_commit Type_contiguous
-    Type_copy_attr_function Type_create_darray Type_create_f90_complex Type_create_f90_integer
-    Type_create_f90_real Type_create_hindexed Type_create_hindexed_block Type_create_hvector
-    Type_create_indexed_block Type_create_keyval Type_create_resized Type_create_struct
-    Type_create_subarray Type_delete_attr Type_delete_attr_function Type_dup Type_extent
-    Type_f2c Type_free Type_free_keyval Type_get_attr Type_get_contents Type_get_envelope
-    Type_get_extent Type_get_extent_x Type_get_name Type_get_true_extent Type_get_true_extent_x
-    Type_hindexed Type_hvector Type_indexed Type_lb Type_match_size Type_set_attr Type_set_name
-    Type_size Type_size_x Type_struct Type_ub Type_vector UB UINT16_T UINT32_T UINT64_T UINT8_T
-    UNDEFINED UNEQUAL UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR UNSIGNED_LONG UNSIGNED_LONG_LONG
-    UNSIGNED_SHORT UNWEIGHTED Unpack Unpack_external User_function VERSION WCHAR WEIGHTS_EMPTY
-    WTIME_IS_GLOBAL Wait Waitall Waitany Waitsome Wtick Wtime
+    Iallgather Iallgather_c Iallgatherv Iallgatherv_c Iallreduce Iallreduce_c Ialltoall
+    Ialltoall_c Ialltoallv Ialltoallv_c Ialltoallw Ialltoallw_c Ibarrier Ibcast Ibcast_c Ibsend
+    Ibsend_c Iexscan Iexscan_c Igather Igather_c Igatherv Igatherv_c Improbe Imrecv Imrecv_c
+    Ineighbor_allgather Ineighbor_allgather_c Ineighbor_allgatherv Ineighbor_allgatherv_c
+    Ineighbor_alltoall Ineighbor_alltoall_c Ineighbor_alltoallv Ineighbor_alltoallv_c
+    Ineighbor_alltoallw Ineighbor_alltoallw_c Info Info_c2f Info_create Info_create_env
+    Info_delete Info_dup Info_f2c Info_free Info_get Info_get_nkeys Info_get_nthkey
+    Info_get_string Info_get_valuelen Info_set Init Init_thread Initialized Intercomm_create
+    Intercomm_merge Iprobe Irecv Irecv_c Ireduce Ireduce_c Ireduce_scatter Ireduce_scatter_block
+    Ireduce_scatter_block_c Ireduce_scatter_c Irsend Irsend_c Is_thread_main Iscan Iscan_c
+    Iscatter Iscatter_c Iscatterv Iscatterv_c Isend Isend_c Isendrecv Isendrecv_c
+    Isendrecv_replace Isendrecv_replace_c Issend Issend_c KEYVAL_INVALID Keyval_create
+    Keyval_free LAND LASTUSEDCODE LB LOGICAL LOGICAL1 LOGICAL2 LOGICAL4 LOGICAL8 LONG
+    LONG_DOUBLE LONG_DOUBLE_INT LONG_INT LONG_LONG LONG_LONG_INT LOR LXOR MAX MAXLOC
+    MAX_ERROR_STRING MAX_INFO_KEY MAX_INFO_VAL MAX_LIBRARY_VERSION_STRING MAX_OBJECT_NAME
+    MAX_PROCESSOR_NAME MESSAGE_NO_PROC MESSAGE_NULL MIN MINLOC Message Message_c2f Message_f2c
+    Mprobe Mrecv Mrecv_c NULL_COPY_FN NULL_DELETE_FN Neighbor_allgather Neighbor_allgather_c
+    Neighbor_allgather_init Neighbor_allgather_init_c Neighbor_allgatherv Neighbor_allgatherv_c
+    Neighbor_allgatherv_init Neighbor_allgatherv_init_c Neighbor_alltoall Neighbor_alltoall_c
+    Neighbor_alltoall_init Neighbor_alltoall_init_c Neighbor_alltoallv Neighbor_alltoallv_c
+    Neighbor_alltoallv_init Neighbor_alltoallv_init_c Neighbor_alltoallw Neighbor_alltoallw_c
+    Neighbor_alltoallw_init Neighbor_alltoallw_init_c OFFSET OP_NULL ORDER_C ORDER_FORTRAN
+    Offset Op Op_c2f Op_commutative Op_create Op_create_c Op_f2c Op_free PACKED PROC_NULL PROD
+    Pack Pack_c Pack_external Pack_external_c Pack_external_size Pack_external_size_c Pack_size
+    Pack_size_c Pcontrol Probe Query_thread REAL REAL16 REAL4 REAL8 REQUEST_NULL ROOT Recv
+    Recv_c Recv_init Recv_init_c Reduce Reduce_c Reduce_init Reduce_init_c Reduce_local
+    Reduce_local_c Reduce_scatter Reduce_scatter_block Reduce_scatter_block_c
+    Reduce_scatter_block_init Reduce_scatter_block_init_c Reduce_scatter_c Reduce_scatter_init
+    Reduce_scatter_init_c Request Request_free Request_get_status Rsend Rsend_c Rsend_init
+    Rsend_init_c SHORT SHORT_INT SIGNED_CHAR SIMILAR SOURCE STATUSES_IGNORE STATUS_IGNORE
+    SUBVERSION SUCCESS SUM Scan Scan_c Scan_init Scan_init_c Scatter Scatter_c Scatter_init
+    Scatter_init_c Scatterv Scatterv_c Scatterv_init Scatterv_init_c Send Send_c Send_init
+    Send_init_c Sendrecv Sendrecv_c Sendrecv_replace Sendrecv_replace_c Ssend Ssend_c Ssend_init
+    Ssend_init_c Start Startall Status Status_c2f Status_f2c Status_set_cancelled
+    Status_set_elements Status_set_elements_x TAG TAG_UB THREAD_FUNNELED THREAD_MULTIPLE
+    THREAD_SERIALIZED THREAD_SINGLE TYPECLASS_COMPLEX TYPECLASS_INTEGER TYPECLASS_REAL
+    TYPE_DUP_FN TYPE_NULL_COPY_FN TYPE_NULL_DELETE_FN Test Test_cancelled Testall Testany
+    Testsome Topo_test Type_c2f Type_commit Type_contiguous Type_contiguous_c
+    Type_copy_attr_function Type_create_darray Type_create_darray_c Type_create_f90_complex
+    Type_create_f90_integer Type_create_f90_real Type_create_hindexed Type_create_hindexed_block
+    Type_create_hindexed_block_c Type_create_hindexed_c Type_create_hvector
+    Type_create_hvector_c Type_create_indexed_block Type_create_indexed_block_c
+    Type_create_keyval Type_create_resized Type_create_resized_c Type_create_struct
+    Type_create_struct_c Type_create_subarray Type_create_subarray_c Type_delete_attr
+    Type_delete_attr_function Type_dup Type_extent Type_f2c Type_free Type_free_keyval
+    Type_get_attr Type_get_contents Type_get_contents_c Type_get_envelope Type_get_envelope_c
+    Type_get_extent Type_get_extent_c Type_get_extent_x Type_get_name Type_get_true_extent
+    Type_get_true_extent_c Type_get_true_extent_x Type_hindexed Type_hvector Type_indexed
+    Type_indexed_c Type_lb Type_match_size Type_set_attr Type_set_name Type_size Type_size_c
+    Type_size_x Type_struct Type_ub Type_vector Type_vector_c UB UINT16_T UINT32_T UINT64_T
+    UINT8_T UNDEFINED UNEQUAL UNIVERSE_SIZE UNSIGNED UNSIGNED_CHAR UNSIGNED_LONG
+    UNSIGNED_LONG_LONG UNSIGNED_SHORT UNWEIGHTED Unpack Unpack_c Unpack_external
+    Unpack_external_c User_function User_function_c VERSION WCHAR WEIGHTS_EMPTY WTIME_IS_GLOBAL
+    Wait Waitall Waitany Waitsome Wtick Wtime
 """.split()
 )
 FORTRAN_NAMES = frozenset(

@@ -36,7 +36,6 @@ ADVICE = (
         "MPI-4's partitioned messages",
         "use persistent messages",
     ),
-    (r".*_c$", "MPI-4's calls with large counts", "describe large buffers by derived types"),
     (
         r"request_[cf]2[cf]",
         "requests as integers",

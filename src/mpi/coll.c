@@ -62,7 +62,7 @@ static bool as_it_lies(const struct plan *p, const struct wio_mpi_type *t)
 
 /* Where there is no data the type is not used: programs write DATATYPE_NULL there. Operators need
  * one all the same. */
-static int use_type(const struct plan *p, int count, WAITIO_MPI_Datatype id,
+static int use_type(const struct plan *p, int64_t count, WAITIO_MPI_Datatype id,
                     const struct wio_mpi_type **t)
 {
     bool unused = count == 0 && id == WAITIO_MPI_DATATYPE_NULL && !reduces(p->call->kind);
@@ -139,10 +139,10 @@ static bool packs_itself(const struct plan *p)
     return p->row != NULL && (p->row->need & WIO_PACKS) != 0 && !p->who->swap;
 }
 
-/* `times` times the side's count. @return its packed form, filled when it is an operand; the
+/* The side's data. @return its packed form, filled when it is an operand; the
  * program's address with *type set where the algorithm packs */
-static void *block(struct plan *p, const char *name, const struct wio_side *side, int times,
-                   bool is_operand, size_t *bytes, const struct wio_mpi_type **type)
+static void *block(struct plan *p, const char *name, const struct wio_side *side, bool is_operand,
+                   size_t *bytes, const struct wio_mpi_type **type)
 {
     const struct wio_mpi_type *t = NULL;
     void *packed;
@@ -150,7 +150,7 @@ static void *block(struct plan *p, const char *name, const struct wio_side *side
     *bytes = 0;
     if (p->rc != 0 || failed(p, use_type(p, side->count, side->type, &t)))
         return NULL;
-    *bytes = (size_t)side->count * (size_t)times * t->size;
+    *bytes = (size_t)side->count * t->size;
     if (failed(p, check_buffer(name, side->buf, *bytes, wio_type_absolute(t))) || *bytes == 0)
         return NULL;
     if (as_it_lies(p, t))
@@ -165,15 +165,15 @@ static void *block(struct plan *p, const char *name, const struct wio_side *side
     return packed;
 }
 
-static const void *operand(struct plan *p, const struct wio_side *side, int times, size_t *bytes)
+static const void *operand(struct plan *p, const struct wio_side *side, size_t *bytes)
 {
-    return block(p, "send", side, times, true, bytes, &p->c.in_type);
+    return block(p, "send", side, true, bytes, &p->c.in_type);
 }
 
 /* As block(), and unpacked at the end. */
 static void *result(struct plan *p, const struct wio_side *side, size_t *bytes)
 {
-    void *packed = block(p, "receive", side, 1, false, bytes, &p->c.out_type);
+    void *packed = block(p, "receive", side, false, bytes, &p->c.out_type);
     const struct wio_mpi_type *t = p->rc == 0 && *bytes > 0 ? wio_mpi_type(side->type) : NULL;
 
     if (t != NULL && !as_it_lies(p, t) && p->c.out_type == NULL)
@@ -202,21 +202,29 @@ static bool leads_nowhere(const struct plan *p, enum use use, int i)
     return near != NULL && (use == FOR_SENDING ? near->out : near->in)[i] == WAITIO_MPI_PROC_NULL;
 }
 
+/* Where block @p i begins, in bytes. @return false: beyond 2^63 */
+static bool place_of(const struct wio_side *side, const struct wio_mpi_type *t, int i, int64_t *at)
+{
+    if (side->places != NULL)
+        *at = side->places[i];
+    else if (side->displs != NULL)
+        *at = side->displs[i];
+    else if (__builtin_mul_overflow(i, side->count, at))
+        return false;
+    return side->types != NULL || !__builtin_mul_overflow(*at, wio_type_extent(t), at);
+}
+
 static bool find_block(struct plan *p, const struct wio_side *side, int i, struct block_of *b)
 {
-    int count = side->counts != NULL ? side->counts[i] : side->count;
-    int64_t at;
+    int64_t count = wio_side_count(side, i), at = 0;
 
     if (failed(p, use_type(p, count, side->types != NULL ? side->types[i] : side->type, &b->type)))
         return false;
-    at = side->places != NULL   ? side->places[i]
-         : side->displs == NULL ? (int64_t)i * count
-                                : side->displs[i];
-    if (side->types == NULL)
-        at *= wio_type_extent(b->type);
+    b->bytes = (size_t)count * b->type->size;
+    if (b->bytes > 0 && !place_of(side, b->type, i, &at)) /* else the place is not used */
+        return !failed(p, wio_fail(WAITIO_ERR_LIMIT, "block %d begins beyond 2^63 bytes", i));
     b->at = at;
     b->user = (char *)((uintptr_t)side->buf + (uintptr_t)at); /* BOTTOM is NULL */
-    b->bytes = (size_t)count * b->type->size;
     return true;
 }
 
@@ -236,10 +244,9 @@ static bool all_solid(struct plan *p, const struct wio_side *side)
 }
 
 /* Does the data lie at absolute addresses? Displacements may be addresses, too. */
-static bool lies_absolute(const struct wio_side *side, int i, const struct block_of *b)
+static bool lies_absolute(const struct wio_side *side, const struct block_of *b)
 {
-    return b->bytes == 0 ||
-           wio_type_absolute_at(b->type, side->places != NULL ? side->places[i] : 0);
+    return b->bytes == 0 || wio_type_absolute_at(b->type, side->places != NULL ? b->at : 0);
 }
 
 /* Fill the table of an area whose blocks differ. @p fresh: packed memory instead of the user's */
@@ -257,7 +264,7 @@ static void describe(struct plan *p, const struct wio_side *side, const char *na
             return;
         if (leads_nowhere(p, use, i))
             b.bytes = 0;
-        absolute &= lies_absolute(side, i, &b);
+        absolute &= lies_absolute(side, &b);
         if (b.bytes > PTRDIFF_MAX - total) {
             failed(p, wio_fail(WAITIO_ERR_LIMIT, "the %s buffer has 2^63 bytes or more", name));
             return;
@@ -313,7 +320,7 @@ static void area(struct plan *p, const struct wio_side *side, enum use use, bool
     if (p->rc != 0)
         return;
     if (p->call->v && p->blocks > 0 &&
-        (side->counts == NULL || (side->displs == NULL && side->places == NULL))) {
+        (!wio_side_lists(side) || (side->displs == NULL && side->places == NULL))) {
         failed(p,
                wio_fail(WAITIO_ERR_ARG, "counts or displacements of the %s buffer are NULL", name));
         return;
@@ -359,7 +366,7 @@ static void plan_bcast(struct plan *p)
     if (failed(p, use_type(p, side->count, side->type, &t)))
         return;
     p->row = choose(p, (size_t)side->count * t->size);
-    p->c.out = block(p, "broadcast", side, 1, root, &p->c.bytes, &p->c.out_type);
+    p->c.out = block(p, "broadcast", side, root, &p->c.bytes, &p->c.out_type);
     if (p->rc == 0 && !as_it_lies(p, t) && p->c.out_type == NULL && !root)
         unpack_later(p, t, p->c.out, writable(&p->call->recv), p->c.bytes);
 }
@@ -378,7 +385,7 @@ static void plan_reduction(struct plan *p, bool wants)
         p->c.out = result(p, &call->recv, &room);
     if (in_place(&call->send) && (wants || call->kind == WIO_EXSCAN))
         from.buf = call->recv.buf;
-    p->c.in = operand(p, &from, 1, &p->c.bytes);
+    p->c.in = operand(p, &from, &p->c.bytes);
     p->c.count = (size_t)from.count;
 }
 
@@ -404,26 +411,28 @@ static void plan_reduce_scatter(struct plan *p)
 
     if (p->s->error != 0 || failed(p, use_type(p, 0, call->recv.type, &t)))
         return;
-    if (call->listed && failed(p, wio_mpi_need("counts", call->recv.counts)))
+    if (call->listed && !wio_side_lists(&call->recv) && failed(p, wio_mpi_need("counts", NULL)))
         return;
+    whole.count = 0;
     for (int i = 0; i < sharers(p); i++) {
-        int count = call->recv.counts != NULL ? call->recv.counts[i] : call->recv.count;
+        int64_t count = wio_side_count(&call->recv, i);
         if (failed(p, use_type(p, count, call->recv.type, &t)))
             return;
+        if (__builtin_add_overflow(whole.count, count, &whole.count)) {
+            failed(p, wio_fail(WAITIO_ERR_LIMIT, "2^63 elements or more in all"));
+            return;
+        }
         len[i] = (size_t)count * t->size;
         at[i] = (int64_t)total;
         total += len[i];
-        p->c.count += (size_t)count;
         if (i == my_share(p))
             mine.count = count;
     }
+    p->c.count = (size_t)whole.count;
     whole.type = mine.type;
     if (in_place(&whole))
         whole.buf = mine.buf;
-    whole.count = (int)p->c.count;
-    if (p->c.count > INT32_MAX)
-        failed(p, wio_fail(WAITIO_ERR_ARG, "%zu elements in all exceed an int", p->c.count));
-    p->c.in = operand(p, &whole, 1, &bytes);
+    p->c.in = operand(p, &whole, &bytes); /* and refuses what has 2^63 bytes */
     p->c.out = result(p, &mine, &p->c.bytes);
     p->c.ins = (struct wio_area){.len = len, .at = at};
 }
@@ -438,7 +447,7 @@ static void plan_gather(struct plan *p)
     if (root && in_place(&call->send))
         own_as_operand(p, &call->recv);
     else
-        p->c.in = operand(p, &call->send, 1, &p->c.bytes);
+        p->c.in = operand(p, &call->send, &p->c.bytes);
     if (root && p->rc == 0)
         check_own(p, "gather", p->c.bytes, wio_area_len(&p->c.outs, p->who->rank));
 }
@@ -468,7 +477,7 @@ static void plan_allgather(struct plan *p)
     if (in_place(&call->send))
         own_as_operand(p, &call->recv);
     else
-        p->c.in = operand(p, &call->send, 1, &p->c.bytes);
+        p->c.in = operand(p, &call->send, &p->c.bytes);
     /* Processes pass blocks on, so both sides must have the same size. */
     if (p->rc == 0)
         check_own(p, "allgather", p->c.bytes, wio_area_len(&p->c.outs, p->who->rank));
@@ -502,7 +511,7 @@ static void plan_neighbours(struct plan *p)
     p->c.every = call->kind == WIO_NEIGHBOR_ALLGATHER;
     p->blocks = p->c.near->outdegree;
     if (p->c.every)
-        p->c.in = operand(p, &call->send, 1, &p->c.bytes);
+        p->c.in = operand(p, &call->send, &p->c.bytes);
     else
         area(p, &call->send, FOR_SENDING, false, &p->c.ins);
     p->blocks = p->c.near->indegree;
@@ -521,7 +530,7 @@ static void between_sums(struct plan *p, bool root)
     if (all || root)
         p->c.out = result(p, &p->call->recv, &p->c.bytes);
     if (all || !root)
-        p->c.in = operand(p, &from, 1, &p->c.bytes);
+        p->c.in = operand(p, &from, &p->c.bytes);
 }
 
 /* Blocks between groups: one for each far member, at the root or everywhere. */
@@ -534,7 +543,7 @@ static void between_blocks(struct plan *p, bool root)
     if (kind == WIO_ALLTOALL || (scatter && root))
         area(p, &p->call->send, FOR_SENDING, false, &p->c.ins);
     if (kind == WIO_ALLGATHER || (gather && !root))
-        p->c.in = operand(p, &p->call->send, 1, &p->c.bytes);
+        p->c.in = operand(p, &p->call->send, &p->c.bytes);
     if (scatter && !root)
         p->c.out = result(p, &p->call->recv, &p->c.bytes);
     if (!scatter && (!gather || root))
@@ -557,7 +566,7 @@ static void plan_between(struct plan *p)
     case WIO_BARRIER:
         break;
     case WIO_BCAST:
-        p->c.out = root ? block(p, "broadcast", &call->recv, 1, true, &p->c.bytes, &p->c.out_type)
+        p->c.out = root ? block(p, "broadcast", &call->recv, true, &p->c.bytes, &p->c.out_type)
                         : result(p, &call->recv, &p->c.bytes);
         break;
     case WIO_REDUCE:

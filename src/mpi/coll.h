@@ -13,12 +13,27 @@
 /** One side of a call: a buffer in the types of the program. */
 struct wio_side {
     const void *buf; /**< or WAITIO_MPI_IN_PLACE; the receiving side is written to */
-    int count;       /**< elements; of each block where there are several */
+    int64_t count;   /**< elements; of each block where there are several */
     WAITIO_MPI_Datatype type;
-    const int *counts, *displs;       /**< v and w forms: of each block; w: displs in bytes */
-    const WAITIO_MPI_Datatype *types; /**< w form */
-    const WAITIO_MPI_Aint *places;    /**< neighbourhoods' w form: in the place of displs */
+    const int *counts, *displs;           /**< v and w forms: of each block; w: displs in bytes */
+    const WAITIO_MPI_Datatype *types;     /**< w form */
+    const WAITIO_MPI_Count *large_counts; /**< in the place of counts */
+    const WAITIO_MPI_Aint *places;        /**< in the place of displs */
 };
+
+/** Has each block a count of its own? */
+static inline bool wio_side_lists(const struct wio_side *side)
+{
+    return side->counts != NULL || side->large_counts != NULL;
+}
+
+/** Elements of block @p i. */
+static inline int64_t wio_side_count(const struct wio_side *side, int i)
+{
+    return side->counts != NULL         ? side->counts[i]
+           : side->large_counts != NULL ? side->large_counts[i]
+                                        : side->count;
+}
 
 struct wio_call {
     enum wio_collective_kind kind;

@@ -173,7 +173,8 @@ static uint64_t bytes_of(const struct wio_call *call)
     const struct wio_side *side = call->kind == WIO_GATHER ? &call->send : &call->recv;
     const struct wio_mpi_type *type = NULL;
 
-    if (call->kind != WIO_BARRIER && side->types == NULL && side->counts == NULL && side->count > 0)
+    if (call->kind != WIO_BARRIER && side->types == NULL && !wio_side_lists(side) &&
+        side->count > 0)
         type = wio_mpi_type(side->type);
     return type != NULL ? (uint64_t)side->count * type->size : 0;
 }

@@ -65,7 +65,7 @@ int wio_mpi_comm_free(WAITIO_MPI_Comm *comm);
 /** Write the short form of a status; @p out may be NULL. */
 void wio_mpi_status_short(const waitio_status_t *st, int *out);
 /** Whole elements, or basic elements, in @p bytes; WAITIO_MPI_UNDEFINED when there is no number. */
-int wio_mpi_count_of(size_t bytes, const struct wio_mpi_type *t);
-int wio_mpi_elements_of(size_t bytes, const struct wio_mpi_type *t);
+int64_t wio_mpi_count_of(size_t bytes, const struct wio_mpi_type *t);
+int64_t wio_mpi_elements_of(size_t bytes, const struct wio_mpi_type *t);
 
 #endif /* WIO_MPI_H */

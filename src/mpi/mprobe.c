@@ -126,7 +126,7 @@ int WAITIO_MPI_Improbe(int source, int tag, WAITIO_MPI_Comm comm, int *flag,
 }
 
 /* Make a request of the message. */
-static int receive(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
+static int receive(void *buf, int64_t count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
                    waitio_req_t *req)
 {
     const struct wio_mpi_type *t;
@@ -165,8 +165,14 @@ int WAITIO_MPI_Imrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI
     return wio_mpi_result("WAITIO_MPI_Imrecv", receive(buf, count, type, message, req));
 }
 
-int WAITIO_MPI_Mrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
-                     WAITIO_MPI_Status *status)
+int WAITIO_MPI_Imrecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+                        WAITIO_MPI_Message *message, WAITIO_MPI_Request *req)
+{
+    return wio_mpi_result("WAITIO_MPI_Imrecv_c", receive(buf, count, type, message, req));
+}
+
+static int receive_now(void *buf, int64_t count, WAITIO_MPI_Datatype type,
+                       WAITIO_MPI_Message *message, WAITIO_MPI_Status *status)
 {
     waitio_status_t st = wio_mpi_from_nobody();
     waitio_req_t req;
@@ -175,5 +181,17 @@ int WAITIO_MPI_Mrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_
     if (rc == 0)
         rc = wio_request_wait(&req, &st);
     wio_mpi_status_one(&st, status);
-    return wio_mpi_result("WAITIO_MPI_Mrecv", rc);
+    return rc;
+}
+
+int WAITIO_MPI_Mrecv(void *buf, int count, WAITIO_MPI_Datatype type, WAITIO_MPI_Message *message,
+                     WAITIO_MPI_Status *status)
+{
+    return wio_mpi_result("WAITIO_MPI_Mrecv", receive_now(buf, count, type, message, status));
+}
+
+int WAITIO_MPI_Mrecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+                       WAITIO_MPI_Message *message, WAITIO_MPI_Status *status)
+{
+    return wio_mpi_result("WAITIO_MPI_Mrecv_c", receive_now(buf, count, type, message, status));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sending and receiving, in the published short forms and in MPI's. */
+#include <limits.h>
 #include <pthread.h>
 
 #include "api/api.h"
@@ -9,8 +10,8 @@
 
 /* ---- what both forms do ---- */
 
-static struct wio_message outgoing(const void *buf, int count, WAITIO_MPI_Datatype type, int dest,
-                                   int tag, WAITIO_MPI_Comm comm)
+static struct wio_message outgoing(const void *buf, int64_t count, WAITIO_MPI_Datatype type,
+                                   int dest, int tag, WAITIO_MPI_Comm comm)
 {
     return (struct wio_message){.buf = (void *)(uintptr_t)buf,
                                 .count = count,
@@ -21,7 +22,7 @@ static struct wio_message outgoing(const void *buf, int count, WAITIO_MPI_Dataty
                                 .sending = true};
 }
 
-static struct wio_message incoming(void *buf, int count, WAITIO_MPI_Datatype type, int source,
+static struct wio_message incoming(void *buf, int64_t count, WAITIO_MPI_Datatype type, int source,
                                    int tag, WAITIO_MPI_Comm comm)
 {
     return (struct wio_message){
@@ -136,37 +137,11 @@ int waitio_mpi_sendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype,
 
 /* ---- MPI's forms ---- */
 
-int WAITIO_MPI_Send(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                    WAITIO_MPI_Comm comm)
-{
-    return send_now("WAITIO_MPI_Send", outgoing(buf, count, type, dest, tag, comm));
-}
-
 /* The same; complete when a receive has matched the message. */
 static struct wio_message synchronous(struct wio_message m)
 {
     m.sync = true;
     return m;
-}
-
-int WAITIO_MPI_Ssend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                     WAITIO_MPI_Comm comm)
-{
-    return send_now("WAITIO_MPI_Ssend", synchronous(outgoing(buf, count, type, dest, tag, comm)));
-}
-
-int WAITIO_MPI_Issend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return start("WAITIO_MPI_Issend", synchronous(outgoing(buf, count, type, dest, tag, comm)),
-                 req);
-}
-
-int WAITIO_MPI_Ssend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return prepare("WAITIO_MPI_Ssend_init",
-                   synchronous(outgoing(buf, count, type, dest, tag, comm)), req);
 }
 
 /* The same, complete at once. */
@@ -176,112 +151,73 @@ static struct wio_message copied(struct wio_message m)
     return m;
 }
 
-int WAITIO_MPI_Bsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                     WAITIO_MPI_Comm comm)
-{
-    return send_now("WAITIO_MPI_Bsend", copied(outgoing(buf, count, type, dest, tag, comm)));
-}
-
-int WAITIO_MPI_Ibsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return start("WAITIO_MPI_Ibsend", copied(outgoing(buf, count, type, dest, tag, comm)), req);
-}
-
-int WAITIO_MPI_Bsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return prepare("WAITIO_MPI_Bsend_init", copied(outgoing(buf, count, type, dest, tag, comm)),
-                   req);
-}
-
 /* The program's buffer is not used: the library keeps copies of its own. */
 static struct {
     pthread_mutex_t lock;
     void *at;
-    int size;
+    int64_t size;
 } attached = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-int WAITIO_MPI_Buffer_attach(void *buffer, int size)
+static int attach(void *buffer, int64_t size)
 {
     int rc = 0;
 
     pthread_mutex_lock(&attached.lock);
     if (attached.at != NULL)
         rc = wio_fail(WAITIO_MPI_ERR_BUFFER,
-                      "a buffer of %d bytes is attached already: detach it first", attached.size);
+                      "a buffer of %lld bytes is attached already: detach it first",
+                      (long long)attached.size);
     else
         attached.at = buffer;
     if (rc == 0)
         attached.size = size;
     pthread_mutex_unlock(&attached.lock);
-    return wio_mpi_result("WAITIO_MPI_Buffer_attach", rc);
+    return rc;
 }
 
-int WAITIO_MPI_Buffer_detach(void *buffer_address, int *size)
+int WAITIO_MPI_Buffer_attach(void *buffer, int size)
+{
+    return wio_mpi_result("WAITIO_MPI_Buffer_attach", attach(buffer, size));
+}
+
+int WAITIO_MPI_Buffer_attach_c(void *buffer, WAITIO_MPI_Count size)
+{
+    return wio_mpi_result("WAITIO_MPI_Buffer_attach_c", attach(buffer, size));
+}
+
+/* @param size NULL: the program gave no place for it */
+static int detach(void *buffer_address, WAITIO_MPI_Count *size)
 {
     int rc = wio_mpi_need_both("buffer", buffer_address, "size", size);
 
     if (rc != 0)
-        return wio_mpi_result("WAITIO_MPI_Buffer_detach", rc);
+        return rc;
     pthread_mutex_lock(&attached.lock);
     memcpy(buffer_address, &attached.at, sizeof attached.at);
     *size = attached.size;
     attached.at = NULL;
     attached.size = 0;
     pthread_mutex_unlock(&attached.lock);
-    return wio_mpi_result("WAITIO_MPI_Buffer_detach", wio_buffered_wait());
+    return wio_buffered_wait();
 }
 
-int WAITIO_MPI_Rsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                     WAITIO_MPI_Comm comm)
+int WAITIO_MPI_Buffer_detach(void *buffer_address, int *size)
 {
-    return send_now("WAITIO_MPI_Rsend", outgoing(buf, count, type, dest, tag, comm));
+    WAITIO_MPI_Count bytes = 0;
+    int rc = detach(buffer_address, size == NULL ? NULL : &bytes);
+
+    if (size != NULL) /* one that was attached as a larger one has no size here */
+        *size = bytes > INT_MAX ? WAITIO_MPI_UNDEFINED : (int)bytes;
+    return wio_mpi_result("WAITIO_MPI_Buffer_detach", rc);
 }
 
-int WAITIO_MPI_Recv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
-                    WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status)
+int WAITIO_MPI_Buffer_detach_c(void *buffer_address, WAITIO_MPI_Count *size)
 {
-    waitio_status_t st = {0};
-    struct wio_message m = incoming(buf, count, type, source, tag, comm);
-    int rc = now(&m, &st);
-
-    wio_mpi_status_one(&st, status);
-    return wio_mpi_result("WAITIO_MPI_Recv", rc);
-}
-
-int WAITIO_MPI_Isend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                     WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return start("WAITIO_MPI_Isend", outgoing(buf, count, type, dest, tag, comm), req);
-}
-
-int WAITIO_MPI_Irsend(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                      WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return start("WAITIO_MPI_Irsend", outgoing(buf, count, type, dest, tag, comm), req);
-}
-
-int WAITIO_MPI_Irecv(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
-                     WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return start("WAITIO_MPI_Irecv", incoming(buf, count, type, source, tag, comm), req);
-}
-
-int WAITIO_MPI_Sendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest, int stag,
-                        void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source, int rtag,
-                        WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status)
-{
-    waitio_status_t st = {0};
-    int rc = exchange(outgoing(sbuf, scount, stype, dest, stag, comm),
-                      incoming(rbuf, rcount, rtype, source, rtag, comm), &st);
-
-    wio_mpi_status_one(&st, status);
-    return wio_mpi_result("WAITIO_MPI_Sendrecv", rc);
+    return wio_mpi_result("WAITIO_MPI_Buffer_detach_c", detach(buffer_address, size));
 }
 
 /* The data to send is copied first, because the receive writes to the same buffer. */
-static int exchange_here(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
+static int exchange_here(void *buf, int64_t count, WAITIO_MPI_Datatype type, int dest, int stag,
                          int source, int rtag, WAITIO_MPI_Comm comm, waitio_status_t *st)
 {
     const struct wio_mpi_type *t = NULL;
@@ -297,29 +233,16 @@ static int exchange_here(void *buf, int count, WAITIO_MPI_Datatype type, int des
     if (bytes > 0 && (buf == WAITIO_MPI_IN_PLACE || (buf == NULL && !wio_type_absolute(t))))
         return wio_fail(WAITIO_ERR_ARG, "buf is %s but %zu bytes are asked for",
                         buf == NULL ? "NULL" : "WAITIO_MPI_IN_PLACE", bytes);
-    if (bytes > INT32_MAX)
-        return wio_fail(WAITIO_ERR_LIMIT, "%zu bytes are too many to be replaced at once", bytes);
     copy = wio_os_realloc(NULL, bytes + 1);
     if (copy == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for a copy of %zu bytes", bytes);
     wio_type_pack(t, buf, 0, bytes, copy);
     if (unlike != NULL && wio_comm_swaps(unlike, dest)) /* bytes are not turned on their way */
         wio_type_swap(t, bytes, copy);
-    rc = exchange(outgoing(copy, (int)bytes, WAITIO_MPI_BYTE, dest, stag, comm),
+    rc = exchange(outgoing(copy, (int64_t)bytes, WAITIO_MPI_BYTE, dest, stag, comm),
                   incoming(buf, count, type, source, rtag, comm), st);
     wio_os_free(copy);
     return rc;
-}
-
-int WAITIO_MPI_Sendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
-                                int source, int rtag, WAITIO_MPI_Comm comm,
-                                WAITIO_MPI_Status *status)
-{
-    waitio_status_t st = {0};
-    int rc = exchange_here(buf, count, type, dest, stag, source, rtag, comm, &st);
-
-    wio_mpi_status_one(&st, status);
-    return wio_mpi_result("WAITIO_MPI_Sendrecv_replace", rc);
 }
 
 /* What is sent is copied first: the request is that of the receive, and it may write to the same
@@ -338,41 +261,17 @@ static int start_both(struct wio_message out, struct wio_message in, WAITIO_MPI_
     return rc != 0 ? rc : wio_message_start(&in, req);
 }
 
-int WAITIO_MPI_Isendrecv(const void *sbuf, int scount, WAITIO_MPI_Datatype stype, int dest,
-                         int stag, void *rbuf, int rcount, WAITIO_MPI_Datatype rtype, int source,
-                         int rtag, WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return wio_mpi_result("WAITIO_MPI_Isendrecv",
-                          start_both(outgoing(sbuf, scount, stype, dest, stag, comm),
-                                     incoming(rbuf, rcount, rtype, source, rtag, comm), req));
-}
-
-int WAITIO_MPI_Isendrecv_replace(void *buf, int count, WAITIO_MPI_Datatype type, int dest, int stag,
-                                 int source, int rtag, WAITIO_MPI_Comm comm,
-                                 WAITIO_MPI_Request *req)
-{
-    return wio_mpi_result("WAITIO_MPI_Isendrecv_replace",
-                          start_both(outgoing(buf, count, type, dest, stag, comm),
-                                     incoming(buf, count, type, source, rtag, comm), req));
-}
-
-int WAITIO_MPI_Send_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                         WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return prepare("WAITIO_MPI_Send_init", outgoing(buf, count, type, dest, tag, comm), req);
-}
-
-int WAITIO_MPI_Rsend_init(const void *buf, int count, WAITIO_MPI_Datatype type, int dest, int tag,
-                          WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return prepare("WAITIO_MPI_Rsend_init", outgoing(buf, count, type, dest, tag, comm), req);
-}
-
-int WAITIO_MPI_Recv_init(void *buf, int count, WAITIO_MPI_Datatype type, int source, int tag,
-                         WAITIO_MPI_Comm comm, WAITIO_MPI_Request *req)
-{
-    return prepare("WAITIO_MPI_Recv_init", incoming(buf, count, type, source, tag, comm), req);
-}
+#define COUNT int
+#define CALL(NAME) WAITIO_MPI_##NAME
+#define TEXT(NAME) "WAITIO_MPI_" #NAME
+#include "mpi/p2p_calls.h"
+#undef COUNT
+#undef CALL
+#undef TEXT
+#define COUNT WAITIO_MPI_Count
+#define CALL(NAME) WAITIO_MPI_##NAME##_c
+#define TEXT(NAME) "WAITIO_MPI_" #NAME "_c"
+#include "mpi/p2p_calls.h"
 
 int WAITIO_MPI_Probe(int source, int tag, WAITIO_MPI_Comm comm, WAITIO_MPI_Status *status)
 {

@@ -47,7 +47,7 @@ void wio_plans_free(struct wio_plans *plans)
 
 static bool plain(const struct wio_side *side)
 {
-    return wio_name_is_constant(side->type) && side->counts == NULL;
+    return wio_name_is_constant(side->type) && !wio_side_lists(side);
 }
 
 /* Does the call depend only on things that the program cannot change or free before the next call?
@@ -80,7 +80,7 @@ static uint64_t hash_of(const struct wio_call *call)
     uint64_t h = mixed(call->kind, (uintptr_t)call->send.buf);
 
     h = mixed(h, (uintptr_t)call->recv.buf);
-    h = mixed(h, (uint64_t)(uint32_t)call->send.count << 32 | (uint32_t)call->recv.count);
+    h = mixed(h, (uint64_t)call->send.count << 32 ^ (uint64_t)call->recv.count);
     h = mixed(h, (uint64_t)(uint32_t)call->send.type << 32 | (uint32_t)call->recv.type);
     return mixed(h, (uint32_t)call->op) >> 8;
 }

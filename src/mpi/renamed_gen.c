@@ -1012,3 +1012,804 @@ int waitio_rename_pmpi_neighbor_alltoallw_init(const void *sbuf, const int scoun
     return waitio_rename_neighbor_alltoallw_init(sbuf, scounts, sdispls, stypes, rbuf, rcounts,
     rdispls, rtypes, comm, info, req);
 }
+
+int waitio_rename_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Allgather_init_c, (sbuf, scount, stype, rbuf, rcount, rtype, comm, info, r));
+}
+
+int waitio_rename_pmpi_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_allgather_init_c(sbuf, scount, stype, rbuf, rcount, rtype, comm, info,
+    req);
+}
+
+int waitio_rename_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Allgatherv_init_c, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm, info, r));
+}
+
+int waitio_rename_pmpi_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_allgatherv_init_c(sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm,
+    info, req);
+}
+
+int waitio_rename_allreduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    STARTS(Allreduce_init_c, (sbuf, rbuf, count, type, op, comm, info, r));
+}
+
+int waitio_rename_pmpi_allreduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_allreduce_init_c(sbuf, rbuf, count, type, op, comm, info, req);
+}
+
+int waitio_rename_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Alltoall_init_c, (sbuf, scount, stype, rbuf, rcount, rtype, comm, info, r));
+}
+
+int waitio_rename_pmpi_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_alltoall_init_c(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, req);
+}
+
+int waitio_rename_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Alltoallv_init_c, (sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm,
+    info, r));
+}
+
+int waitio_rename_pmpi_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_alltoallv_init_c(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls,
+    rtype, comm, info, req);
+}
+
+int waitio_rename_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    STARTS(Alltoallw_init_c, (sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm,
+    info, r));
+}
+
+int waitio_rename_pmpi_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_alltoallw_init_c(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls,
+    rtypes, comm, info, req);
+}
+
+int waitio_rename_bcast_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Bcast_init_c, (buf, count, type, root, comm, info, r));
+}
+
+int waitio_rename_pmpi_bcast_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_bcast_init_c(buf, count, type, root, comm, info, req);
+}
+
+int waitio_rename_bsend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Bsend_init_c, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_bsend_init_c(const void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_bsend_init_c(buf, count, type, dest, tag, comm, req);
+}
+
+int waitio_rename_exscan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    STARTS(Exscan_init_c, (sbuf, rbuf, count, type, op, comm, info, r));
+}
+
+int waitio_rename_pmpi_exscan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_exscan_init_c(sbuf, rbuf, count, type, op, comm, info, req);
+}
+
+int waitio_rename_gather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Gather_init_c, (sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, r));
+}
+
+int waitio_rename_pmpi_gather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_gather_init_c(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info,
+    req);
+}
+
+int waitio_rename_gatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Gatherv_init_c, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm, info,
+    r));
+}
+
+int waitio_rename_pmpi_gatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_gatherv_init_c(sbuf, scount, stype, rbuf, rcounts, displs, rtype, root,
+    comm, info, req);
+}
+
+int waitio_rename_iallgather_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    STARTS(Iallgather_c, (sbuf, scount, stype, rbuf, rcount, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_iallgather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iallgather_c(sbuf, scount, stype, rbuf, rcount, rtype, comm, req);
+}
+
+int waitio_rename_iallgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    STARTS(Iallgatherv_c, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_iallgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_iallgatherv_c(sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm,
+    req);
+}
+
+int waitio_rename_iallreduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Iallreduce_c, (sbuf, rbuf, count, type, op, comm, r));
+}
+
+int waitio_rename_pmpi_iallreduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iallreduce_c(sbuf, rbuf, count, type, op, comm, req);
+}
+
+int waitio_rename_ialltoall_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    STARTS(Ialltoall_c, (sbuf, scount, stype, rbuf, rcount, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_ialltoall_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ialltoall_c(sbuf, scount, stype, rbuf, rcount, rtype, comm, req);
+}
+
+int waitio_rename_ialltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ialltoallv_c, (sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_ialltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ialltoallv_c(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype,
+    comm, req);
+}
+
+int waitio_rename_ialltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ialltoallw_c, (sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, r));
+}
+
+int waitio_rename_pmpi_ialltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ialltoallw_c(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls,
+    rtypes, comm, req);
+}
+
+int waitio_rename_ibcast_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int root,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ibcast_c, (buf, count, type, root, comm, r));
+}
+
+int waitio_rename_pmpi_ibcast_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int root, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ibcast_c(buf, count, type, root, comm, req);
+}
+
+int waitio_rename_ibsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ibsend_c, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_ibsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ibsend_c(buf, count, type, dest, tag, comm, req);
+}
+
+int waitio_rename_iexscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Iexscan_c, (sbuf, rbuf, count, type, op, comm, r));
+}
+
+int waitio_rename_pmpi_iexscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iexscan_c(sbuf, rbuf, count, type, op, comm, req);
+}
+
+int waitio_rename_igather_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    STARTS(Igather_c, (sbuf, scount, stype, rbuf, rcount, rtype, root, comm, r));
+}
+
+int waitio_rename_pmpi_igather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_igather_c(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, req);
+}
+
+int waitio_rename_igatherv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint displs[],
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Igatherv_c, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm, r));
+}
+
+int waitio_rename_pmpi_igatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_igatherv_c(sbuf, scount, stype, rbuf, rcounts, displs, rtype, root, comm,
+    req);
+}
+
+int waitio_rename_imrecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Message *message, waitio_rename_request *req)
+{
+    STARTS(Imrecv_c, (buf, count, type, message, r));
+}
+
+int waitio_rename_pmpi_imrecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    WAITIO_MPI_Message *message, waitio_rename_request *req)
+{
+    return waitio_rename_imrecv_c(buf, count, type, message, req);
+}
+
+int waitio_rename_ineighbor_allgather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ineighbor_allgather_c, (sbuf, scount, stype, rbuf, rcount, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_ineighbor_allgather_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_allgather_c(sbuf, scount, stype, rbuf, rcount, rtype, comm, req);
+}
+
+int waitio_rename_ineighbor_allgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    STARTS(Ineighbor_allgatherv_c, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_ineighbor_allgatherv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_allgatherv_c(sbuf, scount, stype, rbuf, rcounts, displs, rtype,
+    comm, req);
+}
+
+int waitio_rename_ineighbor_alltoall_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ineighbor_alltoall_c, (sbuf, scount, stype, rbuf, rcount, rtype, comm, r));
+}
+
+int waitio_rename_pmpi_ineighbor_alltoall_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_alltoall_c(sbuf, scount, stype, rbuf, rcount, rtype, comm, req);
+}
+
+int waitio_rename_ineighbor_alltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ineighbor_alltoallv_c, (sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype,
+    comm, r));
+}
+
+int waitio_rename_pmpi_ineighbor_alltoallv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_alltoallv_c(sbuf, scounts, sdispls, stype, rbuf, rcounts,
+    rdispls, rtype, comm, req);
+}
+
+int waitio_rename_ineighbor_alltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ineighbor_alltoallw_c, (sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes,
+    comm, r));
+}
+
+int waitio_rename_pmpi_ineighbor_alltoallw_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ineighbor_alltoallw_c(sbuf, scounts, sdispls, stypes, rbuf, rcounts,
+    rdispls, rtypes, comm, req);
+}
+
+int waitio_rename_irecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type, int source,
+    int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Irecv_c, (buf, count, type, source, tag, comm, r));
+}
+
+int waitio_rename_pmpi_irecv_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int source, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_irecv_c(buf, count, type, source, tag, comm, req);
+}
+
+int waitio_rename_ireduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    STARTS(Ireduce_c, (sbuf, rbuf, count, type, op, root, comm, r));
+}
+
+int waitio_rename_pmpi_ireduce_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_ireduce_c(sbuf, rbuf, count, type, op, root, comm, req);
+}
+
+int waitio_rename_ireduce_scatter_block_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ireduce_scatter_block_c, (sbuf, rbuf, rcount, type, op, comm, r));
+}
+
+int waitio_rename_pmpi_ireduce_scatter_block_c(const void *sbuf, void *rbuf,
+    WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_ireduce_scatter_block_c(sbuf, rbuf, rcount, type, op, comm, req);
+}
+
+int waitio_rename_ireduce_scatter_c(const void *sbuf, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ireduce_scatter_c, (sbuf, rbuf, rcounts, type, op, comm, r));
+}
+
+int waitio_rename_pmpi_ireduce_scatter_c(const void *sbuf, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+    WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ireduce_scatter_c(sbuf, rbuf, rcounts, type, op, comm, req);
+}
+
+int waitio_rename_irsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Irsend_c, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_irsend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_irsend_c(buf, count, type, dest, tag, comm, req);
+}
+
+int waitio_rename_iscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Iscan_c, (sbuf, rbuf, count, type, op, comm, r));
+}
+
+int waitio_rename_pmpi_iscan_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iscan_c(sbuf, rbuf, count, type, op, comm, req);
+}
+
+int waitio_rename_iscatter_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    STARTS(Iscatter_c, (sbuf, scount, stype, rbuf, rcount, rtype, root, comm, r));
+}
+
+int waitio_rename_pmpi_iscatter_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iscatter_c(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, req);
+}
+
+int waitio_rename_iscatterv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Iscatterv_c, (sbuf, scounts, displs, stype, rbuf, rcount, rtype, root, comm, r));
+}
+
+int waitio_rename_pmpi_iscatterv_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_iscatterv_c(sbuf, scounts, displs, stype, rbuf, rcount, rtype, root, comm,
+    req);
+}
+
+int waitio_rename_isend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Isend_c, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_isend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_isend_c(buf, count, type, dest, tag, comm, req);
+}
+
+int waitio_rename_isendrecv_c(const void *sbuf, WAITIO_MPI_Count scount, WAITIO_MPI_Datatype stype,
+    int dest, int stag, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype, int source,
+    int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Isendrecv_c, (sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm,
+    r));
+}
+
+int waitio_rename_pmpi_isendrecv_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, int dest, int stag, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int source, int rtag, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_isendrecv_c(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source,
+    rtag, comm, req);
+}
+
+int waitio_rename_isendrecv_replace_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int stag, int source, int rtag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Isendrecv_replace_c, (buf, count, type, dest, stag, source, rtag, comm, r));
+}
+
+int waitio_rename_pmpi_isendrecv_replace_c(void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int stag, int source, int rtag, WAITIO_MPI_Comm comm,
+    waitio_rename_request *req)
+{
+    return waitio_rename_isendrecv_replace_c(buf, count, type, dest, stag, source, rtag, comm, req);
+}
+
+int waitio_rename_issend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Issend_c, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_issend_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_issend_c(buf, count, type, dest, tag, comm, req);
+}
+
+int waitio_rename_neighbor_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Neighbor_allgather_init_c, (sbuf, scount, stype, rbuf, rcount, rtype, comm, info, r));
+}
+
+int waitio_rename_pmpi_neighbor_allgather_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_allgather_init_c(sbuf, scount, stype, rbuf, rcount, rtype, comm,
+    info, req);
+}
+
+int waitio_rename_neighbor_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Neighbor_allgatherv_init_c, (sbuf, scount, stype, rbuf, rcounts, displs, rtype, comm,
+    info, r));
+}
+
+int waitio_rename_pmpi_neighbor_allgatherv_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, const WAITIO_MPI_Count rcounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype rtype, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_allgatherv_init_c(sbuf, scount, stype, rbuf, rcounts, displs,
+    rtype, comm, info, req);
+}
+
+int waitio_rename_neighbor_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Neighbor_alltoall_init_c, (sbuf, scount, stype, rbuf, rcount, rtype, comm, info, r));
+}
+
+int waitio_rename_pmpi_neighbor_alltoall_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_alltoall_init_c(sbuf, scount, stype, rbuf, rcount, rtype, comm,
+    info, req);
+}
+
+int waitio_rename_neighbor_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Neighbor_alltoallv_init_c, (sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype,
+    comm, info, r));
+}
+
+int waitio_rename_pmpi_neighbor_alltoallv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], WAITIO_MPI_Datatype stype, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[], WAITIO_MPI_Datatype rtype,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_alltoallv_init_c(sbuf, scounts, sdispls, stype, rbuf, rcounts,
+    rdispls, rtype, comm, info, req);
+}
+
+int waitio_rename_neighbor_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    STARTS(Neighbor_alltoallw_init_c, (sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls,
+    rtypes, comm, info, r));
+}
+
+int waitio_rename_pmpi_neighbor_alltoallw_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint sdispls[], const WAITIO_MPI_Datatype stypes[], void *rbuf,
+    const WAITIO_MPI_Count rcounts[], const WAITIO_MPI_Aint rdispls[],
+    const WAITIO_MPI_Datatype rtypes[], WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_neighbor_alltoallw_init_c(sbuf, scounts, sdispls, stypes, rbuf, rcounts,
+    rdispls, rtypes, comm, info, req);
+}
+
+int waitio_rename_recv_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int source, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Recv_init_c, (buf, count, type, source, tag, comm, r));
+}
+
+int waitio_rename_pmpi_recv_init_c(void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int source, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_recv_init_c(buf, count, type, source, tag, comm, req);
+}
+
+int waitio_rename_reduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Reduce_init_c, (sbuf, rbuf, count, type, op, root, comm, info, r));
+}
+
+int waitio_rename_pmpi_reduce_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, int root, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_reduce_init_c(sbuf, rbuf, count, type, op, root, comm, info, req);
+}
+
+int waitio_rename_reduce_scatter_block_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    STARTS(Reduce_scatter_block_init_c, (sbuf, rbuf, rcount, type, op, comm, info, r));
+}
+
+int waitio_rename_pmpi_reduce_scatter_block_init_c(const void *sbuf, void *rbuf,
+    WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm,
+    WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_reduce_scatter_block_init_c(sbuf, rbuf, rcount, type, op, comm, info, req);
+}
+
+int waitio_rename_reduce_scatter_init_c(const void *sbuf, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Reduce_scatter_init_c, (sbuf, rbuf, rcounts, type, op, comm, info, r));
+}
+
+int waitio_rename_pmpi_reduce_scatter_init_c(const void *sbuf, void *rbuf,
+    const WAITIO_MPI_Count rcounts[], WAITIO_MPI_Datatype type, WAITIO_MPI_Op op,
+    WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_reduce_scatter_init_c(sbuf, rbuf, rcounts, type, op, comm, info, req);
+}
+
+int waitio_rename_rsend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Rsend_init_c, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_rsend_init_c(const void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_rsend_init_c(buf, count, type, dest, tag, comm, req);
+}
+
+int waitio_rename_scan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    STARTS(Scan_init_c, (sbuf, rbuf, count, type, op, comm, info, r));
+}
+
+int waitio_rename_pmpi_scan_init_c(const void *sbuf, void *rbuf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, WAITIO_MPI_Op op, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_scan_init_c(sbuf, rbuf, count, type, op, comm, info, req);
+}
+
+int waitio_rename_scatter_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    STARTS(Scatter_init_c, (sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, r));
+}
+
+int waitio_rename_pmpi_scatter_init_c(const void *sbuf, WAITIO_MPI_Count scount,
+    WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount, WAITIO_MPI_Datatype rtype,
+    int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info, waitio_rename_request *req)
+{
+    return waitio_rename_scatter_init_c(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info,
+    req);
+}
+
+int waitio_rename_scatterv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    STARTS(Scatterv_init_c, (sbuf, scounts, displs, stype, rbuf, rcount, rtype, root, comm, info,
+    r));
+}
+
+int waitio_rename_pmpi_scatterv_init_c(const void *sbuf, const WAITIO_MPI_Count scounts[],
+    const WAITIO_MPI_Aint displs[], WAITIO_MPI_Datatype stype, void *rbuf, WAITIO_MPI_Count rcount,
+    WAITIO_MPI_Datatype rtype, int root, WAITIO_MPI_Comm comm, WAITIO_MPI_Info info,
+    waitio_rename_request *req)
+{
+    return waitio_rename_scatterv_init_c(sbuf, scounts, displs, stype, rbuf, rcount, rtype, root,
+    comm, info, req);
+}
+
+int waitio_rename_send_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Send_init_c, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_send_init_c(const void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_send_init_c(buf, count, type, dest, tag, comm, req);
+}
+
+int waitio_rename_ssend_init_c(const void *buf, WAITIO_MPI_Count count, WAITIO_MPI_Datatype type,
+    int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    STARTS(Ssend_init_c, (buf, count, type, dest, tag, comm, r));
+}
+
+int waitio_rename_pmpi_ssend_init_c(const void *buf, WAITIO_MPI_Count count,
+    WAITIO_MPI_Datatype type, int dest, int tag, WAITIO_MPI_Comm comm, waitio_rename_request *req)
+{
+    return waitio_rename_ssend_init_c(buf, count, type, dest, tag, comm, req);
+}

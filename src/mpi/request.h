@@ -17,7 +17,7 @@
 /** A send or receive as the program gave it. */
 struct wio_message {
     void *buf; /**< not written to by sends */
-    int count;
+    int64_t count;
     WAITIO_MPI_Datatype type;
     int peer, tag;
     WAITIO_MPI_Comm comm;

@@ -2,10 +2,7 @@
 /* Arguments and ends of wrapped calls, where they are not short enough for the header. */
 #include "span/call.h"
 
-#include <stdio.h>
-
 #include "os/os.h"
-#include "span/layouts.h"
 
 void *span_scratch(struct span_call *call, size_t n, size_t size)
 {
@@ -17,7 +14,6 @@ void *span_scratch(struct span_call *call, size_t n, size_t size)
         return NULL;
     }
     s->next = call->scratch;
-    s->type = WAITIO_MPI_DATATYPE_NULL;
     call->scratch = s;
     return s + 1;
 }
@@ -26,8 +22,6 @@ void span_scratch_free(struct span_scratch *list)
 {
     while (list != NULL) {
         struct span_scratch *next = list->next;
-        if (list->type != WAITIO_MPI_DATATYPE_NULL)
-            (void)WAITIO_MPI_Type_free(&list->type);
         wio_os_free(list);
         list = next;
     }
@@ -52,113 +46,6 @@ WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n,
 
     for (int i = 0; ours != NULL && i < n; i++)
         ours[i] = span_type(call, type_at(side, types, i));
-    return ours;
-}
-
-/* @param i place in an array, or -1 */
-static void too_large(struct span_call *call, const char *name, int i, MPI_Count value)
-{
-    enum { TEXT = 256 };
-    char place[16] = "", *why;
-
-    if (call->code != 0)
-        return;
-    why = span_scratch(call, TEXT, 1);
-    if (why == NULL)
-        return;
-    if (i >= 0)
-        (void)snprintf(place, sizeof place, "[%d]", i);
-    (void)snprintf(
-        why, TEXT,
-        "%s%s is %lld; on a communicator that spans jobs it may be 2147483647 here: make "
-        "a derived type of many elements, or several calls",
-        name, place, (long long)value);
-    call->code = WAITIO_MPI_ERR_COUNT;
-    call->why = why;
-}
-
-int span_count(struct span_call *call, const char *name, MPI_Count count)
-{
-    if (count >= 0 && count <= INT_MAX)
-        return (int)count;
-    if (count < 0) /* our call says what it thinks of it */
-        return -1;
-    too_large(call, name, -1, count);
-    return 0;
-}
-
-/* The call has this type instead of @p type, until it is over. */
-static void keep_type(struct span_call *call, WAITIO_MPI_Datatype made, WAITIO_MPI_Datatype *type)
-{
-    call->code = WAITIO_MPI_Type_commit(&made);
-    if (span_scratch(call, 0, 1) != NULL)
-        call->scratch->type = *type = made;
-}
-
-int span_large(struct span_call *call, const char *name, MPI_Count count, WAITIO_MPI_Datatype *type)
-{
-    WAITIO_MPI_Datatype row = WAITIO_MPI_DATATYPE_NULL;
-
-    if (SPAN_LIKELY(count <= INT_MAX) || call->code != 0)
-        return span_count(call, name, count);
-    if (span_layout_row(*type, count, &row) != 0) {
-        too_large(call, name, -1, count);
-        return 0;
-    }
-    keep_type(call, row, type);
-    return 1;
-}
-
-const int *span_counts_by_type(struct span_call *call, const char *name, int n,
-                               const MPI_Count counts[], WAITIO_MPI_Datatype types[])
-{
-    int *ours = span_scratch(call, (size_t)n, sizeof *ours);
-
-    for (int i = 0; ours != NULL && types != NULL && i < n; i++)
-        ours[i] = span_large(call, name, counts[i], &types[i]);
-    return ours;
-}
-
-const int *span_places_by_type(struct span_call *call, const char *name, int n,
-                               const MPI_Aint bytes[], WAITIO_MPI_Datatype types[])
-{
-    int *ours = span_scratch(call, (size_t)n, sizeof *ours);
-    WAITIO_MPI_Datatype there = WAITIO_MPI_DATATYPE_NULL;
-
-    for (int i = 0; ours != NULL && types != NULL && i < n && call->code == 0; i++) {
-        ours[i] = (int)bytes[i];
-        if (ours[i] == bytes[i] || types[i] == WAITIO_MPI_DATATYPE_NULL)
-            continue;
-        ours[i] = 0;
-        if (span_layout_at(types[i], bytes[i], &there) != 0)
-            too_large(call, name, i, bytes[i]);
-        else
-            keep_type(call, there, &types[i]);
-    }
-    return ours;
-}
-
-const int *span_counts(struct span_call *call, const char *name, int n, const MPI_Count counts[])
-{
-    int *ours = span_scratch(call, (size_t)n, sizeof *ours);
-
-    for (int i = 0; ours != NULL && i < n; i++) {
-        ours[i] = counts[i] < 0 ? -1 : (int)counts[i];
-        if (counts[i] > INT_MAX)
-            too_large(call, name, i, counts[i]);
-    }
-    return ours;
-}
-
-const int *span_places(struct span_call *call, const char *name, int n, const MPI_Aint places[])
-{
-    int *ours = span_scratch(call, (size_t)n, sizeof *ours);
-
-    for (int i = 0; ours != NULL && i < n; i++) {
-        ours[i] = (int)places[i];
-        if (ours[i] != places[i])
-            too_large(call, name, i, places[i]);
-    }
     return ours;
 }
 

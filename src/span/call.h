@@ -105,20 +105,6 @@ WAITIO_MPI_Datatype *span_types_of(struct span_call *call, int side, int n,
  */
 extern _Thread_local const MPI_Fint *span_fortran_types[2];
 #endif
-/** Large counts and displacements as ours, or 0 or NULL with call->code set, which then names the
- * argument. A large count of elements becomes one element of a type of so many; the call has it
- * until it is over. */
-int span_count(struct span_call *call, const char *name, MPI_Count count);
-int span_large(struct span_call *call, const char *name, MPI_Count count,
-               WAITIO_MPI_Datatype *type);
-const int *span_counts(struct span_call *call, const char *name, int n, const MPI_Count counts[]);
-const int *span_places(struct span_call *call, const char *name, int n, const MPI_Aint places[]);
-/** The same where each entry has a type of its own: a large count and a place too far away become
- * another one. @param types NULL: the call has failed before */
-const int *span_counts_by_type(struct span_call *call, const char *name, int n,
-                               const MPI_Count counts[], WAITIO_MPI_Datatype types[]);
-const int *span_places_by_type(struct span_call *call, const char *name, int n,
-                               const MPI_Aint bytes[], WAITIO_MPI_Datatype types[]);
 /** Neighbours of this process. @param side SPAN_IN, SPAN_OUT */
 int span_degree(struct span_call *call, int side);
 /** A request for what the call starts; sets call->code when there is none. */

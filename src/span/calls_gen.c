@@ -34,12 +34,9 @@ int PMPI_Allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Allgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
+        call.code = WAITIO_MPI_Allgather_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Allgather_c)
@@ -79,13 +76,10 @@ int PMPI_Allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Allgather_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
+        call.code = WAITIO_MPI_Allgather_init_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -122,14 +116,10 @@ int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
     struct span_call call = {.comm = c, .name = "MPI_Allgatherv_c"};
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
     if (call.code == 0)
-        call.code = WAITIO_MPI_Allgatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm);
+        call.code = WAITIO_MPI_Allgatherv_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Allgatherv_c)
@@ -170,16 +160,12 @@ int PMPI_Allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatyp
     struct span_call call = {.comm = c, .name = "MPI_Allgatherv_init_c"};
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Allgatherv_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
-            &call.request->ours);
+        call.code = WAITIO_MPI_Allgatherv_init_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, c->comm,
+            WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Allgatherv_init_c)
@@ -200,6 +186,24 @@ int PMPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype d
     return span_end(&call);
 }
 SPAN_NAME(Allreduce)
+
+#if MPI_VERSION >= 4
+int PMPI_Allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm));
+    struct span_call call = {.comm = c, .name = "MPI_Allreduce_c"};
+    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    WAITIO_MPI_Op our_op = span_op(&call, op);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Allreduce_c(span_buffer(sendbuf), span_room(recvbuf), count,
+            our_datatype, our_op, c->comm);
+    return span_end(&call);
+}
+SPAN_NAME(Allreduce_c)
+#endif
 
 SPAN_PUBLIC int PMPI_Allreduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
@@ -229,12 +233,11 @@ int PMPI_Allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Allreduce_init_c"};
-    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Allreduce_init(span_buffer(sendbuf), span_room(recvbuf), our_count,
+        call.code = WAITIO_MPI_Allreduce_init_c(span_buffer(sendbuf), span_room(recvbuf), count,
             our_datatype, our_op, c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
@@ -271,12 +274,9 @@ int PMPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
+        call.code = WAITIO_MPI_Alltoall_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Alltoall_c)
@@ -316,13 +316,10 @@ int PMPI_Alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype 
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Alltoall_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
+        call.code = WAITIO_MPI_Alltoall_init_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -358,18 +355,12 @@ int PMPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
         return SPAN_BLOCKING(span_vendor.Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
             recvcounts, rdispls, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Alltoallv_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
-        sendcounts) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
-        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Alltoallv(span_buffer(sendbuf), our_sendcounts, our_sdispls,
-            our_sendtype, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtype, c->comm);
+        call.code = WAITIO_MPI_Alltoallv_c(span_buffer(sendbuf), span_counts(sendcounts), sdispls,
+            our_sendtype, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtype, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Alltoallv_c)
@@ -409,20 +400,14 @@ int PMPI_Alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Alltoallv_init_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
-        sendcounts) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
-        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Alltoallv_init(span_buffer(sendbuf), our_sendcounts, our_sdispls,
-            our_sendtype, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtype, c->comm,
-            WAITIO_MPI_INFO_NULL, &call.request->ours);
+        call.code = WAITIO_MPI_Alltoallv_init_c(span_buffer(sendbuf), span_counts(sendcounts),
+            sdispls, our_sendtype, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtype,
+            c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Alltoallv_init_c)
@@ -460,16 +445,9 @@ int PMPI_Alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
     WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
     WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
-        c->fan, sendcounts, our_sendtypes) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
-        sdispls, our_sendtypes) : NULL;
-    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
-        our_recvtypes);
-    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Alltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
-            our_sendtypes, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtypes, c->comm);
+        call.code = WAITIO_MPI_Alltoallw_c(span_buffer(sendbuf), span_counts(sendcounts), sdispls,
+            our_sendtypes, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtypes, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Alltoallw_c)
@@ -512,18 +490,11 @@ int PMPI_Alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
     WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
     WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
-        c->fan, sendcounts, our_sendtypes) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
-        sdispls, our_sendtypes) : NULL;
-    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
-        our_recvtypes);
-    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Alltoallw_init(span_buffer(sendbuf), our_sendcounts, our_sdispls,
-            our_sendtypes, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtypes, c->comm,
-            WAITIO_MPI_INFO_NULL, &call.request->ours);
+        call.code = WAITIO_MPI_Alltoallw_init_c(span_buffer(sendbuf), span_counts(sendcounts),
+            sdispls, our_sendtypes, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtypes,
+            c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Alltoallw_init_c)
@@ -578,9 +549,8 @@ int PMPI_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
         return SPAN_BLOCKING(span_vendor.Bcast_c(buffer, count, datatype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Bcast_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Bcast(span_room(buffer), our_count, our_datatype, span_rank(root),
+        call.code = WAITIO_MPI_Bcast_c(span_room(buffer), count, our_datatype, span_rank(root),
             c->comm);
     return span_end(&call);
 }
@@ -615,11 +585,10 @@ int PMPI_Bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int 
         return span_vendor.Bcast_init_c(buffer, count, datatype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Bcast_init_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Bcast_init(span_room(buffer), our_count, our_datatype,
-            span_rank(root), c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
+        call.code = WAITIO_MPI_Bcast_init_c(span_room(buffer), count, our_datatype, span_rank(root),
+            c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Bcast_init_c)
@@ -648,9 +617,8 @@ int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
         return SPAN_BLOCKING(span_vendor.Bsend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Bsend_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Bsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Bsend_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
     return span_end(&call);
 }
@@ -682,11 +650,10 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
         return span_vendor.Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Bsend_init_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Bsend_init(span_buffer(buf), our_count, our_datatype,
-            span_rank(dest), span_tag(tag), c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Bsend_init_c(span_buffer(buf), count, our_datatype, span_rank(dest),
+            span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Bsend_init_c)
@@ -904,6 +871,24 @@ int PMPI_Exscan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
 }
 SPAN_NAME(Exscan)
 
+#if MPI_VERSION >= 4
+int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Exscan_c(sendbuf, recvbuf, count, datatype, op, comm));
+    struct span_call call = {.comm = c, .name = "MPI_Exscan_c"};
+    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    WAITIO_MPI_Op our_op = span_op(&call, op);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Exscan_c(span_buffer(sendbuf), span_room(recvbuf), count,
+            our_datatype, our_op, c->comm);
+    return span_end(&call);
+}
+SPAN_NAME(Exscan_c)
+#endif
+
 SPAN_PUBLIC int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int PMPI_Exscan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
@@ -932,12 +917,11 @@ int PMPI_Exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Exscan_init_c"};
-    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Exscan_init(span_buffer(sendbuf), span_room(recvbuf), our_count,
+        call.code = WAITIO_MPI_Exscan_init_c(span_buffer(sendbuf), span_room(recvbuf), count,
             our_datatype, our_op, c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
@@ -985,13 +969,9 @@ int PMPI_Gather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtyp
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
-        "sendcount", sendcount, &our_sendtype) : 0;
-    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
-        &our_recvtype) : 0;
     if (call.code == 0)
-        call.code = WAITIO_MPI_Gather(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
+        call.code = WAITIO_MPI_Gather_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Gather_c)
@@ -1035,14 +1015,10 @@ int PMPI_Gather_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype se
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
-        "sendcount", sendcount, &our_sendtype) : 0;
-    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
-        &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Gather_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm, WAITIO_MPI_INFO_NULL,
+        call.code = WAITIO_MPI_Gather_init_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm, WAITIO_MPI_INFO_NULL,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -1080,17 +1056,11 @@ int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
     struct span_call call = {.comm = c, .name = "MPI_Gatherv_c"};
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
-        c->fan, recvcounts) : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
-        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
-        "sendcount", sendcount, &our_sendtype) : 0;
     if (call.code == 0)
-        call.code = WAITIO_MPI_Gatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, span_rank(root), c->comm);
+        call.code = WAITIO_MPI_Gatherv_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, span_rank(root), c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Gatherv_c)
@@ -1132,18 +1102,12 @@ int PMPI_Gatherv_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype s
     struct span_call call = {.comm = c, .name = "MPI_Gatherv_init_c"};
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
-        c->fan, recvcounts) : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
-        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
-        "sendcount", sendcount, &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Gatherv_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, span_rank(root), c->comm,
+        call.code = WAITIO_MPI_Gatherv_init_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, span_rank(root), c->comm,
             WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
@@ -1242,13 +1206,10 @@ int PMPI_Iallgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Iallgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Iallgather_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Iallgather_c)
@@ -1284,15 +1245,12 @@ int PMPI_Iallgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype se
     struct span_call call = {.comm = c, .name = "MPI_Iallgatherv_c"};
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_displs = span_places(&call, "displs", c->fan, displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Iallgatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Iallgatherv_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, c->comm,
+            &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Iallgatherv_c)
@@ -1323,12 +1281,11 @@ int PMPI_Iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_D
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iallreduce_c"};
-    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Iallreduce(span_buffer(sendbuf), span_room(recvbuf), our_count,
+        call.code = WAITIO_MPI_Iallreduce_c(span_buffer(sendbuf), span_room(recvbuf), count,
             our_datatype, our_op, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -1364,13 +1321,10 @@ int PMPI_Ialltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ialltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Ialltoall_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Ialltoall_c)
@@ -1404,19 +1358,13 @@ int PMPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ialltoallv_c"};
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts(&call, "sendcounts", c->fan,
-        sendcounts) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places(&call, "sdispls", c->fan,
-        sdispls) : NULL;
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->fan, recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", c->fan, rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ialltoallv(span_buffer(sendbuf), our_sendcounts, our_sdispls,
-            our_sendtype, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtype, c->comm,
+        call.code = WAITIO_MPI_Ialltoallv_c(span_buffer(sendbuf), span_counts(sendcounts), sdispls,
+            our_sendtype, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtype, c->comm,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -1454,17 +1402,10 @@ int PMPI_Ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[], const M
     WAITIO_MPI_Datatype *our_sendtypes = sendbuf != MPI_IN_PLACE ? span_types_of(&call, SPAN_OUT,
         c->fan, sendtypes) : NULL;
     WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, c->fan, recvtypes);
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
-        c->fan, sendcounts, our_sendtypes) : NULL;
-    const int *our_sdispls = sendbuf != MPI_IN_PLACE ? span_places_by_type(&call, "sdispls", c->fan,
-        sdispls, our_sendtypes) : NULL;
-    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", c->fan, recvcounts,
-        our_recvtypes);
-    const int *our_rdispls = span_places_by_type(&call, "rdispls", c->fan, rdispls, our_recvtypes);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ialltoallw(span_buffer(sendbuf), our_sendcounts, our_sdispls,
-            our_sendtypes, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtypes, c->comm,
+        call.code = WAITIO_MPI_Ialltoallw_c(span_buffer(sendbuf), span_counts(sendcounts), sdispls,
+            our_sendtypes, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtypes, c->comm,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -1509,10 +1450,9 @@ int PMPI_Ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root
         return span_vendor.Ibcast_c(buffer, count, datatype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ibcast_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ibcast(span_room(buffer), our_count, our_datatype, span_rank(root),
+        call.code = WAITIO_MPI_Ibcast_c(span_room(buffer), count, our_datatype, span_rank(root),
             c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -1544,10 +1484,9 @@ int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
         return span_vendor.Ibsend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ibsend_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ibsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Ibsend_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -1579,12 +1518,11 @@ int PMPI_Iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Data
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iexscan_c"};
-    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Iexscan(span_buffer(sendbuf), span_room(recvbuf), our_count,
+        call.code = WAITIO_MPI_Iexscan_c(span_buffer(sendbuf), span_room(recvbuf), count,
             our_datatype, our_op, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -1622,14 +1560,10 @@ int PMPI_Igather_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
-        "sendcount", sendcount, &our_sendtype) : 0;
-    int our_recvcount = span_has_root_part(c, root) ? span_large(&call, "recvcount", recvcount,
-        &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Igather(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Igather_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Igather_c)
@@ -1667,18 +1601,12 @@ int PMPI_Igatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
     struct span_call call = {.comm = c, .name = "MPI_Igatherv_c"};
     WAITIO_MPI_Datatype our_sendtype = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ?
         span_type(&call, sendtype) : WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_has_root_part(c, root) ? span_counts(&call, "recvcounts",
-        c->fan, recvcounts) : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
-        displs) : NULL;
     WAITIO_MPI_Datatype our_recvtype = span_has_root_part(c, root) ? span_type(&call, recvtype) :
         WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_member_part(c, root) && sendbuf != MPI_IN_PLACE ? span_large(&call,
-        "sendcount", sendcount, &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Igatherv(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, span_rank(root), c->comm,
+        call.code = WAITIO_MPI_Igatherv_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, span_rank(root), c->comm,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -1714,13 +1642,10 @@ int PMPI_Ineighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ineighbor_allgather(span_buffer(sendbuf), our_sendcount,
-            our_sendtype, span_room(recvbuf), our_recvcount, our_recvtype, c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Ineighbor_allgather_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Ineighbor_allgather_c)
@@ -1756,16 +1681,11 @@ int PMPI_Ineighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Da
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_allgatherv_c"};
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ineighbor_allgatherv(span_buffer(sendbuf), our_sendcount,
-            our_sendtype, span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm,
+        call.code = WAITIO_MPI_Ineighbor_allgatherv_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, c->comm,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -1801,13 +1721,10 @@ int PMPI_Ineighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ineighbor_alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Ineighbor_alltoall_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Ineighbor_alltoall_c)
@@ -1842,19 +1759,13 @@ int PMPI_Ineighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[]
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ineighbor_alltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
-        sendcounts);
-    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ineighbor_alltoallv(span_buffer(sendbuf), our_sendcounts,
-            our_sdispls, our_sendtype, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtype,
+        call.code = WAITIO_MPI_Ineighbor_alltoallv_c(span_buffer(sendbuf), span_counts(sendcounts),
+            sdispls, our_sendtype, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtype,
             c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -1896,15 +1807,11 @@ int PMPI_Ineighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[]
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
     WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
-        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
-    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
-        SPAN_IN), recvcounts, our_recvtypes);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ineighbor_alltoallw(span_buffer(sendbuf), our_sendcounts, sdispls,
-            our_sendtypes, span_room(recvbuf), our_recvcounts, rdispls, our_recvtypes, c->comm,
-            &call.request->ours);
+        call.code = WAITIO_MPI_Ineighbor_alltoallw_c(span_buffer(sendbuf), span_counts(sendcounts),
+            sdispls, our_sendtypes, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtypes,
+            c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Ineighbor_alltoallw_c)
@@ -1935,10 +1842,9 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
         return span_vendor.Irecv_c(buf, count, datatype, source, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Irecv_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Irecv(span_room(buf), our_count, our_datatype, span_rank(source),
+        call.code = WAITIO_MPI_Irecv_c(span_room(buf), count, our_datatype, span_rank(source),
             span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -1970,12 +1876,11 @@ int PMPI_Ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Data
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_c"};
-    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ireduce(span_buffer(sendbuf), span_room(recvbuf), our_count,
+        call.code = WAITIO_MPI_Ireduce_c(span_buffer(sendbuf), span_room(recvbuf), count,
             our_datatype, our_op, span_rank(root), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -2024,13 +1929,12 @@ int PMPI_Ireduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count r
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_scatter_block_c"};
-    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ireduce_scatter_block(span_buffer(sendbuf), span_room(recvbuf),
-            our_recvcount, our_datatype, our_op, c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Ireduce_scatter_block_c(span_buffer(sendbuf), span_room(recvbuf),
+            recvcount, our_datatype, our_op, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Ireduce_scatter_block_c)
@@ -2044,13 +1948,12 @@ int PMPI_Ireduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count r
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ireduce_scatter_c"};
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ireduce_scatter(span_buffer(sendbuf), span_room(recvbuf),
-            our_recvcounts, our_datatype, our_op, c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Ireduce_scatter_c(span_buffer(sendbuf), span_room(recvbuf),
+            span_counts(recvcounts), our_datatype, our_op, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Ireduce_scatter_c)
@@ -2081,10 +1984,9 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
         return span_vendor.Irsend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Irsend_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Irsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Irsend_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -2116,12 +2018,11 @@ int PMPI_Iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Dataty
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iscan_c"};
-    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Iscan(span_buffer(sendbuf), span_room(recvbuf), our_count,
+        call.code = WAITIO_MPI_Iscan_c(span_buffer(sendbuf), span_room(recvbuf), count,
             our_datatype, our_op, c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -2159,14 +2060,10 @@ int PMPI_Iscatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
-        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Iscatter(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Iscatter_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Iscatter_c)
@@ -2201,20 +2098,14 @@ int PMPI_Iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MP
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Iscatterv_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
-        c->fan, sendcounts) : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
-        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
-        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Iscatterv(span_buffer(sendbuf), our_sendcounts, our_displs,
-            our_sendtype, span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm,
+        call.code = WAITIO_MPI_Iscatterv_c(span_buffer(sendbuf), span_counts(sendcounts), displs,
+            our_sendtype, span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -2246,10 +2137,9 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
         return span_vendor.Isend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Isend_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Isend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Isend_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -2281,10 +2171,9 @@ int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
         return span_vendor.Issend_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Issend_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, false);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Issend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Issend_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -2321,12 +2210,9 @@ int PMPI_Neighbor_allgather_c(const void *sendbuf, MPI_Count sendcount, MPI_Data
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_allgather(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
+        call.code = WAITIO_MPI_Neighbor_allgather_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Neighbor_allgather_c)
@@ -2368,13 +2254,10 @@ int PMPI_Neighbor_allgather_init_c(const void *sendbuf, MPI_Count sendcount, MPI
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_allgather_init(span_buffer(sendbuf), our_sendcount,
-            our_sendtype, span_room(recvbuf), our_recvcount, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
+        call.code = WAITIO_MPI_Neighbor_allgather_init_c(span_buffer(sendbuf), sendcount,
+            our_sendtype, span_room(recvbuf), recvcount, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -2411,15 +2294,10 @@ int PMPI_Neighbor_allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Dat
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgatherv_c"};
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_allgatherv(span_buffer(sendbuf), our_sendcount,
-            our_sendtype, span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm);
+        call.code = WAITIO_MPI_Neighbor_allgatherv_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Neighbor_allgatherv_c)
@@ -2460,16 +2338,11 @@ int PMPI_Neighbor_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount, MP
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_allgatherv_init_c"};
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const int *our_displs = span_places(&call, "displs", span_degree(&call, SPAN_OUT), displs);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_allgatherv_init(span_buffer(sendbuf), our_sendcount,
-            our_sendtype, span_room(recvbuf), our_recvcounts, our_displs, our_recvtype, c->comm,
+        call.code = WAITIO_MPI_Neighbor_allgatherv_init_c(span_buffer(sendbuf), sendcount,
+            our_sendtype, span_room(recvbuf), span_counts(recvcounts), displs, our_recvtype, c->comm,
             WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
@@ -2506,12 +2379,9 @@ int PMPI_Neighbor_alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datat
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_alltoall(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, c->comm);
+        call.code = WAITIO_MPI_Neighbor_alltoall_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Neighbor_alltoall_c)
@@ -2553,13 +2423,10 @@ int PMPI_Neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount, MPI_
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_alltoall_init(span_buffer(sendbuf), our_sendcount,
-            our_sendtype, span_room(recvbuf), our_recvcount, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
+        call.code = WAITIO_MPI_Neighbor_alltoall_init_c(span_buffer(sendbuf), sendcount,
+            our_sendtype, span_room(recvbuf), recvcount, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -2595,18 +2462,13 @@ int PMPI_Neighbor_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
         return SPAN_BLOCKING(span_vendor.Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype,
             recvbuf, recvcounts, rdispls, recvtype, comm));
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallv_c"};
-    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
-        sendcounts);
-    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_alltoallv(span_buffer(sendbuf), our_sendcounts, our_sdispls,
-            our_sendtype, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtype, c->comm);
+        call.code = WAITIO_MPI_Neighbor_alltoallv_c(span_buffer(sendbuf), span_counts(sendcounts),
+            sdispls, our_sendtype, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtype,
+            c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Neighbor_alltoallv_c)
@@ -2646,20 +2508,14 @@ int PMPI_Neighbor_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcoun
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Neighbor_alltoallv_init_c"};
-    const int *our_sendcounts = span_counts(&call, "sendcounts", span_degree(&call, SPAN_OUT),
-        sendcounts);
-    const int *our_sdispls = span_places(&call, "sdispls", span_degree(&call, SPAN_OUT), sdispls);
     WAITIO_MPI_Datatype our_sendtype = sendbuf != MPI_IN_PLACE ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
-    const int *our_recvcounts = span_counts(&call, "recvcounts", span_degree(&call, SPAN_IN),
-        recvcounts);
-    const int *our_rdispls = span_places(&call, "rdispls", span_degree(&call, SPAN_IN), rdispls);
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_alltoallv_init(span_buffer(sendbuf), our_sendcounts,
-            our_sdispls, our_sendtype, span_room(recvbuf), our_recvcounts, our_rdispls, our_recvtype,
-            c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
+        call.code = WAITIO_MPI_Neighbor_alltoallv_init_c(span_buffer(sendbuf),
+            span_counts(sendcounts), sdispls, our_sendtype, span_room(recvbuf), span_counts(recvcounts),
+            rdispls, our_recvtype, c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Neighbor_alltoallv_init_c)
@@ -2700,13 +2556,10 @@ int PMPI_Neighbor_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
     WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
-        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
-    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
-        SPAN_IN), recvcounts, our_recvtypes);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_alltoallw(span_buffer(sendbuf), our_sendcounts, sdispls,
-            our_sendtypes, span_room(recvbuf), our_recvcounts, rdispls, our_recvtypes, c->comm);
+        call.code = WAITIO_MPI_Neighbor_alltoallw_c(span_buffer(sendbuf), span_counts(sendcounts),
+            sdispls, our_sendtypes, span_room(recvbuf), span_counts(recvcounts), rdispls, our_recvtypes,
+            c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Neighbor_alltoallw_c)
@@ -2753,15 +2606,11 @@ int PMPI_Neighbor_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcoun
         span_degree(&call, SPAN_OUT), sendtypes) : NULL;
     WAITIO_MPI_Datatype *our_recvtypes = span_types_of(&call, SPAN_IN, span_degree(&call, SPAN_IN),
         recvtypes);
-    const int *our_sendcounts = sendbuf != MPI_IN_PLACE ? span_counts_by_type(&call, "sendcounts",
-        span_degree(&call, SPAN_OUT), sendcounts, our_sendtypes) : NULL;
-    const int *our_recvcounts = span_counts_by_type(&call, "recvcounts", span_degree(&call,
-        SPAN_IN), recvcounts, our_recvtypes);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Neighbor_alltoallw_init(span_buffer(sendbuf), our_sendcounts,
-            sdispls, our_sendtypes, span_room(recvbuf), our_recvcounts, rdispls, our_recvtypes, c->comm,
-            WAITIO_MPI_INFO_NULL, &call.request->ours);
+        call.code = WAITIO_MPI_Neighbor_alltoallw_init_c(span_buffer(sendbuf),
+            span_counts(sendcounts), sdispls, our_sendtypes, span_room(recvbuf), span_counts(recvcounts),
+            rdispls, our_recvtypes, c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Neighbor_alltoallw_init_c)
@@ -2782,6 +2631,23 @@ int PMPI_Pack(const void *inbuf, int incount, MPI_Datatype datatype, void *outbu
 }
 SPAN_NAME(Pack)
 
+#if MPI_VERSION >= 4
+int PMPI_Pack_c(const void *inbuf, MPI_Count incount, MPI_Datatype datatype, void *outbuf,
+    MPI_Count outsize, MPI_Count *position, MPI_Comm comm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return span_vendor.Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm);
+    struct span_call call = {.comm = c, .name = "MPI_Pack_c"};
+    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Pack_c(span_buffer(inbuf), incount, our_datatype, span_room(outbuf),
+            outsize, span_count_out(position), c->comm);
+    return span_end(&call);
+}
+SPAN_NAME(Pack_c)
+#endif
+
 int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
 {
     struct span_comm *c = span_comm_of(comm);
@@ -2794,6 +2660,21 @@ int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int *size)
     return span_end(&call);
 }
 SPAN_NAME(Pack_size)
+
+#if MPI_VERSION >= 4
+int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count *size)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return span_vendor.Pack_size_c(incount, datatype, comm, size);
+    struct span_call call = {.comm = c, .name = "MPI_Pack_size_c"};
+    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Pack_size_c(incount, our_datatype, c->comm, span_count_out(size));
+    return span_end(&call);
+}
+SPAN_NAME(Pack_size_c)
+#endif
 
 #if MPI_VERSION >= 4
 int PMPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
@@ -2862,9 +2743,8 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
     struct span_call call = {.comm = c, .name = "MPI_Recv_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Status our_status = {0};
-    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Recv(span_room(buf), our_count, our_datatype, span_rank(source),
+        call.code = WAITIO_MPI_Recv_c(span_room(buf), count, our_datatype, span_rank(source),
             span_tag(tag), c->comm, &our_status);
     span_give_status(&call, true, &our_status, status);
     return span_end(&call);
@@ -2897,10 +2777,9 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int sour
         return span_vendor.Recv_init_c(buf, count, datatype, source, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Recv_init_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Recv_init(span_room(buf), our_count, our_datatype, span_rank(source),
+        call.code = WAITIO_MPI_Recv_init_c(span_room(buf), count, our_datatype, span_rank(source),
             span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -2922,6 +2801,24 @@ int PMPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype data
     return span_end(&call);
 }
 SPAN_NAME(Reduce)
+
+#if MPI_VERSION >= 4
+int PMPI_Reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, int root, MPI_Comm comm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm));
+    struct span_call call = {.comm = c, .name = "MPI_Reduce_c"};
+    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    WAITIO_MPI_Op our_op = span_op(&call, op);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Reduce_c(span_buffer(sendbuf), span_room(recvbuf), count,
+            our_datatype, our_op, span_rank(root), c->comm);
+    return span_end(&call);
+}
+SPAN_NAME(Reduce_c)
+#endif
 
 SPAN_PUBLIC int PMPI_Reduce_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
     MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
@@ -2951,12 +2848,11 @@ int PMPI_Reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_init_c"};
-    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Reduce_init(span_buffer(sendbuf), span_room(recvbuf), our_count,
+        call.code = WAITIO_MPI_Reduce_init_c(span_buffer(sendbuf), span_room(recvbuf), count,
             our_datatype, our_op, span_rank(root), c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
@@ -3005,12 +2901,11 @@ int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count re
         return SPAN_BLOCKING(span_vendor.Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op,
             comm));
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_block_c"};
-    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Reduce_scatter_block(span_buffer(sendbuf), span_room(recvbuf),
-            our_recvcount, our_datatype, our_op, c->comm);
+        call.code = WAITIO_MPI_Reduce_scatter_block_c(span_buffer(sendbuf), span_room(recvbuf),
+            recvcount, our_datatype, our_op, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Reduce_scatter_block_c)
@@ -3044,13 +2939,12 @@ int PMPI_Reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf, MPI_Cou
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_block_init_c"};
-    int our_recvcount = span_count(&call, "recvcount", recvcount);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Reduce_scatter_block_init(span_buffer(sendbuf), span_room(recvbuf),
-            our_recvcount, our_datatype, our_op, c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
+        call.code = WAITIO_MPI_Reduce_scatter_block_init_c(span_buffer(sendbuf), span_room(recvbuf),
+            recvcount, our_datatype, our_op, c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Reduce_scatter_block_init_c)
@@ -3065,12 +2959,11 @@ int PMPI_Reduce_scatter_c(const void *sendbuf, void *recvbuf, const MPI_Count re
         return SPAN_BLOCKING(span_vendor.Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op,
             comm));
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_c"};
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Reduce_scatter(span_buffer(sendbuf), span_room(recvbuf),
-            our_recvcounts, our_datatype, our_op, c->comm);
+        call.code = WAITIO_MPI_Reduce_scatter_c(span_buffer(sendbuf), span_room(recvbuf),
+            span_counts(recvcounts), our_datatype, our_op, c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Reduce_scatter_c)
@@ -3104,13 +2997,13 @@ int PMPI_Reduce_scatter_init_c(const void *sendbuf, void *recvbuf, const MPI_Cou
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Reduce_scatter_init_c"};
-    const int *our_recvcounts = span_counts(&call, "recvcounts", c->size, recvcounts);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Reduce_scatter_init(span_buffer(sendbuf), span_room(recvbuf),
-            our_recvcounts, our_datatype, our_op, c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
+        call.code = WAITIO_MPI_Reduce_scatter_init_c(span_buffer(sendbuf), span_room(recvbuf),
+            span_counts(recvcounts), our_datatype, our_op, c->comm, WAITIO_MPI_INFO_NULL,
+            &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Reduce_scatter_init_c)
@@ -3139,9 +3032,8 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
         return SPAN_BLOCKING(span_vendor.Rsend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Rsend_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Rsend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Rsend_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
     return span_end(&call);
 }
@@ -3173,11 +3065,10 @@ int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
         return span_vendor.Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Rsend_init_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Rsend_init(span_buffer(buf), our_count, our_datatype,
-            span_rank(dest), span_tag(tag), c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Rsend_init_c(span_buffer(buf), count, our_datatype, span_rank(dest),
+            span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Rsend_init_c)
@@ -3198,6 +3089,24 @@ int PMPI_Scan(const void *sendbuf, void *recvbuf, int count, MPI_Datatype dataty
     return span_end(&call);
 }
 SPAN_NAME(Scan)
+
+#if MPI_VERSION >= 4
+int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Op op, MPI_Comm comm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return SPAN_BLOCKING(span_vendor.Scan_c(sendbuf, recvbuf, count, datatype, op, comm));
+    struct span_call call = {.comm = c, .name = "MPI_Scan_c"};
+    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    WAITIO_MPI_Op our_op = span_op(&call, op);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Scan_c(span_buffer(sendbuf), span_room(recvbuf), count, our_datatype,
+            our_op, c->comm);
+    return span_end(&call);
+}
+SPAN_NAME(Scan_c)
+#endif
 
 SPAN_PUBLIC int PMPI_Scan_init(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
     MPI_Comm comm, MPI_Info info, MPI_Request *request);
@@ -3227,12 +3136,11 @@ int PMPI_Scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Da
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Scan_init_c"};
-    int our_count = span_count(&call, "count", count);
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Op our_op = span_op(&call, op);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Scan_init(span_buffer(sendbuf), span_room(recvbuf), our_count,
+        call.code = WAITIO_MPI_Scan_init_c(span_buffer(sendbuf), span_room(recvbuf), count,
             our_datatype, our_op, c->comm, WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
@@ -3271,13 +3179,9 @@ int PMPI_Scatter_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
-        "recvcount", recvcount, &our_recvtype) : 0;
     if (call.code == 0)
-        call.code = WAITIO_MPI_Scatter(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
+        call.code = WAITIO_MPI_Scatter_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Scatter_c)
@@ -3321,14 +3225,10 @@ int PMPI_Scatter_init_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype s
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
-    int our_sendcount = span_has_root_part(c, root) ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
-        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Scatter_init(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm, WAITIO_MPI_INFO_NULL,
+        call.code = WAITIO_MPI_Scatter_init_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm, WAITIO_MPI_INFO_NULL,
             &call.request->ours);
     return span_started(&call, request);
 }
@@ -3365,19 +3265,13 @@ int PMPI_Scatterv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI
         return SPAN_BLOCKING(span_vendor.Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf,
             recvcount, recvtype, root, comm));
     struct span_call call = {.comm = c, .name = "MPI_Scatterv_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
-        c->fan, sendcounts) : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
-        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
-        "recvcount", recvcount, &our_recvtype) : 0;
     if (call.code == 0)
-        call.code = WAITIO_MPI_Scatterv(span_buffer(sendbuf), our_sendcounts, our_displs,
-            our_sendtype, span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm);
+        call.code = WAITIO_MPI_Scatterv_c(span_buffer(sendbuf), span_counts(sendcounts), displs,
+            our_sendtype, span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm);
     return span_end(&call);
 }
 SPAN_NAME(Scatterv_c)
@@ -3417,20 +3311,14 @@ int PMPI_Scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[], cons
     if (SPAN_LIKELY(c == NULL))
         return span_vendor.Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
     struct span_call call = {.comm = c, .name = "MPI_Scatterv_init_c"};
-    const int *our_sendcounts = span_has_root_part(c, root) ? span_counts(&call, "sendcounts",
-        c->fan, sendcounts) : NULL;
-    const int *our_displs = span_has_root_part(c, root) ? span_places(&call, "displs", c->fan,
-        displs) : NULL;
     WAITIO_MPI_Datatype our_sendtype = span_has_root_part(c, root) ? span_type(&call, sendtype) :
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ?
         span_type(&call, recvtype) : WAITIO_MPI_BYTE;
-    int our_recvcount = span_has_member_part(c, root) && recvbuf != MPI_IN_PLACE ? span_large(&call,
-        "recvcount", recvcount, &our_recvtype) : 0;
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Scatterv_init(span_buffer(sendbuf), our_sendcounts, our_displs,
-            our_sendtype, span_room(recvbuf), our_recvcount, our_recvtype, span_rank(root), c->comm,
+        call.code = WAITIO_MPI_Scatterv_init_c(span_buffer(sendbuf), span_counts(sendcounts),
+            displs, our_sendtype, span_room(recvbuf), recvcount, our_recvtype, span_rank(root), c->comm,
             WAITIO_MPI_INFO_NULL, &call.request->ours);
     return span_started(&call, request);
 }
@@ -3460,9 +3348,8 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
         return SPAN_BLOCKING(span_vendor.Send_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Send_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Send(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Send_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
     return span_end(&call);
 }
@@ -3494,10 +3381,9 @@ int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, in
         return span_vendor.Send_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Send_init_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Send_init(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Send_init_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
@@ -3540,12 +3426,9 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
         WAITIO_MPI_BYTE;
     WAITIO_MPI_Datatype our_recvtype = span_type(&call, recvtype);
     WAITIO_MPI_Status our_status = {0};
-    int our_sendcount = sendbuf != MPI_IN_PLACE ? span_large(&call, "sendcount", sendcount,
-        &our_sendtype) : 0;
-    int our_recvcount = span_large(&call, "recvcount", recvcount, &our_recvtype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Sendrecv(span_buffer(sendbuf), our_sendcount, our_sendtype,
-            span_rank(dest), span_tag(sendtag), span_room(recvbuf), our_recvcount, our_recvtype,
+        call.code = WAITIO_MPI_Sendrecv_c(span_buffer(sendbuf), sendcount, our_sendtype,
+            span_rank(dest), span_tag(sendtag), span_room(recvbuf), recvcount, our_recvtype,
             span_rank(source), span_tag(recvtag), c->comm, &our_status);
     span_give_status(&call, true, &our_status, status);
     return span_end(&call);
@@ -3582,9 +3465,8 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
     struct span_call call = {.comm = c, .name = "MPI_Sendrecv_replace_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
     WAITIO_MPI_Status our_status = {0};
-    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Sendrecv_replace(span_room(buf), our_count, our_datatype,
+        call.code = WAITIO_MPI_Sendrecv_replace_c(span_room(buf), count, our_datatype,
             span_rank(dest), span_tag(sendtag), span_rank(source), span_tag(recvtag), c->comm, &our_status);
     span_give_status(&call, true, &our_status, status);
     return span_end(&call);
@@ -3615,9 +3497,8 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
         return SPAN_BLOCKING(span_vendor.Ssend_c(buf, count, datatype, dest, tag, comm));
     struct span_call call = {.comm = c, .name = "MPI_Ssend_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ssend(span_buffer(buf), our_count, our_datatype, span_rank(dest),
+        call.code = WAITIO_MPI_Ssend_c(span_buffer(buf), count, our_datatype, span_rank(dest),
             span_tag(tag), c->comm);
     return span_end(&call);
 }
@@ -3649,11 +3530,10 @@ int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
         return span_vendor.Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Ssend_init_c"};
     WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
-    int our_count = span_large(&call, "count", count, &our_datatype);
     span_start(&call, true);
     if (call.code == 0)
-        call.code = WAITIO_MPI_Ssend_init(span_buffer(buf), our_count, our_datatype,
-            span_rank(dest), span_tag(tag), c->comm, &call.request->ours);
+        call.code = WAITIO_MPI_Ssend_init_c(span_buffer(buf), count, our_datatype, span_rank(dest),
+            span_tag(tag), c->comm, &call.request->ours);
     return span_started(&call, request);
 }
 SPAN_NAME(Ssend_init_c)
@@ -3673,6 +3553,23 @@ int PMPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int 
     return span_end(&call);
 }
 SPAN_NAME(Unpack)
+
+#if MPI_VERSION >= 4
+int PMPI_Unpack_c(const void *inbuf, MPI_Count insize, MPI_Count *position, void *outbuf,
+    MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm)
+{
+    struct span_comm *c = span_comm_of(comm);
+    if (SPAN_LIKELY(c == NULL))
+        return span_vendor.Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm);
+    struct span_call call = {.comm = c, .name = "MPI_Unpack_c"};
+    WAITIO_MPI_Datatype our_datatype = span_type(&call, datatype);
+    if (call.code == 0)
+        call.code = WAITIO_MPI_Unpack_c(span_buffer(inbuf), insize, span_count_out(position),
+            span_room(outbuf), outcount, our_datatype, c->comm);
+    return span_end(&call);
+}
+SPAN_NAME(Unpack_c)
+#endif
 
 int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
     MPI_Win *win)

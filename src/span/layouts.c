@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Constructors. Each is put together from two of ours: equal elements at a stride of bytes, and
- * blocks at places in bytes. So counts may exceed an int, and no rule of ours for bounds has a say
- * in where data lies.
+ * blocks at places in bytes. So no rule of ours for bounds has a say in where data lies.
  */
 #include "span/layouts.h"
-
-#include <limits.h>
 
 #include "os/os.h"
 
@@ -29,9 +26,8 @@ static int extent_of(type_t type, MPI_Count *extent)
 /* Two parts, one behind the other in the data's order. Both are freed. */
 static int join(type_t parts[2], MPI_Count second_at, type_t *out)
 {
-    const int ones[2] = {1, 1};
-    const WAITIO_MPI_Aint at[2] = {0, (WAITIO_MPI_Aint)second_at};
-    int rc = WAITIO_MPI_Type_create_struct(2, ones, at, parts, out);
+    const WAITIO_MPI_Count ones[2] = {1, 1}, at[2] = {0, second_at};
+    int rc = WAITIO_MPI_Type_create_struct_c(2, ones, at, parts, out);
 
     (void)WAITIO_MPI_Type_free(&parts[0]);
     (void)WAITIO_MPI_Type_free(&parts[1]);
@@ -41,33 +37,11 @@ static int join(type_t parts[2], MPI_Count second_at, type_t *out)
 /* @p n elements, @p stride bytes apart. */
 static int repeat(type_t of, MPI_Count n, MPI_Count stride, type_t *out)
 {
-    const MPI_Count chunk = (MPI_Count)1 << 30;
-    MPI_Count chunks = n / chunk, rest = n % chunk, step = 0, reach = 0;
-    type_t one, parts[2];
-    int rc;
-
-    if (n < 0 || chunks > INT_MAX)
-        return WAITIO_MPI_ERR_COUNT;
-    if (n <= INT_MAX)
-        return WAITIO_MPI_Type_create_hvector((int)n, 1, (WAITIO_MPI_Aint)stride, of, out);
-    rc = scale(chunk, stride, &step);
-    rc = rc != 0 ? rc : scale(chunks, step, &reach);
-    if (rc == 0)
-        rc = WAITIO_MPI_Type_create_hvector((int)chunk, 1, (WAITIO_MPI_Aint)stride, of, &one);
-    if (rc != 0)
-        return rc;
-    rc = WAITIO_MPI_Type_create_hvector((int)chunks, 1, (WAITIO_MPI_Aint)step, one, &parts[0]);
-    (void)WAITIO_MPI_Type_free(&one);
-    if (rc != 0)
-        return rc;
-    rc = WAITIO_MPI_Type_create_hvector((int)rest, 1, (WAITIO_MPI_Aint)stride, of, &parts[1]);
-    if (rc == 0)
-        return join(parts, reach, out);
-    (void)WAITIO_MPI_Type_free(&parts[0]);
-    return rc;
+    return n < 0 ? WAITIO_MPI_ERR_COUNT : WAITIO_MPI_Type_create_hvector_c(n, 1, stride, of, out);
 }
 
-int span_layout_row(type_t type, MPI_Count n, type_t *out)
+/* Any number of elements side by side. */
+static int row_of(type_t type, MPI_Count n, type_t *out)
 {
     MPI_Count extent = 0;
     int rc = extent_of(type, &extent);
@@ -75,19 +49,19 @@ int span_layout_row(type_t type, MPI_Count n, type_t *out)
     return rc != 0 ? rc : repeat(type, n, extent, out);
 }
 
-int span_layout_at(type_t type, MPI_Count bytes, type_t *out)
+/* The type @p bytes further on, with the same extent. */
+static int further(type_t type, MPI_Count bytes, type_t *out)
 {
-    const int one = 1;
-    const WAITIO_MPI_Aint place = (WAITIO_MPI_Aint)bytes;
+    const WAITIO_MPI_Count place = bytes;
 
-    return WAITIO_MPI_Type_create_hindexed(1, &one, &place, type, out);
+    return WAITIO_MPI_Type_create_hindexed_block_c(1, 1, &place, type, out);
 }
 
 /* @p n blocks of @p length elements, @p stride bytes apart. */
 static int vector(type_t of, MPI_Count n, MPI_Count length, MPI_Count stride, type_t *out)
 {
     type_t block;
-    int rc = span_layout_row(of, length, &block);
+    int rc = row_of(of, length, &block);
 
     if (rc != 0)
         return rc;
@@ -108,69 +82,29 @@ struct blocks {
     bool same, mixed;
 };
 
-/* The same with our constructor's arguments. A block that is too long for it becomes one element of
- * a type of its own. */
-struct listed {
-    int *lengths;
-    WAITIO_MPI_Aint *bytes;
-    type_t *types;
-    bool *made;
-};
-
-static int list_block(const struct blocks *b, MPI_Count i, struct listed *to)
-{
-    MPI_Count length = b->lengths[b->same ? 0 : i], at = 0;
-    type_t type = b->types[b->mixed ? i : 0];
-    int rc = scale(b->places[i], b->unit, &at);
-
-    if (rc != 0 || length < 0)
-        return WAITIO_MPI_ERR_COUNT;
-    to->bytes[i] = (WAITIO_MPI_Aint)at;
-    to->lengths[i] = length <= INT_MAX ? (int)length : 1;
-    to->types[i] = type;
-    if (length <= INT_MAX)
-        return 0;
-    rc = span_layout_row(type, length, &to->types[i]);
-    to->made[i] = rc == 0;
-    return rc;
-}
-
-static int list(const struct blocks *b, struct listed *to, type_t *out)
-{
-    bool mixed = b->mixed;
-    int rc = 0;
-
-    for (MPI_Count i = 0; rc == 0 && i < b->n; i++) {
-        rc = list_block(b, i, to);
-        mixed = mixed || to->made[i];
-    }
-    if (rc == 0 && mixed)
-        rc = WAITIO_MPI_Type_create_struct((int)b->n, to->lengths, to->bytes, to->types, out);
-    else if (rc == 0)
-        rc = WAITIO_MPI_Type_create_hindexed((int)b->n, to->lengths, to->bytes, b->types[0], out);
-    for (MPI_Count i = 0; i < b->n; i++)
-        if (to->made[i])
-            (void)WAITIO_MPI_Type_free(&to->types[i]);
-    return rc;
-}
-
 static int make_blocks(const struct blocks *b, type_t *out)
 {
-    size_t room = (size_t)b->n + 1;
-    struct listed to;
-    int rc = WAITIO_ERR_NOMEM;
+    const WAITIO_MPI_Count *lengths = span_counts(b->lengths);
+    WAITIO_MPI_Count *bytes;
+    MPI_Count at = 0;
+    int rc = 0;
 
-    if (b->n < 0 || b->n > INT_MAX)
+    if (b->n < 0)
         return WAITIO_MPI_ERR_COUNT;
-    to = (struct listed){wio_os_alloc(room * sizeof *to.lengths),
-                         wio_os_alloc(room * sizeof *to.bytes),
-                         wio_os_alloc(room * sizeof *to.types), wio_os_alloc(room)};
-    if (to.lengths != NULL && to.bytes != NULL && to.types != NULL && to.made != NULL)
-        rc = list(b, &to, out);
-    wio_os_free(to.lengths);
-    wio_os_free(to.bytes);
-    wio_os_free(to.types);
-    wio_os_free(to.made);
+    bytes = wio_os_alloc(((size_t)b->n + 1) * sizeof *bytes);
+    if (bytes == NULL)
+        return WAITIO_ERR_NOMEM;
+    for (MPI_Count i = 0; rc == 0 && i < b->n; i++) {
+        rc = scale(b->places[i], b->unit, &at);
+        bytes[i] = at;
+    }
+    if (rc == 0 && b->mixed)
+        rc = WAITIO_MPI_Type_create_struct_c(b->n, lengths, bytes, b->types, out);
+    else if (rc == 0 && b->same)
+        rc = WAITIO_MPI_Type_create_hindexed_block_c(b->n, lengths[0], bytes, b->types[0], out);
+    else if (rc == 0)
+        rc = WAITIO_MPI_Type_create_hindexed_c(b->n, lengths, bytes, b->types[0], out);
+    wio_os_free(bytes);
     return rc;
 }
 
@@ -188,7 +122,7 @@ static void go_on(type_t *done, bool *mine, type_t next)
 /* The end: what was made, at byte @p at. */
 static int put_at(type_t *done, bool mine, MPI_Count at, type_t *out)
 {
-    int rc = span_layout_at(*done, at, out);
+    int rc = further(*done, at, out);
 
     if (mine)
         (void)WAITIO_MPI_Type_free(done);
@@ -377,7 +311,7 @@ int span_layout_make(const struct span_layout *l, type_t *out)
     case MPI_COMBINER_DUP:
         return WAITIO_MPI_Type_dup(l->of[0], out);
     case MPI_COMBINER_CONTIGUOUS:
-        return span_layout_row(l->of[0], v[0], out);
+        return row_of(l->of[0], v[0], out);
     case MPI_COMBINER_VECTOR:
         rc = extent_of(l->of[0], &stride);
         rc = rc != 0 ? rc : scale(v[2], stride, &stride);

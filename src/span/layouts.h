@@ -16,12 +16,8 @@ struct span_layout {
 /** Make the type with our constructors. Where its data lies follows from @p l and from the extents
  * of l->of; its bounds are only ours: the caller sets those of the vendor's.
  * @param[out] out to be freed, not committed. @return 0; ERR_TYPE: a constructor or an argument
- * that we do not know; ERR_COUNT: more blocks than an int can count, or more bytes than 2^63; NOMEM
+ * that we do not know; ERR_COUNT, LIMIT: a negative count, or more bytes than 2^63; NOMEM
  */
 int span_layout_make(const struct span_layout *l, WAITIO_MPI_Datatype *out);
-/** A type of @p n elements of @p type side by side, any number. */
-int span_layout_row(WAITIO_MPI_Datatype type, MPI_Count n, WAITIO_MPI_Datatype *out);
-/** The type @p bytes further on, with the same extent. */
-int span_layout_at(WAITIO_MPI_Datatype type, MPI_Count bytes, WAITIO_MPI_Datatype *out);
 
 #endif /* SPAN_LAYOUTS_H */

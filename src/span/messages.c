@@ -133,10 +133,9 @@ static int receive(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Messag
 {
     WAITIO_MPI_Datatype type = span_type(call, datatype);
     WAITIO_MPI_Status st = {0};
-    int n = span_large(call, "count", count, &type);
 
     if (call->code == 0)
-        call->code = WAITIO_MPI_Mrecv(buf, n, type, &m->ours, &st);
+        call->code = WAITIO_MPI_Mrecv_c(buf, count, type, &m->ours, &st);
     span_give_status(call, true, &st, status);
     struct span_comm *c = call->comm;
     atomic_fetch_add(&c->refs, 1); /* until its error handler was called */
@@ -161,11 +160,10 @@ static int start(void *buf, MPI_Count count, MPI_Datatype datatype, MPI_Message 
                  struct message *m, struct span_call *call, MPI_Request *request)
 {
     WAITIO_MPI_Datatype type = span_type(call, datatype);
-    int n = span_large(call, "count", count, &type);
 
     span_start(call, false);
     if (call->code == 0)
-        call->code = WAITIO_MPI_Imrecv(buf, n, type, &m->ours, &call->request->ours);
+        call->code = WAITIO_MPI_Imrecv_c(buf, count, type, &m->ours, &call->request->ours);
     if (call->code == 0)
         consume(message, m);
     return span_started(call, request);

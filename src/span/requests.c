@@ -207,10 +207,10 @@ SPAN_NAME(Cancel)
 
 #if MPI_VERSION >= 4
 /* Two operations in one request. */
-int span_isendrecv(struct span_call *call, const void *sendbuf, int sendcount,
+int span_isendrecv(struct span_call *call, const void *sendbuf, WAITIO_MPI_Count sendcount,
                    WAITIO_MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                   int recvcount, WAITIO_MPI_Datatype recvtype, int source, int recvtag,
-                   MPI_Request *request)
+                   WAITIO_MPI_Count recvcount, WAITIO_MPI_Datatype recvtype, int source,
+                   int recvtag, MPI_Request *request)
 {
     struct span_request *q;
 
@@ -218,12 +218,12 @@ int span_isendrecv(struct span_call *call, const void *sendbuf, int sendcount,
     if (call->code != 0)
         return span_started(call, request);
     q = call->request;
-    call->code = WAITIO_MPI_Irecv(recvbuf, recvcount, recvtype, span_rank(source),
-                                  span_tag(recvtag), call->comm->comm, &q->ours);
+    call->code = WAITIO_MPI_Irecv_c(recvbuf, recvcount, recvtype, span_rank(source),
+                                    span_tag(recvtag), call->comm->comm, &q->ours);
     if (call->code != 0)
         return span_started(call, request);
-    call->code = WAITIO_MPI_Isend(sendbuf, sendcount, sendtype, span_rank(dest), span_tag(sendtag),
-                                  call->comm->comm, &q->second);
+    call->code = WAITIO_MPI_Isend_c(sendbuf, sendcount, sendtype, span_rank(dest),
+                                    span_tag(sendtag), call->comm->comm, &q->second);
     q->pair = call->code == 0;
     if (call->code != 0) {
         (void)WAITIO_MPI_Cancel(&q->ours);

@@ -8,9 +8,9 @@
 /** The error of a request's operation, through the handler of its communicator. */
 int span_request_fail(const struct span_request *q, int code);
 /** Start both halves of a send-receive; the arguments are ours but ranks and tags. */
-int span_isendrecv(struct span_call *call, const void *sendbuf, int sendcount,
+int span_isendrecv(struct span_call *call, const void *sendbuf, WAITIO_MPI_Count sendcount,
                    WAITIO_MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                   int recvcount, WAITIO_MPI_Datatype recvtype, int source, int recvtag,
-                   MPI_Request *request);
+                   WAITIO_MPI_Count recvcount, WAITIO_MPI_Datatype recvtype, int source,
+                   int recvtag, MPI_Request *request);
 
 #endif /* SPAN_REQUESTS_H */

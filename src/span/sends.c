@@ -8,7 +8,8 @@
 static int wait_for_ours(const char *name)
 {
     void *buffer = NULL;
-    int size = 0, rc = span_is_on ? WAITIO_MPI_Buffer_detach(&buffer, &size) : 0;
+    WAITIO_MPI_Count size = 0;
+    int rc = span_is_on ? WAITIO_MPI_Buffer_detach_c(&buffer, &size) : 0;
 
     return rc == 0 ? MPI_SUCCESS : span_fail(MPI_COMM_WORLD, name, rc);
 }
@@ -35,11 +36,9 @@ static int start(struct span_call *call, const void *sendbuf, MPI_Count sendcoun
                  MPI_Datatype recvtype, int source, int recvtag, MPI_Request *request)
 {
     WAITIO_MPI_Datatype out = span_type(call, sendtype), in = span_type(call, recvtype);
-    int sent = span_large(call, "sendcount", sendcount, &out);
-    int received = span_large(call, "recvcount", recvcount, &in);
 
-    return span_isendrecv(call, sendbuf, sent, out, dest, sendtag, recvbuf, received, in, source,
-                          recvtag, request);
+    return span_isendrecv(call, sendbuf, sendcount, out, dest, sendtag, recvbuf, recvcount, in,
+                          source, recvtag, request);
 }
 
 int PMPI_Isendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
@@ -71,19 +70,19 @@ int PMPI_Isendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
 SPAN_NAME(Isendrecv_c)
 
 /* The message leaves from a copy, which is kept until the request is complete. */
-static int replace(struct span_call *call, void *buf, int count, MPI_Datatype datatype, int dest,
-                   int sendtag, int source, int recvtag, MPI_Request *request)
+static int replace(struct span_call *call, void *buf, MPI_Count count, MPI_Datatype datatype,
+                   int dest, int sendtag, int source, int recvtag, MPI_Request *request)
 {
     WAITIO_MPI_Datatype type = span_type(call, datatype);
-    int bytes = 0, at = 0;
+    WAITIO_MPI_Count bytes = 0, at = 0;
     void *copy = NULL;
 
     if (call->code == 0)
-        call->code = WAITIO_MPI_Pack_size(count, type, call->comm->comm, &bytes);
+        call->code = WAITIO_MPI_Pack_size_c(count, type, call->comm->comm, &bytes);
     if (call->code == 0)
         copy = span_scratch(call, (size_t)bytes, 1);
     if (call->code == 0)
-        call->code = WAITIO_MPI_Pack(buf, count, type, copy, bytes, &at, call->comm->comm);
+        call->code = WAITIO_MPI_Pack_c(buf, count, type, copy, bytes, &at, call->comm->comm);
     return span_isendrecv(call, copy, at, WAITIO_MPI_PACKED, dest, sendtag, buf, count, type,
                           source, recvtag, request);
 }
@@ -109,8 +108,7 @@ int PMPI_Isendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, 
         return span_vendor.Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag,
                                                comm, request);
     struct span_call call = {.comm = c, .name = "MPI_Isendrecv_replace_c"};
-    return replace(&call, buf, span_count(&call, "count", count), datatype, dest, sendtag, source,
-                   recvtag, request);
+    return replace(&call, buf, count, datatype, dest, sendtag, source, recvtag, request);
 }
 SPAN_NAME(Isendrecv_replace_c)
 #endif

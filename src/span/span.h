@@ -37,7 +37,6 @@ struct span_comm {
 /** Memory that a call needs until it, or the operation that it starts, is over. */
 struct span_scratch {
     struct span_scratch *next;
-    WAITIO_MPI_Datatype type; /**< to be freed with it, or DATATYPE_NULL */
 };
 
 /** An operation that was started on a communicator that spans jobs (requests.c). */
@@ -74,6 +73,17 @@ static inline struct span_comm *span_comm_of(MPI_Comm comm)
 static inline void *span_group_of(MPI_Group group)
 {
     return span_table_find(&span_groups, SPAN_KEY(group));
+}
+
+_Static_assert(sizeof(MPI_Count) == sizeof(WAITIO_MPI_Count), "both have 64 bits");
+/** Large counts of the program, as ours: MPIs give the same integer other names. */
+static inline const WAITIO_MPI_Count *span_counts(const MPI_Count *counts)
+{
+    return (const void *)counts;
+}
+static inline WAITIO_MPI_Count *span_count_out(MPI_Count *count)
+{
+    return (void *)count;
 }
 
 /* ---- world.c ---- */

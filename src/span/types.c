@@ -290,9 +290,8 @@ WAITIO_MPI_Datatype span_type_make(struct span_call *call, MPI_Datatype type)
     if (rc != 0) {
         call->code = rc == WAITIO_ERR_NOMEM ? rc : WAITIO_MPI_ERR_TYPE;
         call->why = rc == WAITIO_ERR_NOMEM ? "no memory for its datatype"
-                    : rc == WAITIO_MPI_ERR_COUNT
-                        ? "the datatype has more than 2147483647 blocks, or spans more than 2^63 "
-                          "bytes: make it of larger parts"
+                    : rc == WAITIO_MPI_ERR_COUNT || rc == WAITIO_ERR_LIMIT
+                        ? "the datatype spans more than 2^63 bytes"
                         : "the datatype is none, or has parts that WaitIO does not know: on a "
                           "communicator that spans jobs use types that MPI's constructors make of "
                           "C's and Fortran's basic types";

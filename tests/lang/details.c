@@ -262,6 +262,7 @@ static void mistakes(void)
             WAITIO_MPI_ERR_BUFFER, "result argument is WAITIO_MPI_IN_PLACE");
     REFUSED(WAITIO_MPI_Pack(out, 1, WAITIO_MPI_INT, NULL, 8, &at, world), WAITIO_ERR_ARG,
             "packed buffer");
+    REFUSED(WAITIO_MPI_Type_size_x(WAITIO_MPI_INT, NULL), WAITIO_ERR_ARG, "size argument is NULL");
     REFUSED(WAITIO_MPI_Dims_create(4, 2, NULL), WAITIO_ERR_ARG, "sizes argument is NULL");
     REFUSED(WAITIO_MPI_Cart_create(world, 1, NULL, NULL, 0, &grid), WAITIO_ERR_ARG,
             "sizes argument");

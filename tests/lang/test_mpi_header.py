@@ -71,6 +71,7 @@ def test_both_headers_in_one_file(compiler, order, tmp_path):
         "mpi_handles.c",
         "mpi_profile.c",
         "mpi_external.c",
+        "mpi_large.c",
     ],
 )
 @pytest.mark.parametrize("compiler", ["mpicc.openmpi", "mpicc.mpich"])

@@ -19,7 +19,8 @@ from emit import leftout, rename  # noqa: E402
 @pytest.fixture(scope="module")
 def sources():
     return rename.Sources(
-        (ROOT / "include/waitio_mpi.h").read_text(),
+        (ROOT / "include/waitio_mpi.h").read_text()
+        + (ROOT / "include/waitio_mpi_large.h").read_text(),
         (ROOT / "include/waitio_mpif.h").read_text(),
         {line.split()[0] for line in (ROOT / "spec/symbols.txt").read_text().splitlines() if line},
         (ROOT / "spec/mpi-4.0-names.txt").read_text(),

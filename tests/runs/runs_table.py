@@ -127,6 +127,14 @@ TABLE = {
         *span("large", "1m+2m"),
         *span("from_groups", "1m+2m"),
     ],
+    "Counts and displacements have 64 bits in the `_c` calls, which do what those with ints do": [
+        *messages("mpi_large", "1", "2+1"),
+        # Messages of more than 2^31 bytes.
+        *messages("mpi_large", "1+1", note="long", env={"LONG_MESSAGES": "1"}),
+        *messages("faces_large", "1", "2+1"),
+        *in_turn("mpi", ("4m",), "mpi_large"),  # MPICH alone has them
+        *span("mpi_large", "1m+2m"),
+    ],
     "One process may use the library from many threads": [
         *messages("threads", "2+1"),
         # Started collectives, alone and moved by others; one of them is to fail.

@@ -627,6 +627,74 @@ static void types_from_one_end_of_memory_to_the_other_are_refused(void **state)
     assert_int_equal(WAITIO_MPI_Type_free(&apart), 0);
 }
 
+/* Arrays of 2^40 elements, dealt out one by one: a run, not 2^39 of them. */
+static void large_arrays_are_short(void **state)
+{
+    const WAITIO_MPI_Count sizes[] = {INT64_C(1) << 40, INT64_C(1) << 62};
+    const int cyclic[] = {WAITIO_MPI_DISTRIBUTE_CYCLIC}, block[] = {WAITIO_MPI_DISTRIBUTE_BLOCK},
+              free_[] = {WAITIO_MPI_DISTRIBUTE_DFLT_DARG}, two[] = {2};
+    WAITIO_MPI_Datatype t;
+    WAITIO_MPI_Count size, lb, extent;
+    const struct wio_mpi_type *found;
+
+    (void)state;
+    assert_int_equal(WAITIO_MPI_Type_create_darray_c(2, 1, 1, sizes, cyclic, free_, two,
+                                                     WAITIO_MPI_ORDER_C, WAITIO_MPI_SHORT, &t),
+                     0);
+    WAITIO_MPI_Type_size_c(t, &size);
+    WAITIO_MPI_Type_get_extent_c(t, &lb, &extent);
+    assert_int_equal(size, INT64_C(1) << 40);
+    assert_int_equal(extent, INT64_C(1) << 41);
+    WAITIO_MPI_Type_get_true_extent_c(t, &lb, &extent);
+    assert_int_equal(lb, 2);
+    assert_int_equal(extent, (INT64_C(1) << 41) - 2);
+    found = wio_mpi_type(t);
+    assert_int_equal(found->nruns, 1);
+    WAITIO_MPI_Type_free(&t);
+    assert_int_equal(WAITIO_MPI_Type_create_darray_c(2, 1, 1, sizes, block, free_, two,
+                                                     WAITIO_MPI_ORDER_C, WAITIO_MPI_SHORT, &t),
+                     0);
+    WAITIO_MPI_Type_get_true_extent_c(t, &lb, &extent);
+    assert_int_equal(lb, INT64_C(1) << 40);
+    assert_int_equal(extent, INT64_C(1) << 40);
+    WAITIO_MPI_Type_free(&t);
+    assert_int_equal(WAITIO_MPI_Type_create_darray_c(2, 1, 1, sizes + 1, block, free_, two,
+                                                     WAITIO_MPI_ORDER_C, WAITIO_MPI_INT, &t),
+                     WAITIO_ERR_LIMIT);
+    assert_int_equal(WAITIO_MPI_Type_contiguous_c(sizes[1], WAITIO_MPI_INT, &t), WAITIO_ERR_LIMIT);
+    assert_int_equal(WAITIO_MPI_Type_contiguous_c(-1, WAITIO_MPI_INT, &t), WAITIO_ERR_ARG);
+}
+
+/* What wide counts are made of does not fit the questions with ints. */
+static void old_questions_refuse_wide_counts(void **state)
+{
+    WAITIO_MPI_Datatype t, parts[1];
+    WAITIO_MPI_Aint addresses[1];
+    WAITIO_MPI_Count ni, na, nc, nd;
+    int i, a, d, combiner, integers[3];
+
+    (void)state;
+    assert_int_equal(WAITIO_MPI_Type_vector_c(2, 1, 3, WAITIO_MPI_INT, &t), 0);
+    assert_int_equal(WAITIO_MPI_Type_get_envelope(t, &i, &a, &d, &combiner), WAITIO_MPI_ERR_TYPE);
+    assert_non_null(strstr(wio_last_error(), "ask Type_get_envelope_c"));
+    assert_int_equal(WAITIO_MPI_Type_get_contents(t, 3, 1, 1, integers, addresses, parts),
+                     WAITIO_MPI_ERR_TYPE);
+    assert_int_equal(WAITIO_MPI_Type_get_envelope_c(t, &ni, &na, &nc, &nd, &combiner), 0);
+    assert_int_equal(WAITIO_MPI_Type_free(&t), 0);
+    /* and the other way round: the wide ones tell of all types */
+    assert_int_equal(WAITIO_MPI_Type_vector(2, 1, 3, WAITIO_MPI_INT, &t), 0);
+    assert_int_equal(WAITIO_MPI_Type_get_envelope_c(t, &ni, &na, &nc, &nd, &combiner), 0);
+    assert_int_equal(ni, 3);
+    assert_int_equal(na + nc, 0);
+    assert_int_equal(
+        WAITIO_MPI_Type_get_contents_c(t, ni, na, nc, nd, integers, addresses, NULL, parts), 0);
+    assert_int_equal(integers[2], 3);
+    assert_int_equal(WAITIO_MPI_Type_free(&t), 0);
+    assert_int_equal(WAITIO_MPI_Type_get_envelope_c(WAITIO_MPI_INT, &ni, &na, &nc, &nd, &combiner),
+                     0);
+    assert_int_equal(combiner, WAITIO_MPI_COMBINER_NAMED);
+}
+
 static void misuse_is_refused(void **state)
 {
     WAITIO_MPI_Datatype t, old, basic_type = WAITIO_MPI_INT;
@@ -673,6 +741,8 @@ int main(void)
         cmocka_unit_test(packing_by_hand),
         cmocka_unit_test(byte_order_changes_by_number),
         cmocka_unit_test(types_from_one_end_of_memory_to_the_other_are_refused),
+        cmocka_unit_test(large_arrays_are_short),
+        cmocka_unit_test(old_questions_refuse_wide_counts),
         cmocka_unit_test(misuse_is_refused),
     };
     setenv("WAITIO_ERRORS", "return", 1);

@@ -67,7 +67,8 @@ static void foreign_numbers_and_negative_counts_are_refused(void **state)
     assert_null(wio_mpi_type(-1));
     assert_int_equal(wio_type_use(-1, WAITIO_MPI_INT, &t), WAITIO_MPI_ERR_COUNT);
     assert_null(t);
-    assert_int_equal(wio_type_use(2147483647, WAITIO_MPI_DOUBLE, &t), 0);
+    assert_int_equal(wio_type_use(INT64_MAX / 8, WAITIO_MPI_DOUBLE, &t), 0);
+    assert_int_equal(wio_type_use(INT64_MAX / 8 + 1, WAITIO_MPI_DOUBLE, &t), WAITIO_ERR_LIMIT);
 }
 
 /* Small whole numbers in the representation of each kind; complex ones have an imaginary part 0. */

@@ -22,6 +22,7 @@ from emit import (
     faces,
     fortran,
     header,
+    large,
     profile,
     python,
     rename,
@@ -37,6 +38,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 def generate(spec):
     """Return {path relative to the root: text} of every generated file."""
+    calls = read("spec/mpi-4.0-calls.txt")
+    wide = large.files(read("include/waitio_mpi.h"), calls)
+    in_c = read("include/waitio_mpi.h") + "".join(wide.values())
     return {
         "include/waitio_errors.h": c_files.errors_header(spec),
         "src/base/errors_gen.c": c_files.errors_source(spec),
@@ -51,19 +55,16 @@ def generate(spec):
         "docs/reference/variables.rst": docs.variables_page(spec),
         "docs/reference/counters.rst": docs.counters_page(spec),
         **traces(),
-        **fortran_faces(),
+        **fortran_faces("".join(wide.values())),
         **typed.files(
             load_table(os.path.join(ROOT, "spec"), "typed.toml"),
             lambda name: read(f"spec/{name}"),
         ),
-        **renamed_fortran(),
-        **renamed.files(read("include/waitio_mpi.h")),
-        **profile.files(read("include/waitio_mpi.h")),
-        **span.files(
-            read("spec/mpi-4.0-calls.txt"),
-            load_table(os.path.join(ROOT, "spec"), "span.toml"),
-            read("include/waitio_mpi.h"),
-        ),
+        **wide,
+        **renamed_fortran(in_c),
+        **renamed.files(in_c),
+        **profile.files(in_c),
+        **span.files(calls, load_table(os.path.join(ROOT, "spec"), "span.toml"), in_c),
     }
 
 
@@ -77,11 +78,11 @@ def traces():
     }
 
 
-def renamed_fortran():
-    """MPI's names for the conversion library in Fortran."""
+def renamed_fortran(in_c):
+    """MPI's names for the conversion library in Fortran. in_c: the headers of C."""
     symbols = {line.split()[0] for line in read("spec/symbols.txt").splitlines() if line.strip()}
     found = rename.Sources(
-        read("include/waitio_mpi.h"),
+        in_c,
         read("include/waitio_mpif.h"),
         symbols,
         read("spec/mpi-4.0-names.txt"),
@@ -89,11 +90,12 @@ def renamed_fortran():
     return rename.files(found)
 
 
-def fortran_faces():
-    """Modules and the C behind them, from the prototypes of the C header."""
+def fortran_faces(wide):
+    """Modules and the C behind them, from the prototypes of the C header, and of the one with wide
+    counts."""
     text = read("include/waitio_mpi.h")
     constants = header.read_constants(text, read("include/waitio.h"))
-    return faces.files(header.read_calls(text)[0], constants)
+    return faces.files(header.read_calls(text)[0], constants, header.read_calls(wide)[0])
 
 
 def read(path):

@@ -9,14 +9,15 @@
 
 /* One dimension of the array. */
 struct dealt {
-    int size;        /* elements */
-    int how, block;  /* distribution and its argument */
+    int64_t size;    /* elements */
+    int64_t block;   /* the distribution's argument */
+    int how;         /* distribution */
     int parts, mine; /* processes along it, and the index of this one */
 };
 
 static int check_block(int d, struct dealt *a)
 {
-    int least = (int)(((int64_t)a->size + a->parts - 1) / a->parts);
+    int64_t least = a->size / a->parts + (a->size % a->parts != 0);
 
     if (a->how == WAITIO_MPI_DISTRIBUTE_NONE) {
         a->how = WAITIO_MPI_DISTRIBUTE_BLOCK;
@@ -38,9 +39,28 @@ static int check_block(int d, struct dealt *a)
     }
     return a->block >= least ? 0
                              : wio_fail(WAITIO_ERR_ARG,
-                                        "dimension %d: blocks of %d are too small for %d elements "
-                                        "over %d processes",
-                                        d, a->block, a->size, a->parts);
+                                        "dimension %d: blocks of %lld are too small for %lld "
+                                        "elements over %d processes",
+                                        d, (long long)a->block, (long long)a->size, a->parts);
+}
+
+/* Whole blocks, as one run: there may be as many as elements. */
+static int whole_blocks(struct wio_type_maker *m, int64_t n, int64_t block, int64_t at,
+                        int64_t stride, const struct wio_mpi_type *old)
+{
+    struct wio_mpi_type *one;
+    int rc;
+
+    if (n == 1) {
+        wio_maker_add(m, old, at, (size_t)block);
+        return 0;
+    }
+    rc = wio_derive_vector(1, block, 0, old, &one);
+    if (rc == 0) {
+        wio_maker_repeat(m, one, at, (size_t)n, stride);
+        wio_type_release(one);
+    }
+    return rc;
 }
 
 /* What this process has of one dimension; @p row bytes apart. */
@@ -48,14 +68,19 @@ static int stage(const struct dealt *a, const struct wio_mpi_type *old, int64_t 
                  struct wio_mpi_type **out)
 {
     struct wio_type_maker m;
-    int64_t step =
-        (int64_t)a->block * (a->how == WAITIO_MPI_DISTRIBUTE_CYCLIC ? a->parts : a->size);
+    /* BLOCK gives a process one block: a step that leads to the end */
+    int64_t step = a->how == WAITIO_MPI_DISTRIBUTE_CYCLIC ? a->block * a->parts : a->size;
+    int64_t first = (int64_t)a->mine * a->block, left = a->size - first;
+    int64_t n = left < a->block ? 0 : (left - a->block) / step + 1;
+    int rc = 0;
 
     wio_maker_init(&m);
-    for (int64_t at = (int64_t)a->mine * a->block; at < a->size && m.error == 0; at += step) {
-        int64_t n = a->size - at < a->block ? a->size - at : a->block;
-        wio_maker_add(&m, old, at * row, (size_t)n);
-    }
+    if (n > 0)
+        rc = whole_blocks(&m, n, a->block, first * row, n > 1 ? step * row : 0, old);
+    if (rc == 0 && left > n * step) /* the last one is not whole */
+        wio_maker_add(&m, old, (first + n * step) * row, (size_t)(left - n * step));
+    if (rc != 0)
+        m.error = rc;
     m.has_lb = m.has_ub = true;
     m.set_lb = 0;
     m.set_ub = row * a->size;
@@ -91,7 +116,7 @@ static int check_array(const struct wio_darray *d)
                         MOST_DIMS);
     if (d->order != WAITIO_MPI_ORDER_C && d->order != WAITIO_MPI_ORDER_FORTRAN)
         return wio_fail(WAITIO_ERR_ARG, "order %d is neither ORDER_C nor ORDER_FORTRAN", d->order);
-    if (d->sizes == NULL || d->how == NULL || d->blocks == NULL || d->parts == NULL)
+    if (d->sizes.at == NULL || d->how == NULL || d->blocks == NULL || d->parts == NULL)
         return wio_fail(WAITIO_ERR_ARG, "sizes, distributions, blocks or grid are NULL");
     return 0;
 }
@@ -105,11 +130,11 @@ int wio_derive_darray(const struct wio_darray *d, const struct wio_mpi_type *old
     if (rc != 0)
         return rc;
     for (int i = d->dims - 1; rc == 0 && i >= 0; i--) { /* the grid is in row order */
-        if (d->sizes[i] < 1 || d->parts[i] < 1)
-            return wio_fail(WAITIO_ERR_ARG, "dimension %d: %d elements over %d processes", i,
-                            d->sizes[i], d->parts[i]);
-        a[i] =
-            (struct dealt){d->sizes[i], d->how[i], d->blocks[i], d->parts[i], rank % d->parts[i]};
+        int64_t size = wio_int(d->sizes, i);
+        if (size < 1 || d->parts[i] < 1)
+            return wio_fail(WAITIO_ERR_ARG, "dimension %d: %lld elements over %d processes", i,
+                            (long long)size, d->parts[i]);
+        a[i] = (struct dealt){size, d->blocks[i], d->how[i], d->parts[i], rank % d->parts[i]};
         rank /= d->parts[i];
         grid *= d->parts[i];
         rc = check_block(i, &a[i]);

@@ -260,7 +260,7 @@ static int element(struct crossing *c, const struct wio_mpi_type *t)
     return rc;
 }
 
-static int cross(const struct wio_mpi_type *t, const void *user, int count, const void *outside,
+static int cross(const struct wio_mpi_type *t, const void *user, int64_t count, const void *outside,
                  enum direction way)
 {
     struct crossing c = {.type = t,
@@ -270,7 +270,7 @@ static int cross(const struct wio_mpi_type *t, const void *user, int count, cons
                          .way = way};
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < count; i++)
+    for (int64_t i = 0; rc == 0 && i < count; i++)
         rc = element(&c, t);
     if (way == UNPACK)
         flush(&c);
@@ -289,9 +289,9 @@ static int the_only_one(const char *datarep)
 }
 
 /* What both directions check. *n: external bytes */
-static int part(const char *datarep, const void *data, int count, WAITIO_MPI_Datatype type,
-                const void *outside, WAITIO_MPI_Aint room, const WAITIO_MPI_Aint *at,
-                const struct wio_mpi_type **t, size_t *n)
+static int part(const char *datarep, const void *data, int64_t count, WAITIO_MPI_Datatype type,
+                const void *outside, int64_t room, const int64_t *at, const struct wio_mpi_type **t,
+                size_t *n)
 {
     int rc = the_only_one(datarep);
 
@@ -313,47 +313,105 @@ static int part(const char *datarep, const void *data, int count, WAITIO_MPI_Dat
     return *n > 0 ? wio_mpi_need("packed buffer's", outside) : 0;
 }
 
+/* @param at where the position is, and is left behind what was packed */
+static int pack(const char *datarep, const void *in, int64_t count, WAITIO_MPI_Datatype type,
+                void *out, int64_t room, int64_t *at)
+{
+    const struct wio_mpi_type *t;
+    size_t n;
+    int rc = part(datarep, in, count, type, out, room, at, &t, &n);
+
+    if (rc == 0 && n > 0)
+        rc = cross(t, in, count, (char *)out + *at, PACK);
+    if (rc == 0)
+        *at += (int64_t)n;
+    return rc;
+}
+
+static int unpack(const char *datarep, const void *in, int64_t room, int64_t *at, void *out,
+                  int64_t count, WAITIO_MPI_Datatype type)
+{
+    const struct wio_mpi_type *t;
+    size_t n;
+    int rc = part(datarep, out, count, type, in, room, at, &t, &n);
+
+    if (rc == 0 && n > 0)
+        rc = cross(t, out, count, (const char *)in + *at, UNPACK);
+    if (rc == 0)
+        *at += (int64_t)n;
+    return rc;
+}
+
+static int external_size(const char *datarep, int64_t count, WAITIO_MPI_Datatype type,
+                         int64_t *bytes)
+{
+    const struct wio_mpi_type *t;
+    int rc = the_only_one(datarep);
+
+    if (rc == 0)
+        rc = wio_mpi_need("size", bytes);
+    if (rc == 0)
+        rc = wio_type_use(count, type, &t);
+    if (rc == 0 && __builtin_mul_overflow(count, (int64_t)size_of(t), bytes))
+        rc = wio_fail(WAITIO_ERR_LIMIT, "%lld elements of %zu bytes are more than there can be",
+                      (long long)count, size_of(t));
+    return rc;
+}
+
 int WAITIO_MPI_Pack_external(const char *datarep, const void *in, int count,
                              WAITIO_MPI_Datatype type, void *out, WAITIO_MPI_Aint room,
                              WAITIO_MPI_Aint *position)
 {
-    const struct wio_mpi_type *t;
-    size_t n;
-    int rc = part(datarep, in, count, type, out, room, position, &t, &n);
+    int64_t at = position != NULL ? *position : 0;
+    int rc = pack(datarep, in, count, type, out, room, position != NULL ? &at : NULL);
 
-    if (rc == 0 && n > 0)
-        rc = cross(t, in, count, (char *)out + *position, PACK);
     if (rc == 0)
-        *position += (WAITIO_MPI_Aint)n;
+        *position = (WAITIO_MPI_Aint)at;
     return wio_mpi_result("WAITIO_MPI_Pack_external", rc);
+}
+
+int WAITIO_MPI_Pack_external_c(const char *datarep, const void *in, WAITIO_MPI_Count count,
+                               WAITIO_MPI_Datatype type, void *out, WAITIO_MPI_Count room,
+                               WAITIO_MPI_Count *position)
+{
+    return wio_mpi_result("WAITIO_MPI_Pack_external_c",
+                          pack(datarep, in, count, type, out, room, position));
 }
 
 int WAITIO_MPI_Unpack_external(const char *datarep, const void *in, WAITIO_MPI_Aint room,
                                WAITIO_MPI_Aint *position, void *out, int count,
                                WAITIO_MPI_Datatype type)
 {
-    const struct wio_mpi_type *t;
-    size_t n;
-    int rc = part(datarep, out, count, type, in, room, position, &t, &n);
+    int64_t at = position != NULL ? *position : 0;
+    int rc = unpack(datarep, in, room, position != NULL ? &at : NULL, out, count, type);
 
-    if (rc == 0 && n > 0)
-        rc = cross(t, out, count, (const char *)in + *position, UNPACK);
     if (rc == 0)
-        *position += (WAITIO_MPI_Aint)n;
+        *position = (WAITIO_MPI_Aint)at;
     return wio_mpi_result("WAITIO_MPI_Unpack_external", rc);
 }
 
-int WAITIO_MPI_Pack_external_size(const char *datarep, int count, WAITIO_MPI_Datatype type,
-                                  WAITIO_MPI_Aint *size)
+int WAITIO_MPI_Unpack_external_c(const char *datarep, const void *in, WAITIO_MPI_Count room,
+                                 WAITIO_MPI_Count *position, void *out, WAITIO_MPI_Count count,
+                                 WAITIO_MPI_Datatype type)
 {
-    const struct wio_mpi_type *t;
-    int rc = the_only_one(datarep);
+    return wio_mpi_result("WAITIO_MPI_Unpack_external_c",
+                          unpack(datarep, in, room, position, out, count, type));
+}
+
+int WAITIO_MPI_Pack_external_size(const char *datarep, int count, WAITIO_MPI_Datatype type,
+                                  WAITIO_MPI_Aint *bytes)
+{
+    int64_t wide = 0;
+    int rc = external_size(datarep, count, type, bytes != NULL ? &wide : NULL);
 
     if (rc == 0)
-        rc = wio_mpi_need("size", size);
-    if (rc == 0)
-        rc = wio_type_use(count, type, &t);
-    if (rc == 0)
-        *size = (WAITIO_MPI_Aint)((size_t)count * size_of(t));
+        *bytes = (WAITIO_MPI_Aint)wide;
     return wio_mpi_result("WAITIO_MPI_Pack_external_size", rc);
+}
+
+int WAITIO_MPI_Pack_external_size_c(const char *datarep, WAITIO_MPI_Count count,
+                                    WAITIO_MPI_Datatype type, WAITIO_MPI_Count *bytes)
+{
+    return wio_mpi_result("WAITIO_MPI_Pack_external_size_c",
+                          external_size(datarep, count, type, bytes));
 }

@@ -43,7 +43,7 @@ const struct wio_mpi_type *wio_mpi_type(WAITIO_MPI_Datatype id)
     return type;
 }
 
-int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type)
+int wio_type_use(int64_t count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type)
 {
     const struct wio_mpi_type *t = wio_mpi_type(id);
     int64_t bytes;
@@ -51,13 +51,14 @@ int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **
     if (WIO_UNLIKELY(t == NULL))
         return WAITIO_MPI_ERR_TYPE;
     if (WIO_UNLIKELY(count < 0))
-        return wio_fail(WAITIO_MPI_ERR_COUNT, "count %d of %s is negative", count, t->name);
+        return wio_fail(WAITIO_MPI_ERR_COUNT, "count %lld of %s is negative", (long long)count,
+                        t->name);
     if (WIO_UNLIKELY(!t->committed))
         return wio_fail(WAITIO_MPI_ERR_TYPE,
                         "derived type %d is not committed: call Type_commit first", id);
-    if (WIO_UNLIKELY(__builtin_mul_overflow((int64_t)count, (int64_t)t->size, &bytes)))
-        return wio_fail(WAITIO_ERR_LIMIT, "%d elements of %zu bytes are more than there can be",
-                        count, t->size);
+    if (WIO_UNLIKELY(__builtin_mul_overflow(count, (int64_t)t->size, &bytes)))
+        return wio_fail(WAITIO_ERR_LIMIT, "%lld elements of %zu bytes are more than there can be",
+                        (long long)count, t->size);
     *type = t;
     return 0;
 }

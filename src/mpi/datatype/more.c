@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Types found by what they hold, their names, and sizes in wide integers. */
+/* Types found by what they hold, and their names. */
 #include <limits.h>
 
 #include "mpi/attributes.h"
@@ -178,8 +178,9 @@ static int select_new(int combiner, int precision, int range, WAITIO_MPI_Datatyp
                       WAITIO_MPI_Datatype *out)
 {
     bool integer = combiner == WAITIO_MPI_COMBINER_F90_INTEGER;
-    struct wio_called how = {.combiner = combiner,
-                             .numbers = {{&precision, integer ? 0 : 1}, {&range, 1}}};
+    struct wio_called how = {
+        .combiner = combiner,
+        .numbers = {{WIO_INTS(&precision), integer ? 0 : 1}, {WIO_INTS(&range), 1}}};
     struct selected *s = wio_os_alloc(sizeof *s);
     int rc;
 
@@ -263,48 +264,4 @@ int WAITIO_MPI_Type_create_f90_complex(int precision, int range, WAITIO_MPI_Data
 
     return by_precision("WAITIO_MPI_Type_create_f90_complex", WAITIO_MPI_COMBINER_F90_COMPLEX,
                         precision, range, types, out);
-}
-
-/* ---- wide integers ---- */
-
-int WAITIO_MPI_Type_size_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *size)
-{
-    const struct wio_mpi_type *t = wio_mpi_type(type);
-
-    if (t != NULL)
-        *size = (WAITIO_MPI_Count)t->size;
-    return wio_mpi_result("WAITIO_MPI_Type_size_x", t == NULL ? WAITIO_ERR_ARG : 0);
-}
-
-int WAITIO_MPI_Type_get_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
-                                 WAITIO_MPI_Count *extent)
-{
-    WAITIO_MPI_Aint low = 0, length = 0;
-    int rc = WAITIO_MPI_Type_get_extent(type, &low, &length);
-
-    *lb = low;
-    *extent = length;
-    return rc;
-}
-
-int WAITIO_MPI_Type_get_true_extent_x(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *lb,
-                                      WAITIO_MPI_Count *extent)
-{
-    WAITIO_MPI_Aint low = 0, length = 0;
-    int rc = WAITIO_MPI_Type_get_true_extent(type, &low, &length);
-
-    *lb = low;
-    *extent = length;
-    return rc;
-}
-
-int WAITIO_MPI_Get_elements_x(const WAITIO_MPI_Status *status, WAITIO_MPI_Datatype type,
-                              WAITIO_MPI_Count *count)
-{
-    const struct wio_mpi_type *t = wio_mpi_type(type);
-    int rc = t == NULL ? WAITIO_ERR_ARG : wio_mpi_need_status(status);
-    int64_t n = rc != 0 ? -1 : wio_type_elements(t, status->waitio_bytes);
-
-    *count = n < 0 ? WAITIO_MPI_UNDEFINED : n;
-    return wio_mpi_result("WAITIO_MPI_Get_elements_x", rc);
 }

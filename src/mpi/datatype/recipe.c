@@ -1,43 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/datatype/recipe.h"
 
-#include "mpi/datatype/derive.h"
+#include <limits.h>
+
 #include "mpi/mpi.h"
 #include "os/os.h"
 
 struct wio_recipe {
     int refs, combiner;
-    int nnumbers, naddresses, ntypes;
+    int64_t nnumbers, naddresses, ncounts, ntypes;
     const struct wio_mpi_type **types; /* with a reference each */
+    WAITIO_MPI_Count *counts;          /* of constructors with large counts */
     WAITIO_MPI_Aint *addresses;
     int *numbers;
 };
 
-static struct wio_recipe *recipe_new(int nnumbers, int naddresses, int ntypes)
+static struct wio_recipe *recipe_new(int64_t nnumbers, int64_t naddresses, int64_t ncounts,
+                                     int64_t ntypes)
 {
     size_t types = (size_t)ntypes * sizeof(struct wio_mpi_type *);
+    size_t counts = (size_t)ncounts * sizeof(WAITIO_MPI_Count);
     size_t addresses = (size_t)naddresses * sizeof(WAITIO_MPI_Aint);
     struct wio_recipe *r =
-        wio_os_alloc(sizeof *r + types + addresses + (size_t)nnumbers * sizeof(int));
+        wio_os_alloc(sizeof *r + counts + types + addresses + (size_t)nnumbers * sizeof(int));
 
     if (r == NULL)
         return NULL;
     r->refs = 1;
     r->nnumbers = nnumbers;
     r->naddresses = naddresses;
-    r->types = (const struct wio_mpi_type **)(void *)(r + 1);
+    r->ncounts = ncounts;
+    r->counts = (WAITIO_MPI_Count *)(void *)(r + 1);
+    r->types = (const struct wio_mpi_type **)(void *)(r->counts + ncounts);
     r->addresses = (WAITIO_MPI_Aint *)(void *)(r->types + ntypes);
     r->numbers = (int *)(void *)(r->addresses + naddresses);
     return r;
 }
 
-static void copy_numbers(const struct wio_called *how, int *to)
+static void copy_numbers(const struct wio_called *how, struct wio_recipe *r)
 {
+    int *number = r->numbers;
+    WAITIO_MPI_Count *count = r->counts;
+
     for (size_t i = 0; i < WIO_ARRAY_LEN(how->numbers); i++) {
         const struct wio_numbers *part = &how->numbers[i];
-        if (part->n > 0)
-            memcpy(to, part->at, (size_t)part->n * sizeof *to);
-        to += part->n;
+        for (int64_t k = 0; k < part->n; k++) {
+            if (part->list.of == WIO_OF_INT)
+                *number++ = (int)wio_int(part->list, k);
+            else
+                *count++ = wio_int(part->list, k);
+        }
     }
 }
 
@@ -50,15 +62,15 @@ static void release_one(const struct wio_mpi_type *t, void *with)
 int wio_recipe_keep(struct wio_mpi_type *t, const struct wio_called *how)
 {
     struct wio_recipe *r;
-    int n = 0;
+    int64_t n[2] = {0, 0};
 
     for (size_t i = 0; i < WIO_ARRAY_LEN(how->numbers); i++)
-        n += how->numbers[i].n;
-    r = recipe_new(n, how->naddresses, how->ntypes);
+        n[how->numbers[i].list.of != WIO_OF_INT] += how->numbers[i].n;
+    r = recipe_new(n[0], how->naddresses, n[1], how->ntypes);
     if (r == NULL)
         return wio_fail(WAITIO_ERR_NOMEM, "no memory for the arguments of a type");
     r->combiner = how->combiner;
-    copy_numbers(how, r->numbers);
+    copy_numbers(how, r);
     if (r->naddresses > 0)
         memcpy(r->addresses, how->addresses, (size_t)r->naddresses * sizeof *r->addresses);
     for (; r->ntypes < how->ntypes; r->ntypes++) {
@@ -79,31 +91,73 @@ void wio_recipe_drop(struct wio_recipe *r,
 {
     if (r == NULL || __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    for (int i = 0; i < r->ntypes; i++)
+    for (int64_t i = 0; i < r->ntypes; i++)
         release(r->types[i], with);
     wio_os_free(r);
 }
 
 /* ---- questions ---- */
 
+static const struct wio_recipe basic = {.combiner = WAITIO_MPI_COMBINER_NAMED};
+
+/* @param large the call can say what large counts are */
+static int recipe_of(WAITIO_MPI_Datatype type, bool large, const struct wio_recipe **r)
+{
+    const struct wio_mpi_type *t = wio_mpi_type(type);
+
+    if (t == NULL)
+        return WAITIO_MPI_ERR_TYPE;
+    *r = t->recipe == NULL ? &basic : t->recipe;
+    if (large || ((*r)->ncounts == 0 && (*r)->nnumbers <= INT_MAX && (*r)->ntypes <= INT_MAX))
+        return 0;
+    return wio_fail(WAITIO_MPI_ERR_TYPE,
+                    "type %d was made by a constructor with large counts: ask "
+                    "Type_get_envelope_c and Type_get_contents_c",
+                    type);
+}
+
 int WAITIO_MPI_Type_get_envelope(WAITIO_MPI_Datatype type, int *num_integers, int *num_addresses,
                                  int *num_datatypes, int *combiner)
 {
-    const struct wio_mpi_type *t = wio_mpi_type(type);
-    int rc = t == NULL
-                 ? WAITIO_MPI_ERR_TYPE
-                 : wio_mpi_need_both("num_integers", num_integers, "num_addresses", num_addresses);
+    const struct wio_recipe *r = NULL;
+    int rc = recipe_of(type, false, &r);
 
+    if (rc == 0)
+        rc = wio_mpi_need_both("num_integers", num_integers, "num_addresses", num_addresses);
     if (rc == 0)
         rc = wio_mpi_need_both("num_datatypes", num_datatypes, "combiner", combiner);
     if (rc == 0) {
-        const struct wio_recipe *r = t->recipe;
-        *num_integers = r == NULL ? 0 : r->nnumbers;
-        *num_addresses = r == NULL ? 0 : r->naddresses;
-        *num_datatypes = r == NULL ? 0 : r->ntypes;
-        *combiner = r == NULL ? WAITIO_MPI_COMBINER_NAMED : r->combiner;
+        *num_integers = (int)r->nnumbers;
+        *num_addresses = (int)r->naddresses;
+        *num_datatypes = (int)r->ntypes;
+        *combiner = r->combiner;
     }
     return wio_mpi_result("WAITIO_MPI_Type_get_envelope", rc);
+}
+
+int WAITIO_MPI_Type_get_envelope_c(WAITIO_MPI_Datatype type, WAITIO_MPI_Count *num_integers,
+                                   WAITIO_MPI_Count *num_addresses,
+                                   WAITIO_MPI_Count *num_large_counts,
+                                   WAITIO_MPI_Count *num_datatypes, int *combiner)
+{
+    const struct wio_recipe *r = NULL;
+    int rc = recipe_of(type, true, &r);
+
+    if (rc == 0)
+        rc = wio_mpi_need_both("num_integers", num_integers, "num_addresses", num_addresses);
+    if (rc == 0)
+        rc =
+            wio_mpi_need_both("num_large_counts", num_large_counts, "num_datatypes", num_datatypes);
+    if (rc == 0)
+        rc = wio_mpi_need("combiner", combiner);
+    if (rc == 0) {
+        *num_integers = r->nnumbers;
+        *num_addresses = r->naddresses;
+        *num_large_counts = r->ncounts;
+        *num_datatypes = r->ntypes;
+        *combiner = r->combiner;
+    }
+    return wio_mpi_result("WAITIO_MPI_Type_get_envelope_c", rc);
 }
 
 /* A handle of its own, which the program frees: the one that it made the type from may be gone. */
@@ -126,7 +180,8 @@ static int handle_of(const struct wio_mpi_type *old, WAITIO_MPI_Datatype *out)
 
 static int handles_of(const struct wio_recipe *r, WAITIO_MPI_Datatype out[])
 {
-    int rc = 0, done = 0;
+    int64_t done = 0;
+    int rc = 0;
 
     while (rc == 0 && done < r->ntypes) {
         rc = handle_of(r->types[done], &out[done]);
@@ -138,12 +193,50 @@ static int handles_of(const struct wio_recipe *r, WAITIO_MPI_Datatype out[])
     return rc;
 }
 
-static int room_for(const char *what, int there, int room, const void *array)
+static int room_for(const char *what, int64_t there, int64_t room, const void *array)
 {
     if (there > room)
-        return wio_fail(WAITIO_ERR_ARG, "the type has %d %s, but there is room for %d", there, what,
-                        room);
+        return wio_fail(WAITIO_ERR_ARG, "the type has %lld %s, but there is room for %lld",
+                        (long long)there, what, (long long)room);
     return there > 0 ? wio_mpi_need(what, array) : 0;
+}
+
+/* Where the program wants the contents, and for how many there is room. */
+struct contents {
+    WAITIO_MPI_Count integers, addresses, counts, types;
+    int *integer;
+    WAITIO_MPI_Aint *address;
+    WAITIO_MPI_Count *count;
+    WAITIO_MPI_Datatype *type;
+};
+
+static int give(WAITIO_MPI_Datatype type, bool large, const struct contents *to)
+{
+    const struct wio_recipe *r = NULL;
+    int rc = recipe_of(type, large, &r);
+
+    if (rc == 0 && r == &basic)
+        rc = wio_fail(WAITIO_MPI_ERR_TYPE, "%s is a basic type: it is made of nothing else",
+                      wio_mpi_type(type)->name);
+    if (rc == 0)
+        rc = room_for("integers", r->nnumbers, to->integers, to->integer);
+    if (rc == 0)
+        rc = room_for("addresses", r->naddresses, to->addresses, to->address);
+    if (rc == 0)
+        rc = room_for("large counts", r->ncounts, to->counts, to->count);
+    if (rc == 0)
+        rc = room_for("datatypes", r->ntypes, to->types, to->type);
+    if (rc == 0)
+        rc = handles_of(r, to->type);
+    if (rc != 0)
+        return rc;
+    if (r->nnumbers > 0)
+        memcpy(to->integer, r->numbers, (size_t)r->nnumbers * sizeof *r->numbers);
+    if (r->naddresses > 0)
+        memcpy(to->address, r->addresses, (size_t)r->naddresses * sizeof *r->addresses);
+    if (r->ncounts > 0)
+        memcpy(to->count, r->counts, (size_t)r->ncounts * sizeof *r->counts);
+    return 0;
 }
 
 int WAITIO_MPI_Type_get_contents(WAITIO_MPI_Datatype type, int max_integers, int max_addresses,
@@ -151,22 +244,27 @@ int WAITIO_MPI_Type_get_contents(WAITIO_MPI_Datatype type, int max_integers, int
                                  WAITIO_MPI_Aint array_of_addresses[],
                                  WAITIO_MPI_Datatype array_of_datatypes[])
 {
-    const struct wio_mpi_type *t = wio_mpi_type(type);
-    const struct wio_recipe *r = t == NULL ? NULL : t->recipe;
-    int rc = t == NULL   ? WAITIO_MPI_ERR_TYPE
-             : r == NULL ? wio_fail(WAITIO_MPI_ERR_TYPE,
-                                    "%s is a basic type: it is made of nothing else", t->name)
-                         : room_for("integers", r->nnumbers, max_integers, array_of_integers);
+    struct contents to = {.integers = max_integers,
+                          .addresses = max_addresses,
+                          .types = max_datatypes,
+                          .integer = array_of_integers,
+                          .address = array_of_addresses,
+                          .type = array_of_datatypes};
 
-    if (rc == 0)
-        rc = room_for("addresses", r->naddresses, max_addresses, array_of_addresses);
-    if (rc == 0)
-        rc = room_for("datatypes", r->ntypes, max_datatypes, array_of_datatypes);
-    if (rc == 0)
-        rc = handles_of(r, array_of_datatypes);
-    if (rc == 0 && r->nnumbers > 0)
-        memcpy(array_of_integers, r->numbers, (size_t)r->nnumbers * sizeof *r->numbers);
-    if (rc == 0 && r->naddresses > 0)
-        memcpy(array_of_addresses, r->addresses, (size_t)r->naddresses * sizeof *r->addresses);
-    return wio_mpi_result("WAITIO_MPI_Type_get_contents", rc);
+    return wio_mpi_result("WAITIO_MPI_Type_get_contents", give(type, false, &to));
+}
+
+int WAITIO_MPI_Type_get_contents_c(WAITIO_MPI_Datatype type, WAITIO_MPI_Count max_integers,
+                                   WAITIO_MPI_Count max_addresses,
+                                   WAITIO_MPI_Count max_large_counts,
+                                   WAITIO_MPI_Count max_datatypes, int array_of_integers[],
+                                   WAITIO_MPI_Aint array_of_addresses[],
+                                   WAITIO_MPI_Count array_of_large_counts[],
+                                   WAITIO_MPI_Datatype array_of_datatypes[])
+{
+    struct contents to = {max_integers,          max_addresses,     max_large_counts,
+                          max_datatypes,         array_of_integers, array_of_addresses,
+                          array_of_large_counts, array_of_datatypes};
+
+    return wio_mpi_result("WAITIO_MPI_Type_get_contents_c", give(type, true, &to));
 }

@@ -7,22 +7,22 @@
 #ifndef WIO_TYPE_RECIPE_H
 #define WIO_TYPE_RECIPE_H
 
-#include "mpi/datatype/type.h"
+#include "mpi/datatype/derive.h"
 
 /** Integer arguments that follow each other: one number or an array. */
 struct wio_numbers {
-    const int *at;
-    int n;
+    struct wio_ints list;
+    int64_t n;
 };
 
 /** A constructor (WAITIO_MPI_COMBINER_*) and its arguments, in MPI's order. */
 struct wio_called {
     int combiner;
-    struct wio_numbers numbers[6];
+    struct wio_numbers numbers[6]; /**< ints, and the large form's counts */
     const WAITIO_MPI_Aint *addresses;
-    int naddresses;
+    int64_t naddresses;
     const WAITIO_MPI_Datatype *types;
-    int ntypes;
+    int64_t ntypes;
 };
 
 /** Keep a copy of the arguments with @p t. The types among them get a reference. @return 0; NOMEM,

@@ -140,7 +140,7 @@ const struct wio_mpi_type *wio_type_lend(const struct wio_mpi_type *t);
 const struct wio_mpi_type *wio_mpi_type_row(int i);
 /** The type of a communication call: committed, count not negative, together fewer than 2^63 bytes.
  *  @return 0; ARG, LIMIT naming what is wrong */
-int wio_type_use(int count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type);
+int wio_type_use(int64_t count, WAITIO_MPI_Datatype id, const struct wio_mpi_type **type);
 /** The link to the first attribute of a type (more.c). @return 0; TYPE */
 int wio_type_attributes(WAITIO_MPI_Datatype id, struct wio_attribute ***first);
 /** Take and give back a reference; basic types have none. */

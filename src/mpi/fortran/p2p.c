@@ -287,12 +287,12 @@ WIO_FORTRAN(waitio_mpi_test_cancelled_, (const fint *status, fint *flag, fint *i
 
 /* Answers from the bytes of a status, which say INT_MAX when the true number did not fit. */
 static void count_in(const char *call, const fint *status, fint type,
-                     int (*ask)(size_t, const struct wio_mpi_type *), fint *count, fint *ierr)
+                     int64_t (*ask)(size_t, const struct wio_mpi_type *), fint *count, fint *ierr)
 {
     const struct wio_mpi_type *t = wio_mpi_type(type);
 
     if (t != NULL)
-        *count = status[3] == INT32_MAX ? WAITIO_MPI_UNDEFINED : ask((size_t)status[3], t);
+        *count = status[3] == INT32_MAX ? WAITIO_MPI_UNDEFINED : (fint)ask((size_t)status[3], t);
     finish(call, t == NULL ? WAITIO_ERR_ARG : 0, ierr);
 }
 

@@ -106,11 +106,14 @@ static int apply_user(const struct wio_fold *f, const void *a, const void *b, vo
 
     for (size_t done = 0; rc == 0 && done < n;) {
         size_t at = done * t->size, some = n - done < o.each ? n - done : o.each;
+        WAITIO_MPI_Count wide = (WAITIO_MPI_Count)some;
         int length = (int)some;
         wio_type_unpack(t, o.a, 0, some * t->size, (const char *)a + at);
         wio_type_unpack(t, o.b, 0, some * t->size, (const char *)b + at);
         if (f->user->stateful != NULL)
             f->user->stateful(o.a, o.b, &length, &id, f->user->state);
+        else if (f->user->wide != NULL)
+            f->user->wide(o.a, o.b, &wide, &id);
         else
             f->user->function(o.a, o.b, &length, &id);
         wio_type_pack(t, o.b, 0, some * t->size, (char *)out + at);
@@ -160,7 +163,7 @@ int wio_fold_swapped(const struct wio_fold *f, const void *a, const void *b, voi
 
 static int create(const struct wio_user_op *like, WAITIO_MPI_Op *op)
 {
-    bool none = like->function == NULL && like->stateful == NULL;
+    bool none = like->function == NULL && like->wide == NULL && like->stateful == NULL;
     struct wio_user_op *mine = NULL;
     int rc = none || op == NULL ? wio_fail(WAITIO_ERR_ARG, "the %s argument is NULL",
                                            none ? "function" : "operator")
@@ -186,6 +189,13 @@ int WAITIO_MPI_Op_create(WAITIO_MPI_User_function *function, int commute, WAITIO
     struct wio_user_op like = {.function = function, .commutative = commute != 0};
 
     return wio_mpi_result("WAITIO_MPI_Op_create", create(&like, op));
+}
+
+int WAITIO_MPI_Op_create_c(WAITIO_MPI_User_function_c *function, int commute, WAITIO_MPI_Op *op)
+{
+    struct wio_user_op like = {.wide = function, .commutative = commute != 0};
+
+    return wio_mpi_result("WAITIO_MPI_Op_create_c", create(&like, op));
 }
 
 int waitio_mpi_op_create_with(waitio_mpi_stateful_function *function, void *state, int commute,
@@ -236,8 +246,8 @@ static int check_operand(const char *name, const void *operand)
     return wio_mpi_need(name, operand);
 }
 
-int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_Datatype type,
-                            WAITIO_MPI_Op op)
+static int reduce_local(const void *in, void *inout, int64_t count, WAITIO_MPI_Datatype type,
+                        WAITIO_MPI_Op op)
 {
     const struct wio_mpi_type *t = NULL;
     struct wio_fold fold;
@@ -251,7 +261,7 @@ int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_D
         rc = rc != 0 ? rc : check_operand("result", inout);
     }
     if (rc == 0 && count > 0) {
-        size_t bytes = (size_t)count * t->size;
+        size_t bytes = (size_t)count * t->size; /* below 2^63: wio_type_use() */
         packed = wio_os_alloc(2 * bytes + 1);
         if (packed == NULL)
             rc = wio_fail(WAITIO_ERR_NOMEM, "no memory for %zu bytes of operands", 2 * bytes);
@@ -263,7 +273,19 @@ int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_D
         }
         wio_os_free(packed);
     }
-    return wio_mpi_result("WAITIO_MPI_Reduce_local", rc);
+    return rc;
+}
+
+int WAITIO_MPI_Reduce_local(const void *in, void *inout, int count, WAITIO_MPI_Datatype type,
+                            WAITIO_MPI_Op op)
+{
+    return wio_mpi_result("WAITIO_MPI_Reduce_local", reduce_local(in, inout, count, type, op));
+}
+
+int WAITIO_MPI_Reduce_local_c(const void *in, void *inout, WAITIO_MPI_Count count,
+                              WAITIO_MPI_Datatype type, WAITIO_MPI_Op op)
+{
+    return wio_mpi_result("WAITIO_MPI_Reduce_local_c", reduce_local(in, inout, count, type, op));
 }
 
 size_t wio_op_named(void)

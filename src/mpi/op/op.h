@@ -29,7 +29,8 @@ wio_mpi_kernel wio_op_kernel(enum wio_mpi_kind kind, enum wio_op_index op);
 
 /** An operator of the program. */
 struct wio_user_op {
-    WAITIO_MPI_User_function *function; /**< or NULL: the other one */
+    WAITIO_MPI_User_function *function; /**< one of the three; the others are NULL */
+    WAITIO_MPI_User_function_c *wide;
     waitio_mpi_stateful_function *stateful;
     void *state;
     bool commutative;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fortran faces of the conversion library, made from the prototypes in waitio_mpi.h.
+"""Fortran faces of the conversion library, made from the prototypes of its headers.
 
 Two sets. Module `waitio` has strict types (type(waitio_group), type(waitio_datatype) ...) and
 binds to small C functions around the C interface. Module `waitio_mpif90` takes handles as types or
@@ -76,6 +76,7 @@ def wrap_c(text, indent=""):
 
 ABSTRACT = {
     "function": "waitio_user_function",
+    "wide_function": "waitio_user_function_c",
     "copy_function": "waitio_copy_function",
     "delete_function": "waitio_delete_function",
     "error_function": "waitio_error_function",
@@ -265,6 +266,7 @@ C_TYPES = {
     "request": "waitio_req_t",
     "status": "WAITIO_MPI_Status",
     "function": "WAITIO_MPI_User_function",
+    "wide_function": "WAITIO_MPI_User_function_c",
     "text": "char",
     "pointer": "void *",
 }
@@ -273,7 +275,7 @@ C_TYPES = {
 def c_parameter(p):
     if p.kind == "buffer":
         return f"const CFI_cdesc_t *{p.name}"
-    constant = "const " if p.way == "in" and p.kind != "function" else ""
+    constant = "const " if p.way == "in" and not p.kind.endswith("function") else ""
     if p.name == "ranges":
         return f"int {p.name}[][3]"
     return f"{constant}{C_TYPES[p.kind]} *{p.name}"
@@ -282,7 +284,8 @@ def c_parameter(p):
 def c_argument(p, sections):
     """The expression that a C call gets for a parameter."""
     for n, (buf, count, kind) in enumerate(sections):
-        for part, field in ((buf, "at"), (count, "count"), (kind, "type")):
+        number = "wide" if count.kind == "count" else "count"
+        for part, field in ((buf, "at"), (count, number), (kind, "type")):
             if p is part:
                 return f"section[{n}].{field}"
     if p.kind == "buffer":
@@ -503,9 +506,14 @@ def family_of(call):
     return next(name for name, words in FAMILIES.items() if re.match(words, call.fortran))
 
 
-def files(calls, constants):
-    """Return {path: text} of everything made here."""
-    out = {"fortran/gen/constants_gen.f90": constants_module(constants)}
+def files(calls, constants, wide):
+    """Return {path: text} of everything made here. wide: the calls with wide counts, which MPI has
+    in Fortran with strict types alone."""
+    out = {
+        "fortran/gen/constants_gen.f90": constants_module(constants),
+        "fortran/gen/large_gen.f90": strict_module(wide, "large"),
+        "fortran/gen/cfi_large_gen.c": strict_c(wide),
+    }
     for family in FAMILIES:
         mine = [c for c in calls if c.name not in NOT_IN_MODULES and family_of(c) == family]
         out[f"fortran/gen/{family}_gen.f90"] = strict_module(mine, family)

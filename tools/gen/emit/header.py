@@ -53,6 +53,7 @@ PLAIN = {
     "WAITIO_MPI_Request": "request",
     "WAITIO_MPI_Status": "status",
     "WAITIO_MPI_User_function": "function",
+    "WAITIO_MPI_User_function_c": "wide_function",
     "WAITIO_MPI_Comm_copy_attr_function": "copy_function",
     "WAITIO_MPI_Comm_delete_attr_function": "delete_function",
     "WAITIO_MPI_Type_copy_attr_function": "copy_function",

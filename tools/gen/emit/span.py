@@ -139,7 +139,7 @@ class Plan:
             return places[0]
         if not any(p.base in CARRIERS for p in f.parameters):
             return "harmless"
-        if f.communicator() and f.plain in self.ours:
+        if f.communicator() and f.name in self.ours:
             return "wrapped"
         raise SpecError(
             f"span.toml: MPI_{f.name} takes what may span jobs: say hand, vendor or refused"
@@ -195,7 +195,6 @@ class Writer:
     def __init__(self, f):
         self.f = f
         self.before, self.after, self.arguments = [], [], []
-        self.last = []  # of what is before the call: changes what is above
         for p in f.parameters:
             self.arguments.append(self._argument(p))
 
@@ -242,62 +241,17 @@ class Writer:
         return None
 
     def _number(self, p):
-        if p.array:
-            return self._large_array(p) if self.f.large and p.base != "int" else None
         if p.base == "MPI_Count":
-            return self._large(p)
+            if p.array:
+                return f"span_counts({p.name})"
+            return f"span_count_out({p.name})" if p.stars else p.name
+        if p.array:
+            return None
         if p.base == "int" and not p.stars:
             if p.name in RANKS:
                 return f"span_rank({p.name})"
             return f"span_tag({p.name})" if p.name in TAGS else p.name
         return None
-
-    def _large_array(self, p):
-        """Large counts and displacements of elements as ints; displacements of bytes stay."""
-        if p.base not in ("MPI_Count", "MPI_Aint"):
-            return None
-        if "neighbor_alltoallw" in self.f.name.lower() and p.name.endswith("displs"):
-            return p.name
-        kind = "counts" if p.base == "MPI_Count" else "places"
-        types = "sendtypes" if p.name.startswith("s") else "recvtypes"
-        if self.f.has(types):
-            return self._large_array_of_types(p, kind, types)
-        got = f'span_{kind}(&call, "{p.name}", {_fan(self.f, p.name)}, {p.name})'
-        if _is_rooted(self.f):
-            got = f"span_has_root_part(c, root) ? {got} : NULL"
-        elif p.name in ("sendcounts", "sdispls") and "neighbor" not in self.f.name.lower():
-            got = f"sendbuf != MPI_IN_PLACE ? {got} : NULL"
-        self.before.append(f"const int *our_{p.name} = {got};")
-        return f"our_{p.name}"
-
-    def _large_array_of_types(self, p, kind, types):
-        """Each entry has a type of its own, which can be another one instead."""
-        fan = _fan(self.f, p.name)
-        got = f'span_{kind}_by_type(&call, "{p.name}", {fan}, {p.name}, our_{types})'
-        when = _significant(self.f, types)
-        got = f"{when} ? {got} : NULL" if when else got
-        self.last.append(f"const int *our_{p.name} = {got};")
-        return f"our_{p.name}"
-
-    def _large(self, p):
-        """A large count of elements is one element of a larger type; not for an operator."""
-        f, kind = self.f, p.name.replace("count", "type")
-        if kind in ("type", "intype", "outtype"):
-            kind = "datatype"
-        if not p.stars and p.name.endswith("count") and f.has(kind) and not f.has("op"):
-            got = f'span_large(&call, "{p.name}", {p.name}, &our_{kind})'
-            when = _significant(f, kind)
-            got = f"{when} ? {got} : 0" if when else got
-            self.last.append(f"int our_{p.name} = {got};")
-            return f"our_{p.name}"
-        if not p.stars:
-            self.before.append(f'int our_{p.name} = span_count(&call, "{p.name}", {p.name});')
-            return f"our_{p.name}"
-        # position, size: given back
-        first = f'span_count(&call, "{p.name}", *{p.name})' if p.name == "position" else "0"
-        self.before.append(f"int our_{p.name} = {first};")
-        self.after.append(f"*{p.name} = our_{p.name};")
-        return f"&our_{p.name}"
 
     def _pointer(self, p):
         if p.base == "void":
@@ -314,7 +268,7 @@ class Writer:
         f = self.f
         comm = f.communicator()
         call = wrapped(
-            f"        call.code = WAITIO_MPI_{f.plain}({', '.join(self.arguments)});"
+            f"        call.code = WAITIO_MPI_{f.name}({', '.join(self.arguments)});"
         ).replace("\n    ", "\n            ")
         persistent = ", true" if f.persistent else ", false"
         name = f.plain if f.extension and not f.large else f.name
@@ -324,8 +278,7 @@ class Writer:
             f"        {self._local()}",
             wrapped(f'    struct span_call call = {{.comm = c, .name = "MPI_{name}"}};'),
         ]
-        before = self.before + self.last
-        lines += [wrapped(f"    {line}").replace("\n", "\n    ") for line in before]
+        lines += [wrapped(f"    {line}").replace("\n", "\n    ") for line in self.before]
         if f.starts:  # before the arguments: it says whether there is memory
             lines.append(f"    span_start(&call{persistent});")
         lines += ["    if (call.code == 0)", call]
