@@ -38,6 +38,31 @@ static void vendors_goes_on(int *data)
     }
 }
 
+/* In both jobs, process 1 waits for process 0 of the other job, and that for both processes 0 to
+ * get rid of two messages whose receives the processes 1 have posted. */
+static void vendors_goes_on_in_both_jobs(char *data)
+{
+    enum { FIRST = 19666, SECOND = 67, TIMES = 20 };
+    int other = rank < local_size ? local_size : 0, x = 0, theirs;
+    MPI_Request requests[2];
+
+    for (int i = 0; i < TIMES && here < 2; i++) {
+        if (here == 0) {
+            MPI_Issend(data, FIRST, MPI_CHAR, 1, 1, local, &requests[0]);
+            MPI_Ssend(data, SECOND, MPI_CHAR, 1, 2, local);
+            MPI_Sendrecv(&x, 1, MPI_INT, other, 4, &theirs, 1, MPI_INT, other, 4, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+            MPI_Send(&x, 1, MPI_INT, other + 1, 3, MPI_COMM_WORLD);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        } else {
+            MPI_Irecv(data, FIRST, MPI_CHAR, 0, 1, local, &requests[0]);
+            MPI_Irecv(data + FIRST, SECOND, MPI_CHAR, 0, 2, local, &requests[1]);
+            MPI_Recv(&x, 1, MPI_INT, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        }
+    }
+}
+
 /* Process 0 has started a collective of all and waits for process 1, which first waits for that. */
 static void ours_goes_on(void)
 {
@@ -309,6 +334,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(local, &local_size);
     for (int i = 0; i < ROUNDS; i++) {
         vendors_goes_on(data);
+        vendors_goes_on_in_both_jobs((char *)data);
         ours_goes_on();
         vendors_goes_on_in_tests(data);
         ours_goes_on_in_tests(i % 2);
