@@ -46,6 +46,12 @@ static void call_dup(struct act *a, struct make *m)
 static void call_idup(struct act *a, struct make *m)
 {
     MPI_Comm_idup(a->c->comm, &m->out[0]->comm, &m->request);
+#if defined(OPEN_MPI)
+    if (has_vendor()) { /* Open MPI 4.1 may deadlock when it makes another one meanwhile */
+        MPI_Wait(&m->request, MPI_STATUS_IGNORE);
+        return;
+    }
+#endif
     act_started(a, &m->request, 0, false);
 }
 
