@@ -36,12 +36,14 @@ static int adopt(MPI_Comm comm, struct wio_hybrid_part **out, struct wio_hybrid_
     return 0;
 }
 
-/* Our own operations go on: somebody may wait for them before he comes. */
+/* Our own operations go on: somebody may wait for them before he comes. Only where there are any: a
+ * first call joins, and would wait for members that are in MPI. */
 static void look_around(void)
 {
     int flag;
 
-    (void)WAITIO_MPI_Iprobe(0, 0, WAITIO_MPI_COMM_SELF, &flag, WAITIO_MPI_STATUS_IGNORE);
+    if (waitio_initialized(&flag) == 0 && flag)
+        (void)WAITIO_MPI_Iprobe(0, 0, WAITIO_MPI_COMM_SELF, &flag, WAITIO_MPI_STATUS_IGNORE);
 }
 
 static double nap(double seconds)

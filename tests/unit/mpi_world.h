@@ -237,7 +237,7 @@ static void run_once(struct world *w)
     }
 }
 
-static void run(struct world *w)
+static inline void run(struct world *w)
 {
     run_once(w);
     for (int r = 0; r < w->size; r++)
