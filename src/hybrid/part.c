@@ -36,14 +36,26 @@ static int adopt(MPI_Comm comm, struct wio_hybrid_part **out, struct wio_hybrid_
     return 0;
 }
 
-/* Our own operations go on: somebody may wait for them before he comes. Only where there are any: a
- * first call joins, and would wait for members that are in MPI. */
-static void look_around(void)
+/* A process that has not joined has none of our operations, and a call of ours would join: it would
+ * wait there for members that are in MPI. */
+static int joined(void)
 {
     int flag;
 
-    if (waitio_initialized(&flag) == 0 && flag)
-        (void)WAITIO_MPI_Iprobe(0, 0, WAITIO_MPI_COMM_SELF, &flag, WAITIO_MPI_STATUS_IGNORE);
+    return waitio_initialized(&flag) == 0 && flag;
+}
+
+/* Our own operations go on: somebody may wait for them before he comes. A warning is given when the
+ * wait has lasted @p seconds >= *again. */
+static void look_around(double seconds, double *again)
+{
+    int flag;
+
+    if (!joined())
+        return;
+    (void)WAITIO_MPI_Iprobe(0, 0, WAITIO_MPI_COMM_SELF, &flag, WAITIO_MPI_STATUS_IGNORE);
+    if (seconds >= *again && waitio_inside_elsewhere("waitio_hybrid_create", seconds, again) != 0)
+        *again = 1e9;
 }
 
 static double nap(double seconds)
@@ -70,11 +82,7 @@ static int all_come(MPI_Comm from)
         wio_hybrid_unlock();
         if (done || rc != MPI_SUCCESS)
             break;
-        look_around();
-        if (WAITIO_MPI_Wtime() - since >= again &&
-            waitio_inside_elsewhere("waitio_hybrid_create", WAITIO_MPI_Wtime() - since, &again) !=
-                0)
-            again = 1e9;
+        look_around(WAITIO_MPI_Wtime() - since, &again);
         pause = nap(pause);
     }
     return rc;
