@@ -15,13 +15,17 @@ from surroundings import clean
 SEEN = ("hidden", "unlisted", "stale_sizes", "stale_pages", "held")
 
 
-def conform(build_dir, program, folders, before=(), share=1):
+def conform(build_dir, program, folders, before=(), share=1, silence=3):
     """Run a program of tests/conform, files only; nothing may be left of it.
 
     @param share  of the messages it sends one in so many: a weakness comes to bear in some hundred
+    @param silence  seconds without a sign of life after which a peer is dead, between two clients
     """
     env = clean(
-        CONFORM_ONLY="file", CONFORM_SCRATCH=":".join(map(str, folders)), CONFORM_SHARE=share
+        CONFORM_ONLY="file",
+        CONFORM_SCRATCH=":".join(map(str, folders)),
+        CONFORM_SHARE=share,
+        CONFORM_SILENCE=silence,
     )
     done = subprocess.run(
         [*before, build_dir / "tests" / "conform" / program],
@@ -50,9 +54,10 @@ def test_messages(weak, build_dir, weakness):
 
 def test_links_where_names_come_late(weak, build_dir):
     """Links that are made, closed, made again, broken by deaths and given up. It is names that they
-    hang on; where data is old, too, this takes many minutes."""
-    with weak(entry_ms=200) as pair:  # each dial waits for a name
-        conform(build_dir, "links", [c.path for c in pair], share=16)
+    hang on; where data is old, too, this takes many minutes. Locks tell nothing there: a dead peer
+    is one that is silent."""
+    with weak(entry_ms=50) as pair:  # each dial waits for a name
+        conform(build_dir, "links", [c.path for c in pair], share=16, silence=0.5)
 
 
 OVERLAY = """mount -t tmpfs tmpfs "$0" && cd "$0" && mkdir lower upper work seen &&
