@@ -132,6 +132,8 @@ int waitio_hybrid_create(MPI_Comm block, int key, WAITIO_MPI_Comm *comm)
     if (rc == 0 && block == MPI_COMM_NULL)
         return waitio_inside_attach(NULL, NULL, 0, key, comm);
     if (rc == 0)
+        rc = wio_hybrid_part_meet(block, &why);
+    if (rc == 0)
         rc = wio_hybrid_part_new(block, &part, &why);
     if (rc != 0)
         return attach_broken(rc, text, key, comm);

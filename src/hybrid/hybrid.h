@@ -103,7 +103,13 @@ int wio_hybrid_mpi_error(struct wio_hybrid_why *why, int rc, const char *what);
 
 /* ---- part.c: the slots of the table about parts ---- */
 
-/** A part of the members of @p from. @blocking collective @return 0; SYSTEM, NOMEM */
+/** Wait until all members of @p from are here, without blocking in MPI: operations of ours go on
+ * meanwhile, and a long wait is reported. The caller has joined. @blocking collective
+ * @return 0; ARG: an intercommunicator; SYSTEM */
+int wio_hybrid_part_meet(MPI_Comm from, struct wio_hybrid_why *why);
+/** A part of the members of @p from, which has one group. Joins nobody. @blocking in MPI,
+ * collective
+ * @return 0; SYSTEM, NOMEM */
 int wio_hybrid_part_new(MPI_Comm from, struct wio_hybrid_part **out, struct wio_hybrid_why *why);
 int wio_hybrid_members(void *part, int *size, int *rank);
 int wio_hybrid_part_may_call(void *part, char *why, size_t nwhy);

@@ -36,26 +36,12 @@ static int adopt(MPI_Comm comm, struct wio_hybrid_part **out, struct wio_hybrid_
     return 0;
 }
 
-/* A process that has not joined has none of our operations, and a call of ours would join: it would
- * wait there for members that are in MPI. */
-static int joined(void)
+/* Our own operations go on: somebody may wait for them before he comes. */
+static void look_around(void)
 {
     int flag;
 
-    return waitio_initialized(&flag) == 0 && flag;
-}
-
-/* Our own operations go on: somebody may wait for them before he comes. A warning is given when the
- * wait has lasted @p seconds >= *again. */
-static void look_around(double seconds, double *again)
-{
-    int flag;
-
-    if (!joined())
-        return;
     (void)WAITIO_MPI_Iprobe(0, 0, WAITIO_MPI_COMM_SELF, &flag, WAITIO_MPI_STATUS_IGNORE);
-    if (seconds >= *again && waitio_inside_elsewhere("waitio_hybrid_create", seconds, again) != 0)
-        *again = 1e9;
 }
 
 static double nap(double seconds)
@@ -66,7 +52,7 @@ static double nap(double seconds)
     return seconds < LONGEST_NAP ? 2 * seconds : seconds;
 }
 
-/* Wait until all members of @p from are here, without blocking in MPI. @return MPI's code */
+/* @return MPI's code */
 static int all_come(MPI_Comm from)
 {
     MPI_Request barrier;
@@ -82,10 +68,31 @@ static int all_come(MPI_Comm from)
         wio_hybrid_unlock();
         if (done || rc != MPI_SUCCESS)
             break;
-        look_around(WAITIO_MPI_Wtime() - since, &again);
+        look_around();
+        if (WAITIO_MPI_Wtime() - since >= again &&
+            waitio_inside_elsewhere("waitio_hybrid_create", WAITIO_MPI_Wtime() - since, &again) !=
+                0)
+            again = 1e9;
         pause = nap(pause);
     }
     return rc;
+}
+
+int wio_hybrid_part_meet(MPI_Comm from, struct wio_hybrid_why *why)
+{
+    int inter = 0, rc;
+
+    wio_hybrid_lock();
+    rc = PMPI_Comm_test_inter(from, &inter);
+    wio_hybrid_unlock();
+    if (rc != MPI_SUCCESS)
+        return wio_hybrid_mpi_error(why, rc, "MPI_Comm_test_inter()");
+    if (inter)
+        return wio_hybrid_fail(why, WAITIO_ERR_ARG,
+                               "the block's communicator is an intercommunicator: merge its groups "
+                               "with MPI_Intercomm_merge() or give one of them");
+    rc = all_come(from);
+    return rc == MPI_SUCCESS ? 0 : wio_hybrid_mpi_error(why, rc, "MPI_Ibarrier()");
 }
 
 /* Not MPI_Comm_dup(), which calls the program's functions for attributes. */
@@ -93,22 +100,10 @@ int wio_hybrid_part_new(MPI_Comm from, struct wio_hybrid_part **out, struct wio_
 {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Group group;
-    int inter = 0, rc;
+    int rc;
 
     wio_hybrid_lock();
-    rc = PMPI_Comm_test_inter(from, &inter);
-    if (rc == MPI_SUCCESS && inter) {
-        wio_hybrid_unlock();
-        return wio_hybrid_fail(why, WAITIO_ERR_ARG,
-                               "the block's communicator is an intercommunicator: merge its groups "
-                               "with MPI_Intercomm_merge() or give one of them");
-    }
-    wio_hybrid_unlock();
-    if (rc == MPI_SUCCESS)
-        rc = all_come(from);
-    wio_hybrid_lock();
-    if (rc == MPI_SUCCESS)
-        rc = PMPI_Comm_group(from, &group);
+    rc = PMPI_Comm_group(from, &group);
     if (rc == MPI_SUCCESS) {
         rc = PMPI_Comm_create(from, group, &comm);
         (void)PMPI_Group_free(&group);

@@ -51,8 +51,8 @@ bool span_any_thread(void)
     return least == MPI_THREAD_MULTIPLE;
 }
 
-/* No message of the vendor's ever comes in MPI_COMM_WORLD: it spans, so all of them are ours. A
- * probe in a communicator of one process is no help: MPICH 4.0 then takes some messages only. */
+/* No message of the vendor's ever comes in MPI_COMM_WORLD: it spans, so all of them are ours. In a
+ * probe on a communicator of one process MPICH 4.0 makes no progress. */
 void span_vendor_goes_on(void)
 {
     int flag = 0;

@@ -38,8 +38,8 @@ static void vendors_goes_on(int *data)
     }
 }
 
-/* In both jobs, process 1 waits for process 0 of the other job, and that for both processes 0 to
- * get rid of two messages whose receives the processes 1 have posted. */
+/* In both jobs: process 1 has posted receives of two messages of process 0 and waits for process 0
+ * of the other job. That one sends to it after both processes 0 have sent those messages. */
 static void vendors_goes_on_in_both_jobs(char *data)
 {
     enum { FIRST = 19666, SECOND = 67, TIMES = 20 };
