@@ -157,6 +157,7 @@ TABLE = {
         *messages("mpi_mixed", "1+1"),
         *messages("mpi_groups", "1", "2+2"),
         *messages("mpi_grequest_f", "1+1"),
+        *messages("mpi_statuses", "1+1"),
         # All types of Fortran: each where that is quick, in turns elsewhere.
         *messages("coll_types", "1", "2+1", env={"COLL_TYPES_EACH": "1"}),
         *messages("coll_types", "1+1+3", env={"COLL_TYPES_EACH": "3"}),

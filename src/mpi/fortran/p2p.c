@@ -46,11 +46,47 @@ STARTS_RECV(waitio_mpi_irecv_, "WAITIO_MPI_IRECV", waitio_mpi_irecv)
 WIO_FORTRAN_ALSO(waitio_mpi_irecv_f_, waitio_mpi_irecv_, (RECV, void *req, fint *ierr))
 STARTS_RECV(waitio_mpi_recv_init_, "WAITIO_MPI_RECV_INIT", WAITIO_MPI_Recv_init)
 
+/* A call that completes one operation leaves MPI_ERROR as the program has set it. Only the mark of
+ * a cancelled one, which MPI_TEST_CANCELLED reads there, comes and goes. */
+static void give_four(const fint four[WAITIO_STATUS_SIZE], fint *status)
+{
+    fint *out = wio_fortran_status(status), error;
+
+    if (out == NULL)
+        return;
+    error = out[2];
+    if (four[2] == WAITIO_ERR_CANCELLED)
+        error = WAITIO_ERR_CANCELLED;
+    else if (error == WAITIO_ERR_CANCELLED)
+        error = 0;
+    memcpy(out, four, WAITIO_STATUS_SIZE * sizeof *out);
+    out[2] = error;
+}
+
+static void give_plain(const waitio_status_t *st, fint *status)
+{
+    fint four[WAITIO_STATUS_SIZE];
+
+    wio_mpi_status_short(st, four);
+    give_four(four, status);
+}
+
+static void give(const WAITIO_MPI_Status *st, fint *status)
+{
+    fint four[WAITIO_STATUS_SIZE];
+
+    WAITIO_MPI_Status_c2f(st, four);
+    give_four(four, status);
+}
+
 /* MPI's own argument lists, as a renamed program writes them. */
 WIO_FORTRAN(waitio_mpi_recv_, (RECV, fint *status, fint *ierr))
 {
-    WIO_WITH_COMM("WAITIO_MPI_RECV", waitio_mpi_recv_status(BUF(buf), *count, *type, *source, *tag,
-                                                            c, wio_fortran_status(status)));
+    fint four[WAITIO_STATUS_SIZE] = {0};
+
+    WIO_WITH_COMM("WAITIO_MPI_RECV",
+                  waitio_mpi_recv_status(BUF(buf), *count, *type, *source, *tag, c, four));
+    give_four(four, status);
 }
 
 WIO_FORTRAN(waitio_mpi_sendrecv_,
@@ -58,9 +94,12 @@ WIO_FORTRAN(waitio_mpi_sendrecv_,
              const fint *stag, void *rbuf, const fint *rcount, const fint *rtype,
              const fint *source, const fint *rtag, const void *comm, fint *status, fint *ierr))
 {
+    fint four[WAITIO_STATUS_SIZE] = {0};
+
     WIO_WITH_COMM("WAITIO_MPI_SENDRECV",
                   waitio_mpi_sendrecv(BUF(sbuf), *scount, *stype, *dest, *stag, BUF(rbuf), *rcount,
-                                      *rtype, *source, *rtag, c, wio_fortran_status(status)));
+                                      *rtype, *source, *rtag, c, four));
+    give_four(four, status);
 }
 
 WIO_FORTRAN(waitio_mpi_isendrecv_,
@@ -82,15 +121,6 @@ WIO_FORTRAN(waitio_mpi_isendrecv_replace_,
                                                *rtag, c, req));
 }
 
-/* A status in MPI's form as four integers. */
-static void shorten(const WAITIO_MPI_Status *st, fint *out)
-{
-    waitio_status_t plain = {st->MPI_SOURCE, st->MPI_TAG, st->MPI_ERROR, st->waitio_cancelled,
-                             st->waitio_bytes};
-
-    wio_mpi_status_short(&plain, wio_fortran_status(out));
-}
-
 WIO_FORTRAN(waitio_mpi_sendrecv_replace_,
             (void *buf, const fint *count, const fint *type, const fint *dest, const fint *stag,
              const fint *source, const fint *rtag, const void *comm, fint *status, fint *ierr))
@@ -100,7 +130,7 @@ WIO_FORTRAN(waitio_mpi_sendrecv_replace_,
     WIO_WITH_COMM(
         "WAITIO_MPI_SENDRECV_REPLACE",
         WAITIO_MPI_Sendrecv_replace(BUF(buf), *count, *type, *dest, *stag, *source, *rtag, c, &st));
-    shorten(&st, status);
+    give(&st, status);
 }
 
 WIO_FORTRAN(waitio_mpi_probe_,
@@ -109,7 +139,7 @@ WIO_FORTRAN(waitio_mpi_probe_,
     WAITIO_MPI_Status st = {0};
 
     WIO_WITH_COMM("WAITIO_MPI_PROBE", WAITIO_MPI_Probe(*source, *tag, c, &st));
-    shorten(&st, status);
+    give(&st, status);
 }
 
 WIO_FORTRAN(waitio_mpi_iprobe_, (const fint *source, const fint *tag, const void *comm, fint *flag,
@@ -121,7 +151,7 @@ WIO_FORTRAN(waitio_mpi_iprobe_, (const fint *source, const fint *tag, const void
     WIO_WITH_COMM("WAITIO_MPI_IPROBE", WAITIO_MPI_Iprobe(*source, *tag, c, &found, &st));
     wio_fortran_logical(flag, found);
     if (found)
-        shorten(&st, status);
+        give(&st, status);
 }
 
 /* ---- completion ---- */
@@ -154,7 +184,10 @@ WIO_FORTRAN_ALSO(waitio_wait_f_, waitio_wait_, (void *req, fint *ierr))
 
 WIO_FORTRAN(waitio_mpi_wait_, (void *req, fint *status, fint *ierr))
 {
-    wio_fortran_result("WAITIO_MPI_WAIT", waitio_mpi_wait(req, wio_fortran_status(status)), ierr);
+    fint four[WAITIO_STATUS_SIZE] = {0};
+
+    wio_fortran_result("WAITIO_MPI_WAIT", waitio_mpi_wait(req, four), ierr);
+    give_four(four, status);
 }
 
 WIO_FORTRAN(waitio_mpi_waitall_, (const fint *count, void *reqs, fint *statuses, fint *ierr))
@@ -171,7 +204,7 @@ WIO_FORTRAN(waitio_mpi_test_, (void *req, fint *flag, fint *status, fint *ierr))
     int done = 0, rc = wio_request_test(req, &done, &st);
 
     if (rc != 0 || done)
-        wio_mpi_status_short(&st, wio_fortran_status(status));
+        give_plain(&st, status);
     wio_fortran_logical(flag, done);
     finish("WAITIO_MPI_TEST", rc, ierr);
 }
@@ -188,7 +221,7 @@ WIO_FORTRAN(waitio_mpi_waitany_,
     waitio_status_t st = {0};
     int i = WAITIO_MPI_UNDEFINED, rc = wio_request_waitany(*count, reqs, &i, &st);
 
-    wio_mpi_status_short(&st, wio_fortran_status(status));
+    give_plain(&st, status);
     *index = index_from_1(i);
     finish("WAITIO_MPI_WAITANY", rc, ierr);
 }
@@ -201,7 +234,7 @@ WIO_FORTRAN(waitio_mpi_testany_,
     int rc = wio_request_testany(*count, reqs, &i, &done, &st);
 
     if (rc != 0 || done)
-        wio_mpi_status_short(&st, wio_fortran_status(status));
+        give_plain(&st, status);
     *index = index_from_1(i);
     wio_fortran_logical(flag, done);
     finish("WAITIO_MPI_TESTANY", rc, ierr);
@@ -323,7 +356,7 @@ WIO_FORTRAN(waitio_mpi_request_get_status_, (void *req, fint *flag, fint *status
     int done = 0, rc = wio_request_look(req, &done, &st);
 
     if (rc == 0 && done)
-        wio_mpi_status_short(&st, wio_fortran_status(status));
+        give_plain(&st, status);
     wio_fortran_logical(flag, done);
     finish("WAITIO_MPI_REQUEST_GET_STATUS", rc, ierr);
 }
@@ -336,7 +369,7 @@ WIO_FORTRAN(waitio_mpi_mprobe_, (const fint *source, const fint *tag, const void
     WAITIO_MPI_Status st = {0};
 
     WIO_WITH_COMM("WAITIO_MPI_MPROBE", WAITIO_MPI_Mprobe(*source, *tag, c, message, &st));
-    shorten(&st, status);
+    give(&st, status);
 }
 
 WIO_FORTRAN(waitio_mpi_improbe_, (const fint *source, const fint *tag, const void *comm, fint *flag,
@@ -348,7 +381,7 @@ WIO_FORTRAN(waitio_mpi_improbe_, (const fint *source, const fint *tag, const voi
     WIO_WITH_COMM("WAITIO_MPI_IMPROBE", WAITIO_MPI_Improbe(*source, *tag, c, &found, message, &st));
     wio_fortran_logical(flag, found);
     if (found)
-        shorten(&st, status);
+        give(&st, status);
 }
 
 WIO_FORTRAN(waitio_mpi_mrecv_, (void *buf, const fint *count, const fint *type, fint *message,
@@ -357,7 +390,7 @@ WIO_FORTRAN(waitio_mpi_mrecv_, (void *buf, const fint *count, const fint *type, 
     WAITIO_MPI_Status st = {0};
     int rc = WAITIO_MPI_Mrecv(BUF(buf), *count, *type, message, &st);
 
-    shorten(&st, status);
+    give(&st, status);
     wio_fortran_result("WAITIO_MPI_MRECV", rc, ierr);
 }
 
