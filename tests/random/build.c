@@ -28,7 +28,7 @@ static const struct {
     {MPI_INT32_T, 4},
     {MPI_UINT64_T, 8},
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { KINDS = sizeof kinds / sizeof *kinds, BYTES = 3 };
 
 int kind_size(int kind)
 {
@@ -310,6 +310,14 @@ void build_type(struct dice *shape, struct dice *mine, bool calm, int depth, str
     }
 }
 
+/* n elements of a kind, as n elements of MPI's own type. */
+static void plain(int kind, int n, struct layout *out)
+{
+    *out = (struct layout){.type = kinds[kind].type, .mult = n};
+    out->extent = (ptrdiff_t)n * kinds[kind].size;
+    add_run(out, (struct run){0, kind, n});
+}
+
 bool build_flat(struct layout *l)
 {
     int kind = l->runs[0].kind, n = l->elements;
@@ -318,8 +326,11 @@ bool build_flat(struct layout *l)
         if (l->runs[i].kind != kind)
             return false;
     drop(l);
-    *l = (struct layout){.type = kinds[kind].type, .mult = n};
-    l->extent = (ptrdiff_t)n * kinds[kind].size;
-    add_run(l, (struct run){0, kind, n});
+    plain(kind, n, l);
     return true;
+}
+
+void build_bytes(size_t n, struct layout *out)
+{
+    plain(BYTES, (int)n, out);
 }

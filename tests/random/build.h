@@ -10,6 +10,8 @@
 void build_type(struct dice *shape, struct dice *mine, bool calm, int depth, struct layout *out);
 /** A type of one kind of elements, made of elements of that kind. */
 bool build_flat(struct layout *l);
+/** n elements of MPI_BYTE, as one of the layout. */
+void build_bytes(size_t n, struct layout *out);
 int kind_size(int kind);
 
 #endif

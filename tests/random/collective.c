@@ -80,21 +80,41 @@ static bool can_be_in_place(const struct act *a)
            k->kind->family != BCAST;
 }
 
-/* Of MPICH 4.0: started Alltoallw in place takes wrong types, started Allgatherv writes into holes,
- * and persistent collectives with derived types are right only once. Of Open MPI 4.1: persistent
- * ones of neighbours truncate. */
+static enum form sound_form(const struct act *a)
+{
+    const struct collective *k = a->state;
+    enum family f = k->kind->family;
+
+    if (k->kind->neighbours) /* Open MPI 4.1: others truncate */
+        return BLOCKING;
+    /* MPICH 4.0: started Allgatherv writes into holes, started Bcast between two sides leaves them
+     * out */
+    if ((f == ALLGATHER && k->kind->counts == COUNTS) || (f == BCAST && a->c->inter))
+        return BLOCKING;
+    /* MPICH 4.0: with derived types right only once */
+    return k->form == PERSISTED ? STARTED : k->form;
+}
+
+/* MPICH 4.0: in place, Alltoall(v) truncates, started Alltoallw takes wrong types, and Reduce reads
+ * where MPI_IN_PLACE points to. */
+static bool is_sound_in_place(const struct act *a)
+{
+    const struct collective *k = a->state;
+
+    if (k->kind->family == ALLTOALL)
+        return k->kind->counts == TYPES && k->form == BLOCKING;
+    return k->kind->family != REDUCE;
+}
+
+/* Known faults of the MPIs. */
 static void avoid_faults(struct act *a)
 {
     struct collective *k = a->state;
 
     if (!of_vendor(a->c))
         return;
-    if (k->form == PERSISTED || k->kind->neighbours)
-        k->form = k->kind->neighbours ? BLOCKING : STARTED;
-    if (k->kind->family == ALLGATHER && k->kind->counts == COUNTS)
-        k->form = BLOCKING;
-    if (k->kind->counts == TYPES && k->form != BLOCKING)
-        k->in_place = false;
+    k->form = sound_form(a);
+    k->in_place = k->in_place && is_sound_in_place(a);
 }
 
 static bool plan(struct act *a, struct dice *d)
@@ -135,14 +155,21 @@ static void fill(struct act *a)
         move_fill(a);
 }
 
+static void tell(const struct act *a, const char *what)
+{
+    const struct collective *k = a->state;
+
+    note("%s %s form %d root %d of %d+%d%s, %d elements, round %d", what, k->kind->name, k->form,
+         k->root, a->c->side[0].n, a->c->side[1].n, k->in_place ? " in place" : "",
+         k->kind->family >= REDUCE ? k->fold_total : k->most, k->round);
+}
+
 static void round_begin(struct act *a)
 {
     struct collective *k = a->state;
 
     fill(a);
-    note("%s form %d root %d%s, %d elements, round %d", k->kind->name, k->form, k->root,
-         k->in_place ? " in place" : "", k->kind->family >= REDUCE ? k->fold_total : k->most,
-         k->round);
+    tell(a, "calls");
     if (k->form != PERSISTED || k->round == 0)
         k->kind->call(k, a->c->comm);
     if (k->form == PERSISTED)
@@ -179,9 +206,7 @@ static bool end(struct act *a)
 {
     struct collective *k = a->state;
 
-    note("checks %s form %d root %d%s, %d elements, round %d", k->kind->name, k->form, k->root,
-         k->in_place ? " in place" : "", k->kind->family >= REDUCE ? k->fold_total : k->most,
-         k->round);
+    tell(a, "checks");
     if (k->kind->family >= REDUCE)
         fold_before_check(a);
     if (k->s.open)

@@ -289,6 +289,15 @@ static void share(struct collective *k, struct dice *d, int side, int n)
     }
 }
 
+/* MPICH 4.0's Reduce_scatter_block is wrong where the order of operands matters. */
+static bool is_faulty(const struct act *a)
+{
+    const struct collective *k = a->state;
+
+    return of_vendor(a->c) && k->kind->family == REDUCE_SCATTER && k->kind->counts == EQUAL &&
+           k->folding->class == AFFINE;
+}
+
 void fold_plan(struct act *a, struct dice *d)
 {
     struct collective *k = a->state;
@@ -296,6 +305,8 @@ void fold_plan(struct act *a, struct dice *d)
     int unit = c->side[0].n * (c->inter ? c->side[1].n : 1);
 
     k->folding = &foldings[below(d, FOLDINGS)];
+    if (is_faulty(a))
+        k->folding = &foldings[0];
     k->fold_total = (int)(some_size(d, largest / 8) / (size_t)k->folding->extent);
     if (k->kind->family != REDUCE_SCATTER)
         return;

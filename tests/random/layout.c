@@ -126,6 +126,11 @@ void layout_make(struct layout *l, uint64_t shape, int count, struct dice *mine)
         wrong("%s", what_is_wrong);
 }
 
+void layout_make_bytes(struct layout *l, uint64_t shape)
+{
+    build_bytes(shape_size(shape), l);
+}
+
 void layout_free(struct layout *l)
 {
     if (l->own)

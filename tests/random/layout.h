@@ -29,6 +29,8 @@ struct layout {
 /** Committed; its copies at multiples of the extent do not overlap.
  * @param count so many are used: many of them have few holes */
 void layout_make(struct layout *l, uint64_t shape, int count, struct dice *mine);
+/** As many MPI_BYTE as an element of the shape has. */
+void layout_make_bytes(struct layout *l, uint64_t shape);
 void layout_free(struct layout *l);
 /** A type by which MPI_BOTTOM means the count elements at that place. */
 MPI_Datatype layout_absolute(const struct layout *l, const void *place, int count);

@@ -26,7 +26,7 @@ from jobs import Jobs  # noqa: E402
 from random_programs import WAYS, HungError, RandomPrograms  # noqa: E402
 
 CHUNK = 50  # seeds of one start
-LONG = 12  # lines of a failure that are shown
+LONG = 12  # lines of a failure that are shown without --verbose
 
 
 def read_arguments():
@@ -43,8 +43,9 @@ def read_arguments():
 def tell(programs, way, seed, text, options):
     print(f"FAIL {way} seed {seed}")
     lines = [line for line in text.splitlines() if line.strip()]
-    wrong = [line for line in lines if "random:" in line] or lines
-    print("\n".join(f"    {line}" for line in wrong[:LONG]))
+    if "--verbose" not in options:
+        lines = ([line for line in lines if "random:" in line] or lines)[:LONG]
+    print("\n".join(f"    {line}" for line in lines))
     for name, place in programs.places().items():
         print(f"    {name} was at {place}")
     words = " ".join(["", *options]) if options else ""

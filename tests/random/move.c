@@ -86,12 +86,40 @@ static void lengths(struct act *a, struct half *h)
     }
 }
 
+static bool alone_in_vendor(const struct act *a)
+{
+    return of_vendor(a->c) && a->c->side[0].n + a->c->side[1].n == 1;
+}
+
+/* Where types are not plain, MPICH 4.0 writes elsewhere, truncates or crashes in Gather and
+ * Scatter, and Open MPI 4.1 writes elsewhere in an Alltoallw of one member. */
+static bool must_be_plain(const struct act *a)
+{
+    const struct collective *k = a->state;
+    enum family f = k->kind->family;
+
+    if (f == GATHER || f == SCATTER)
+        return of_vendor(a->c);
+    return k->kind->counts == TYPES && alone_in_vendor(a);
+}
+
+/* MPICH 4.0 loses the displacement of an Allgatherv of one member. */
+static bool may_lie_anywhere(const struct act *a)
+{
+    const struct collective *k = a->state;
+
+    return k->kind->counts == COUNTS && !(k->kind->family == ALLGATHER && alone_in_vendor(a));
+}
+
 /* Open MPI 4.1 chooses algorithms by the types of each process, so that they must be alike. */
 static void make(struct act *a, struct layout *l, uint64_t shape, int count)
 {
     struct dice common = dice_of(key_of(shape, 3));
 
-    layout_make(l, shape, count, of_vendor(a->c) ? &common : &a->mine);
+    if (must_be_plain(a))
+        layout_make_bytes(l, shape);
+    else
+        layout_make(l, shape, count, of_vendor(a->c) ? &common : &a->mine);
 }
 
 /* Elements of one type: one after the other, or with counts and displacements in any order. */
@@ -100,7 +128,7 @@ static void place_by_extent(struct act *a, struct half *h, bool many)
     struct collective *k = a->state;
     struct layout *l = &h->layouts[h->nlayouts++];
     int order[MOST_PIECES], at = 0;
-    bool free_order = many && k->kind->counts == COUNTS;
+    bool free_order = many && may_lie_anywhere(a);
 
     make(a, l, k->shape, k->most * (a->c->side[0].n + a->c->side[1].n));
     for (int i = 0; i < h->n; i++)
@@ -163,7 +191,8 @@ static void half_prepare(struct act *a, struct half *h, bool many, int what)
     struct collective *k = a->state;
     bool by_bytes = k->kind->counts == TYPES;
 
-    h->b = (struct buffer){NULL, 0, MPI_DATATYPE_NULL, false}; /* not significant */
+    /* not significant, but Open MPI 4.1 looks at the type */
+    h->b = (struct buffer){NULL, 0, of_vendor(a->c) ? MPI_BYTE : MPI_DATATYPE_NULL, false};
     if (h->n == 0 && !many)
         return;
     lengths(a, h);
