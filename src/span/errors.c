@@ -117,6 +117,16 @@ static int raise_error(MPI_Comm where, int code, int class_, const char *text)
     return mpi;
 }
 
+#if MPI_VERSION >= 4
+int span_fail_session(MPI_Session session, int code, const char *text)
+{
+    int mpi = mpi_code(code, class_of(code), text);
+
+    (void)PMPI_Session_call_errhandler(session, mpi);
+    return mpi;
+}
+#endif
+
 int span_fail(MPI_Comm where, const char *name, int code)
 {
     char text[MPI_MAX_ERROR_STRING];

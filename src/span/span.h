@@ -90,6 +90,8 @@ static inline WAITIO_MPI_Count *span_count_out(MPI_Count *count)
 
 /** Is this process one of several jobs, between MPI_Init and MPI_Finalize? */
 extern bool span_is_on;
+/** Has MPI_Init met the other jobs, if there are any? */
+bool span_has_met(void);
 /** Make the communicator of all processes of all jobs: the one place that decides its kind. */
 int span_world_create(WAITIO_MPI_Comm *out);
 /** The group of all processes of all jobs. Valid while span_is_on. */
@@ -116,6 +118,10 @@ void span_leaving_wait(void);
 int span_fail(MPI_Comm where, const char *name, int code);
 /** The same where no call of ours has said why. */
 int span_fail_why(MPI_Comm where, const char *name, int code, const char *why);
+#if MPI_VERSION >= 4
+/** The same through the error handler of a session. */
+int span_fail_session(MPI_Session session, int code, const char *text);
+#endif
 /** MPI's code for one of ours, without the handler: for statuses. */
 int span_mpi_code(const char *name, int code);
 /** The call cannot work on this communicator or group, which is its argument @p argument. */

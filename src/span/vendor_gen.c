@@ -154,6 +154,9 @@ const struct span_vendor_name span_vendor_names[] = {
     {"Group_difference", (span_function *)&span_vendor.Group_difference},
     {"Group_excl", (span_function *)&span_vendor.Group_excl},
     {"Group_free", (span_function *)&span_vendor.Group_free},
+#if MPI_VERSION >= 4
+    {"Group_from_session_pset", (span_function *)&span_vendor.Group_from_session_pset},
+#endif
     {"Group_incl", (span_function *)&span_vendor.Group_incl},
     {"Group_intersection", (span_function *)&span_vendor.Group_intersection},
     {"Group_range_excl", (span_function *)&span_vendor.Group_range_excl},
@@ -434,6 +437,9 @@ const struct span_vendor_name span_vendor_names[] = {
     {"Sendrecv_replace", (span_function *)&span_vendor.Sendrecv_replace},
 #if MPI_VERSION >= 4
     {"Sendrecv_replace_c", (span_function *)&span_vendor.Sendrecv_replace_c},
+#endif
+#if MPI_VERSION >= 4
+    {"Session_get_pset_info", (span_function *)&span_vendor.Session_get_pset_info},
 #endif
     {"Ssend", (span_function *)&span_vendor.Ssend},
 #if MPI_VERSION >= 4

@@ -234,6 +234,9 @@ struct span_vendor {
     int (*Group_difference)(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
     int (*Group_excl)(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
     int (*Group_free)(MPI_Group *group);
+#if MPI_VERSION >= 4
+    int (*Group_from_session_pset)(MPI_Session session, const char *pset_name, MPI_Group *newgroup);
+#endif
     int (*Group_incl)(MPI_Group group, int n, const int ranks[], MPI_Group *newgroup);
     int (*Group_intersection)(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup);
     int (*Group_range_excl)(MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup);
@@ -699,6 +702,9 @@ struct span_vendor {
 #if MPI_VERSION >= 4
     int (*Sendrecv_replace_c)(void *buf, MPI_Count count, MPI_Datatype datatype, int dest,
         int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status *status);
+#endif
+#if MPI_VERSION >= 4
+    int (*Session_get_pset_info)(MPI_Session session, const char *pset_name, MPI_Info *info);
 #endif
     int (*Ssend)(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
         MPI_Comm comm);

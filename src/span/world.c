@@ -30,6 +30,11 @@ MPI_Group span_job(void)
     return world.job;
 }
 
+bool span_has_met(void)
+{
+    return world.joined;
+}
+
 int span_to_universe(int rank)
 {
     return world.first + rank;

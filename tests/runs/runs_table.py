@@ -126,6 +126,7 @@ TABLE = {
         *span("layouts", "1o+1m", "1m+1m", "1o+1o"),
         *span("large", "1m+2m"),
         *span("from_groups", "1m+2m"),
+        *span("sessions", "1m+2m"),
     ],
     "Counts and displacements have 64 bits in the `_c` calls, which do what those with ints do": [
         *messages("mpi_large", "1", "2+1"),

@@ -69,7 +69,8 @@ class Function:
     def recent(self):
         """Not in MPI 3.1. Persistent collectives are, in Open MPI, as an extension."""
         return self.large or re.search(
-            r"^(Isendrecv|P(send|recv)_init|.*_from_groups?$|Comm_idup_with_info)", self.name
+            r"^(Isendrecv|P(send|recv)_init|.*_from_groups?$|Comm_idup_with_info|.*[Ss]ession_)",
+            self.name,
         )
 
     @property
