@@ -144,9 +144,6 @@ static int receive(void *buf, int64_t count, WAITIO_MPI_Datatype type, WAITIO_MP
     m = wio_names_find(&names, *message);
     if (m == NULL)
         return wio_fail(WAITIO_ERR_ARG, "%d is not a message, or was received already", *message);
-    if (m->size > (size_t)count * t->size)
-        return wio_fail(WAITIO_ERR_TRUNCATE, "message of %zu bytes, receive buffer of %zu bytes",
-                        m->size, (size_t)count * t->size);
     if (m->comm != NULL)
         rc = wio_comm_takes(m->comm, t);
     if (rc == 0)

@@ -26,6 +26,7 @@ struct wio_own {
     const struct wio_mpi_type *type;
     struct wio_message again; /* what a persistent send of copies does */
     void *user;
+    size_t room; /* bytes that the program's buffer holds, where the engine does not know */
     char *packed;
     struct wio_comm *comm; /* held when members' byte orders differ, else NULL */
     int number;

@@ -59,6 +59,7 @@ int wio_own_new(waitio_req_t *req, struct wio_own **out)
         wio_os_free(o);
         return rc;
     }
+    o->room = SIZE_MAX;
     *req = wio_request_null;
     req->opaque[0] = WIO_OWN_MARK;
     req->opaque[1] = o->number;
@@ -352,6 +353,7 @@ int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio
     wio_type_hold(t);
     o->type = t;
     o->user = buf;
+    o->room = room;
     o->packed = m->bytes;
     o->inner = m->inner;
     o->comm = m->comm;

@@ -104,12 +104,25 @@ int wio_own_wait(waitio_req_t *req, waitio_status_t *st)
     return rc != 0 ? rc : res.err;
 }
 
+static int cut(const struct wio_own *o, waitio_status_t *found)
+{
+    size_t size = found->bytes;
+
+    found->bytes = o->room;
+    found->error = WAITIO_ERR_TRUNCATE;
+    return wio_fail(WAITIO_ERR_TRUNCATE,
+                    "message of %zu bytes (tag %d), receive buffer of %zu bytes", size, found->tag,
+                    o->room);
+}
+
 void wio_own_land(struct wio_own *o)
 {
     if (o->landed)
         return;
     o->found = wio_request_empty;
     o->code = wio_own_wait(&o->inner, &o->found);
+    if (o->code == 0 && o->found.bytes > o->room)
+        o->code = cut(o, &o->found);
     deliver(o, &o->found);
     o->landed = true;
 }
