@@ -311,9 +311,10 @@ int waitio_probe_for(waitio_group_t group, int src, waitio_tag_t tag, double sec
  */
 int waitio_iprobe(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
                   waitio_status_t *status);
-/** Withdraw a receive that has not matched yet; the request must still be waited for
- * (status.cancelled tells). Sends cannot be cancelled: UNSUPPORTED; but one to oneself that waits
- * for its receive can. What has matched completes normally. */
+/** Withdraw a receive that has not matched yet, or a send that waits for its receive (a long one,
+ * or a synchronous one of waitio_mpi.h); the request must still be waited for (status.cancelled
+ * tells). All others complete normally. The wait for a send needs a call of WaitIO by the receiver.
+ */
 int waitio_cancel(waitio_req_t *req);
 /** Send and receive at once, without deadlock. */
 int waitio_sendrecv(waitio_group_t group, int dst, const void *sbuf, size_t sbytes,

@@ -111,11 +111,16 @@ cdef class MatchedMessage:
     cdef Request start(self, object buf):
         cdef _Block block
         cdef waitio_req_t req
-        cdef int code
+        cdef int code, unit = 0
         if isinstance(buf, (list, tuple)):
             block = message_block(buf, True)
         else:
             block = byte_block(buf, True)
+        WAITIO_MPI_Type_size(block.type, &unit)
+        if <size_t> block.count * unit < self.st.bytes:  # the library would receive what fits
+            raise from_code(WAITIO_ERR_TRUNCATE, f"message of {self.st.bytes} bytes, receive "
+                            f"buffer of {<size_t> block.count * unit} bytes",
+                            self.group.peer_of(self.st.source))
         with nogil:
             code = WAITIO_MPI_Imrecv(block.at, block.count, block.type, &self.number, &req)
         if code:

@@ -313,17 +313,16 @@ cdef class Request:
         return (True, self.result()) if self.look() else (False, None)
 
     def cancel(self):
-        """Withdraw a receive that no message has matched yet; wait tells (`Status.cancelled`).
+        """Withdraw a receive that no message has matched yet, or a send that waits for its receive.
 
-        Sends cannot be cancelled: `UnsupportedError`. Another thread may wait for it meanwhile.
+        `wait` tells (`Status.cancelled`). All others complete normally; collectives cannot be
+        cancelled: `UnsupportedError`. Another thread may wait for it meanwhile.
         """
         cdef int code
         if self.active:
             usable()
             if self.collective and not self.message:
                 raise from_code(WAITIO_ERR_UNSUPPORTED, "collectives cannot be cancelled")
-            if self.message and not self.receive:
-                raise from_code(WAITIO_ERR_UNSUPPORTED, "a send cannot be cancelled")
             code = WAITIO_MPI_Cancel(&self.req) if self.message else waitio_cancel(&self.req)
             if code != WAITIO_ERR_REQUEST:  # that is: a thread that waits for it was quicker
                 check(code)

@@ -110,9 +110,8 @@ static void hold(struct wio_universe *u, struct wio_unexpected *m)
         return;
     }
     wio_match_hold(&u->match, &m->held, m->held.space, m->held.src, m->held.tag);
-    if (m->rts)
-        wio_recv_refuse_unwanted(u, m);
     wio_note(u); /* a probe may wait for it */
+    wio_recv_refuse_unwanted(u, m);
 }
 
 /* Take the oldest matching receive off the tables; NULL: none. */
@@ -373,6 +372,9 @@ static int take(struct wio_universe *u, struct wio_peer *p, const struct wio_msg
         return wio_revoke_heard(u, p, msg);
     case WIO_OP_LANE:
         wio_lanes_told(u, p, msg->a);
+        return 0;
+    case WIO_OP_WITHDRAW:
+        wio_recv_withdraw(u, p, msg->b);
         return 0;
     default: /* CREDIT: what follows */
         return 0;

@@ -366,29 +366,40 @@ bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m)
     return true;
 }
 
-static bool is_unwanted(struct wio_universe *u, const struct wio_unexpected *m)
-{
-    const struct wio_request *r =
-        m->peer->rank == u->table->me && m->remote != 0 ? wio_req_by_id(u, m->remote) : NULL;
-    return r != NULL && r->kind == WIO_REQ_SEND && r->unwanted;
-}
-
 void wio_recv_refuse_unwanted(struct wio_universe *u, struct wio_unexpected *m)
 {
-    if (WIO_LIKELY(!is_unwanted(u, m)) || (!m->rts && m->arrived < m->total))
+    if (WIO_LIKELY(!m->unwanted) || (!m->rts && m->arrived < m->total))
         return;
     wio_match_unhold(&u->match, &m->held);
     (void)wio_recv_refuse(u, m);
 }
 
-static void look_at_held(void *arg, struct wio_held *h)
+struct withdrawal {
+    struct wio_universe *u;
+    const struct wio_peer *p;
+    uint64_t remote;
+};
+
+static void withdraw_held(void *arg, struct wio_held *h)
 {
-    wio_recv_refuse_unwanted(arg, (struct wio_unexpected *)(void *)h);
+    const struct withdrawal *w = arg;
+    struct wio_unexpected *m = (struct wio_unexpected *)(void *)h;
+    if (m->peer != w->p || m->remote != w->remote)
+        return;
+    m->unwanted = true; /* a part of it may be on its way still */
+    wio_recv_refuse_unwanted(w->u, m);
 }
 
-void wio_recv_look_for_unwanted(struct wio_universe *u)
+void wio_recv_withdraw(struct wio_universe *u, struct wio_peer *p, uint64_t remote)
 {
-    wio_match_each_held(&u->match, look_at_held, u);
+    struct withdrawal w = {u, p, remote};
+    WIO_LIST_FOR(it, &p->early)
+    {
+        struct wio_unexpected *m = WIO_CONTAINER(it, struct wio_unexpected, owned);
+        if (m->remote == remote)
+            m->unwanted = true; /* refused when its turn comes */
+    }
+    wio_match_each_held(&u->match, withdraw_held, &w);
 }
 
 static void refuse_held(void *arg, struct wio_held *h)

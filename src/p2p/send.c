@@ -219,6 +219,22 @@ static bool may_ask(const struct wio_request *r, uint32_t cost, uint32_t room, b
     return !waits && wio_credit_cost(r->bytes, true) <= room;
 }
 
+static void withdraw(const struct wio_request *r)
+{
+    struct wio_msg m = {.op = WIO_OP_WITHDRAW, .b = wio_req_id(r)};
+    (void)wio_send_ctl(r->u, r->peer, &m, WIO_TX_SMALL);
+}
+
+/* Its receiver has the message: who wants no answer will not wait for it. */
+void wio_send_cancel(struct wio_request *r)
+{
+    if (r->state == WIO_RS_DONE || r->user_done || r->unwanted || !wants_done(r))
+        return;
+    r->unwanted = true;
+    if (r->state != WIO_RS_QUEUED) /* else its envelope goes first */
+        withdraw(r);
+}
+
 /** Try to put the envelope on the link. @return false: must wait (link not ready, no credit) */
 static bool try_send(struct wio_request *r)
 {
@@ -241,8 +257,11 @@ static bool try_send(struct wio_request *r)
     p->credit.used += cost;
     r->far = far;
     int rc = eager ? send_eager(r) : send_rts(r, lends);
-    if (rc >= 0)
+    if (rc >= 0) {
+        if (WIO_UNLIKELY(r->unwanted))
+            withdraw(r);
         return true;
+    }
     /* The link is closing: undo the attempt; on_state sends it later. */
     p->credit.used -= cost;
     r->state = WIO_RS_QUEUED;

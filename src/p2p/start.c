@@ -273,38 +273,18 @@ bool wio_op_withdraw(struct wio_request *r)
     return true;
 }
 
-static int no_cancel(void)
-{
-    return wio_fail(WAITIO_ERR_UNSUPPORTED,
-                    "sends cannot be cancelled, but for those to oneself that wait for their "
-                    "receive; receives can");
-}
-
-/* A message to oneself lies here until it is received, so nobody else has to be asked. */
-static int cancel_send(struct wio_request *r)
-{
-    struct wio_universe *u = r->u;
-    if (r->peer->rank != u->table->me)
-        return no_cancel();
-    if (r->state == WIO_RS_DONE || r->user_done)
-        return 0;
-    r->unwanted = true; /* it may be on its way still */
-    wio_recv_look_for_unwanted(u);
-    return 0;
-}
-
 int wio_cancel(struct wio_universe *u, const struct wio_handle *h)
 {
     if (wio_handle_null(h))
         return wio_fail(WAITIO_ERR_REQUEST, "cancel of a null request");
     if (wio_handle_sent(u, h))
-        return no_cancel();
+        return 0; /* it is complete */
     wio_enter(u);
     struct wio_request *top = wio_handle_find(u, h);
     struct wio_request *r = top == NULL ? NULL : wio_req_running(top);
     int rc = top == NULL ? WAITIO_ERR_REQUEST : 0;
     if (r != NULL && r->kind == WIO_REQ_SEND)
-        rc = cancel_send(r);
+        wio_send_cancel(r);
     else if (r != NULL)
         (void)wio_op_withdraw(r);
     wio_leave(u);

@@ -70,7 +70,7 @@ struct wio_request {
     bool local;    /* counts in peer->local_pending */
     bool asked;    /* receive: answered an RTS, its data comes as DATA */
     bool refused;  /* send: the receiver leaves without taking the message */
-    bool unwanted; /* send to oneself: the program has cancelled it */
+    bool unwanted; /* send: the program has cancelled it */
     bool bulky;    /* counts in u->bulk */
     bool sync;     /* send: complete only when a receive has taken the message */
     bool lent;     /* send: the receiver may fetch it; receive: we do */
@@ -130,6 +130,7 @@ struct wio_unexpected {
     bool rts;
     bool lends;                /* the sender says where it lies */
     bool timed;                /* the sender asks how long it takes */
+    bool unwanted;             /* the sender has withdrawn it */
     struct wio_stored *stored; /* it lies in the journal of its sender; owned */
     struct wio_lent lender;    /* there; at = 0: not said yet */
     uint8_t data[];
@@ -624,6 +625,9 @@ void wio_send_written(struct wio_request *r);
 /** Complete it for the user, who may change the buffer then: its data is in a copy, or has left. */
 void wio_send_local(struct wio_request *r);
 void wio_send_acked(struct wio_request *r, bool refused); /* DONE came */
+/** Ask its receiver to refuse it, if no receive has matched it. It is cancelled when that is heard.
+ */
+void wio_send_cancel(struct wio_request *r);
 /** Control message (CTS, DONE, CREDIT); msg->credit is filled in here. */
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags);
 void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p); /* after a peer failure */
@@ -657,11 +661,11 @@ void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m);
 /** At finalize: tell the senders of unexpected messages, where they wait for an answer, that no
  * receive will take them. */
 void wio_recv_refuse_held(struct wio_universe *u);
-/** The same for a held message to oneself that is whole, if the program has cancelled its send; @p
- * m is freed then. */
+/** The same for a held message that is whole, if its sender has withdrawn it; @p m is freed then.
+ */
 void wio_recv_refuse_unwanted(struct wio_universe *u, struct wio_unexpected *m);
-/** The same for all of them. */
-void wio_recv_look_for_unwanted(struct wio_universe *u);
+/** The peer has withdrawn the message with this id. One that a receive has matched is delivered. */
+void wio_recv_withdraw(struct wio_universe *u, struct wio_peer *p, uint64_t remote);
 /** The same for one unexpected message; @p m is freed. @return false: its sender wants no answer,
  * the message is still held */
 bool wio_recv_refuse(struct wio_universe *u, struct wio_unexpected *m);

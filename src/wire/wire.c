@@ -173,7 +173,8 @@ static const char *check_piece(const struct wio_msg *m, uint32_t payload)
     return NULL;
 }
 
-/* RTS, CTS, DONE, CREDIT, LENT, REVOKE, LANE: nothing follows, and byte counts are possible ones.
+/* RTS, CTS, DONE, CREDIT, LENT, REVOKE, LANE, WITHDRAW: nothing follows, and byte counts are
+ * possible ones.
  */
 static const char *check_control(const struct wio_msg *m, uint32_t payload)
 {
@@ -183,6 +184,8 @@ static const char *check_control(const struct wio_msg *m, uint32_t payload)
         return check_envelope(m);
     if (m->op == WIO_OP_LENT)
         return m->a == 0 ? "message lent without an address" : NULL;
+    if (m->op == WIO_OP_WITHDRAW && m->b == 0)
+        return "withdrawal of no message";
     if (m->op == WIO_OP_LANE)
         return m->a == 0 || m->a >= WIO_LANES ? "unknown lane" : NULL;
     if (m->op != WIO_OP_CREDIT && m->a > LENGTH_MAX)
@@ -205,6 +208,7 @@ static const char *check_msg(const struct wio_msg *m, uint32_t payload)
     case WIO_OP_LENT:
     case WIO_OP_REVOKE:
     case WIO_OP_LANE:
+    case WIO_OP_WITHDRAW:
         return check_control(m, payload);
     default:
         return "unknown message operation";
@@ -240,10 +244,10 @@ int wio_msg_decode(const uint8_t in[WIO_MSG_BYTES], uint32_t payload, struct wio
 const char *wio_msg_op_name(uint8_t op)
 {
     static const char *const names[] = {
-        [WIO_OP_EAGER] = "EAGER",   [WIO_OP_MORE] = "MORE", [WIO_OP_RTS] = "RTS",
-        [WIO_OP_CTS] = "CTS",       [WIO_OP_DATA] = "DATA", [WIO_OP_DONE] = "DONE",
-        [WIO_OP_CREDIT] = "CREDIT", [WIO_OP_LENT] = "LENT", [WIO_OP_REVOKE] = "REVOKE",
-        [WIO_OP_LANE] = "LANE"};
+        [WIO_OP_EAGER] = "EAGER",   [WIO_OP_MORE] = "MORE",        [WIO_OP_RTS] = "RTS",
+        [WIO_OP_CTS] = "CTS",       [WIO_OP_DATA] = "DATA",        [WIO_OP_DONE] = "DONE",
+        [WIO_OP_CREDIT] = "CREDIT", [WIO_OP_LENT] = "LENT",        [WIO_OP_REVOKE] = "REVOKE",
+        [WIO_OP_LANE] = "LANE",     [WIO_OP_WITHDRAW] = "WITHDRAW"};
     return op < WIO_ARRAY_LEN(names) && names[op] != NULL ? names[op] : "unknown";
 }
 

@@ -34,8 +34,8 @@
  *                            truncation); DATA, MORE: offset of the payload in the message; DONE:
  *                            bytes taken; LENT: address of the message; REVOKE: universe rank
  *                            of who failed; LANE: its number
- *       56    8 b            EAGER, RTS: sender's request id (0: no DONE wanted); LENT: the same; CTS,
- *                            DONE: echoed; MORE: envelope number in the low 32 bits; DATA: 0, or the
+ *       56    8 b            EAGER, RTS: sender's request id (0: no DONE wanted); LENT, WITHDRAW: the
+ *                            same; CTS, DONE: echoed; MORE: envelope number in the low 32 bits; DATA: 0, or the
  *                            length of the units that pieces, which may come in any order, consist
  *                            of; the last of the message may be shorter
  *
@@ -44,6 +44,7 @@
  * Version 3: flag 2 of EAGER and RTS, answered in DONE's tag; LENT's space.
  * Version 4: ACK behind a GOODBYE, which has a number; only whole messages are acknowledged.
  * Version 5: flag 4 of CTS; DATA's b; lanes, LANE.
+ * Version 6: WITHDRAW.
  */
 /* clang-format on */
 #ifndef WIO_WIRE_H
@@ -57,14 +58,14 @@
 #include "waitio_errors.h"
 
 #define WIO_WIRE_MAGIC 0x4957u
-#define WIO_WIRE_VERSION 5
+#define WIO_WIRE_VERSION 6
 #define WIO_HDR_BYTES 64  /* whole header */
 #define WIO_LINK_BYTES 24 /* link part */
 #define WIO_MSG_BYTES 40  /* p2p part */
 #define WIO_PAYLOAD_MAX (16u << 20)
 #define WIO_CREDIT_UNIT 64u
 #define WIO_LANES 8         /* a link and the connections beside it, at most */
-#define WIO_DONE_REFUSED 1u /* space of a DONE: the receiver leaves without taking the message */
+#define WIO_DONE_REFUSED 1u /* space of a DONE: nobody receives the message */
 #define WIO_FRAME_CRC 1u
 
 enum wio_frame_kind {
@@ -84,16 +85,17 @@ enum wio_bye_reason {
     WIO_BYE_NOMEM = 5,    /* its sender has no memory for a message */
 };
 enum wio_msg_op {
-    WIO_OP_EAGER = 1,  /* envelope and (the first piece of) the data */
-    WIO_OP_MORE = 2,   /* further piece of an eager message */
-    WIO_OP_RTS = 3,    /* envelope; may I send? */
-    WIO_OP_CTS = 4,    /* yes, so many bytes, to this request of mine */
-    WIO_OP_DATA = 5,   /* piece of a rendezvous message */
-    WIO_OP_DONE = 6,   /* all bytes arrived (completes sends above the local limit) */
-    WIO_OP_CREDIT = 7, /* the credit field, and perhaps a word about it */
-    WIO_OP_LENT = 8,   /* right behind an RTS: there it lies in my memory, should you fetch it */
-    WIO_OP_REVOKE = 9, /* this message space has ended: who waits in it waits in vain */
-    WIO_OP_LANE = 10   /* this connection beside the link has broken at my end */
+    WIO_OP_EAGER = 1,     /* envelope and (the first piece of) the data */
+    WIO_OP_MORE = 2,      /* further piece of an eager message */
+    WIO_OP_RTS = 3,       /* envelope; may I send? */
+    WIO_OP_CTS = 4,       /* yes, so many bytes, to this request of mine */
+    WIO_OP_DATA = 5,      /* piece of a rendezvous message */
+    WIO_OP_DONE = 6,      /* all bytes arrived (completes sends above the local limit) */
+    WIO_OP_CREDIT = 7,    /* the credit field, and perhaps a word about it */
+    WIO_OP_LENT = 8,      /* right behind an RTS: there it lies in my memory, should you fetch it */
+    WIO_OP_REVOKE = 9,    /* this message space has ended: who waits in it waits in vain */
+    WIO_OP_LANE = 10,     /* this connection beside the link has broken at my end */
+    WIO_OP_WITHDRAW = 11, /* refuse this message of mine, if no receive has matched it */
 };
 #define WIO_MSG_LENDS 1u   /* flag of an RTS: a LENT follows */
 #define WIO_MSG_TIMED 2u   /* flag of EAGER and RTS: say in DONE's tag how long it took (ns) */

@@ -170,7 +170,7 @@ static void envelope(struct world *w, uint32_t peer, struct wio_msg *m, uint32_t
 
 static void message(struct world *w, uint32_t peer)
 {
-    struct wio_msg m = {.op = (uint8_t)(1 + pick(w, WIO_OP_LANE))};
+    struct wio_msg m = {.op = (uint8_t)(1 + pick(w, WIO_OP_WITHDRAW))};
     uint32_t bytes = 0;
     fake.credit[peer] += pick(w, 64);
     switch (m.op) {

@@ -305,6 +305,44 @@ static void synchronous(int count, int to)
     WAITIO_MPI_Request_free(&persistent);
 }
 
+/* A send that waits for its receive can be withdrawn, and its wait ends. */
+static void withdrawn(int count, int to)
+{
+    static char out[3000000], in[3000000];
+    WAITIO_MPI_Request req[2], persistent;
+    WAITIO_MPI_Status st[2];
+    int flag = 0, tag = 70;
+
+    out[0] = 1;
+    WAITIO_MPI_Ssend_init(out, count, WAITIO_MPI_CHAR, to, tag, world, &persistent);
+    WAITIO_MPI_Start(&persistent);
+    WAITIO_MPI_Issend(out, count, WAITIO_MPI_CHAR, to, tag, world, &req[0]);
+    WAITIO_MPI_Cancel(&persistent);
+    WAITIO_MPI_Cancel(&req[0]);
+    WAITIO_MPI_Wait(&persistent, &st[0]);
+    WAITIO_MPI_Test_cancelled(&st[0], &flag);
+    expect(flag, "a persistent send was not cancelled");
+    WAITIO_MPI_Wait(&req[0], &st[0]);
+    WAITIO_MPI_Test_cancelled(&st[0], &flag);
+    expect(flag, "a send was not cancelled");
+    WAITIO_MPI_Barrier(world);
+    WAITIO_MPI_Iprobe(WAITIO_MPI_ANY_SOURCE, tag, world, &flag, WAITIO_MPI_STATUS_IGNORE);
+    expect(!flag, "a cancelled message is there");
+
+    /* Where a receive waits, the message arrives. */
+    WAITIO_MPI_Irecv(in, count, WAITIO_MPI_CHAR, WAITIO_MPI_ANY_SOURCE, tag, world, &req[0]);
+    WAITIO_MPI_Barrier(world);
+    WAITIO_MPI_Start(&persistent);
+    WAITIO_MPI_Cancel(&persistent);
+    WAITIO_MPI_Wait(&persistent, &st[1]);
+    WAITIO_MPI_Test_cancelled(&st[1], &flag);
+    expect(!flag, "a send that a receive had matched was cancelled");
+    WAITIO_MPI_Wait(&req[0], &st[0]);
+    expect(count == 0 || in[0] == 1, "a send that could not be cancelled any more");
+    WAITIO_MPI_Request_free(&persistent);
+    WAITIO_MPI_Barrier(world);
+}
+
 /* As bindings wait: in slices, and still matching the blocking calls of the others. */
 static void slices(void)
 {
@@ -393,6 +431,8 @@ int main(void)
         static const int counts[] = {0, 1, 1000, 100000, 3000000};
         synchronous(counts[i], right);
         synchronous(counts[i], me);
+        withdrawn(counts[i], right);
+        withdrawn(counts[i], me);
     }
     WAITIO_MPI_Type_free(&column);
     WAITIO_MPI_Finalize();

@@ -133,6 +133,35 @@ static void probes(void)
     expect(x == left, "replaced data");
 }
 
+static int block(void)
+{
+    int *number, flag;
+
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &flag);
+    return flag ? *number : -1;
+}
+
+/* To another job: Open MPI withdraws no send. */
+static void cancelled_send(void)
+{
+    int mine = block(), theirs = -1, flag = 0;
+    MPI_Request request;
+    MPI_Status status;
+
+    MPI_Sendrecv(&mine, 1, MPI_INT, left, 11, &theirs, 1, MPI_INT, right, 11, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    if (theirs != mine) {
+        MPI_Issend(&mine, 1, MPI_INT, right, 12, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &flag);
+        expect(flag, "a send that was cancelled");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Iprobe(left, 12, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    expect(!flag, "a probe for a cancelled message");
+}
+
 /* Groups of every mixture, by calls that must agree. */
 static void groups(void)
 {
@@ -240,6 +269,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     probes();
+    cancelled_send();
     groups();
     sum = tree(MPI_COMM_WORLD, 0);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -38,7 +38,7 @@ static struct wio_msg message(uint8_t op)
 static void frame_bytes_lie_where_the_protocol_says(void **state)
 {
     static const uint8_t expected[WIO_LINK_BYTES] = {
-        0x57, 0x49, 5,    1,    0,    1,    0,    0,    0xc3, 0xb2, 0xa1, 0x00,
+        0x57, 0x49, 6,    1,    0,    1,    0,    0,    0xc3, 0xb2, 0xa1, 0x00,
         0xd4, 0xd3, 0xd2, 0xd1, 0xe4, 0xe3, 0xe2, 0xe1, 0xf4, 0xf3, 0xf2, 0xf1};
     struct wio_frame f = message_frame();
     uint8_t bytes[WIO_LINK_BYTES];
@@ -150,7 +150,7 @@ static uint32_t payload_of(uint8_t op)
 static void messages_survive(void **state)
 {
     (void)state;
-    for (uint8_t op = WIO_OP_EAGER; op <= WIO_OP_LANE; op++) {
+    for (uint8_t op = WIO_OP_EAGER; op <= WIO_OP_WITHDRAW; op++) {
         struct wio_msg in = message(op), out;
         uint8_t bytes[WIO_MSG_BYTES];
         const char *why = NULL;
@@ -185,7 +185,7 @@ static void unknown_operations_and_reserved_bits_are_refused(void **state)
     const char *why;
     (void)state;
     assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
-    for (unsigned op = WIO_OP_LANE + 1; op <= 255; op++) {
+    for (unsigned op = WIO_OP_WITHDRAW + 1; op <= 255; op++) {
         m.op = (uint8_t)op;
         assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
     }
@@ -248,7 +248,7 @@ static bool free_of_bounds(uint8_t op)
 static void control_messages_carry_nothing(void **state)
 {
     static const uint8_t ops[] = {WIO_OP_RTS,  WIO_OP_CTS,    WIO_OP_DONE, WIO_OP_CREDIT,
-                                  WIO_OP_LENT, WIO_OP_REVOKE, WIO_OP_LANE};
+                                  WIO_OP_LENT, WIO_OP_REVOKE, WIO_OP_LANE, WIO_OP_WITHDRAW};
     (void)state;
     for (size_t i = 0; i < WIO_ARRAY_LEN(ops); i++) {
         struct wio_msg m = message(ops[i]);
@@ -257,7 +257,10 @@ static void control_messages_carry_nothing(void **state)
         m.a = UINT64_MAX;
         assert_int_equal(decode(&m, 0), free_of_bounds(ops[i]) ? 0 : WAITIO_ERR_PROTOCOL);
     }
-    struct wio_msg m = message(WIO_OP_LENT);
+    struct wio_msg m = message(WIO_OP_WITHDRAW);
+    m.b = 0;
+    assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
+    m = message(WIO_OP_LENT);
     m.a = 0;
     assert_int_equal(decode(&m, 0), WAITIO_ERR_PROTOCOL);
 }
