@@ -27,7 +27,7 @@ if(WAITIO_YAML_LIBRARY)
   target_include_directories(waitio_cpl_objects SYSTEM PRIVATE ${YAML_INCLUDE_DIR})
 endif()
 
-# The weights stand on our doors to the system, which libwaitio keeps to itself: a copy of them.
+# The weights use src/os, which libwaitio keeps to itself: a copy of it.
 add_library(waitio_cpl SHARED $<TARGET_OBJECTS:waitio_cpl_objects> $<TARGET_OBJECTS:wio_weights>
   $<TARGET_OBJECTS:wio_weights_late> $<TARGET_OBJECTS:wio_os>)
 add_library(waitio::waitio_cpl ALIAS waitio_cpl)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file waitio_transport.h
- * The second door: transports that a library outside libwaitio brings. Version 1.
+ * Transports that a library outside libwaitio brings. Version 1.
  *
  * A transport moves *messages* - a header of WAITIO_TRANSPORT_HEADER bytes that it does not
  * understand, and a payload - between this process and one peer, in order, each exactly once. It
@@ -39,7 +39,7 @@
 extern "C" {
 #endif
 
-/** Version of this door. A library of another version is refused by name. */
+/** Version of this interface. A library of another version is refused by name. */
 #define WAITIO_TRANSPORT_VERSION 1
 #define WAITIO_TRANSPORT_HEADER 40u          /**< bytes of a message's header */
 #define WAITIO_TRANSPORT_PAYLOAD (16u << 20) /**< largest payload of one message */
@@ -352,8 +352,8 @@ struct waitio_transport {
 
 /**
  * Register a transport, before waitio_init(). The table stays where it is.
- * @return 0; VERSION: built for another version of this door; ARG: a slot, the name or the place is
- * missing; STATE: the name or the place is taken, or this process has joined already
+ * @return 0; VERSION: built for another version of this interface; ARG: a slot, the name or the
+ * place is missing; STATE: the name or the place is taken, or this process has joined already
  */
 int waitio_transport_register(const struct waitio_transport *t);
 

@@ -2,7 +2,7 @@
 /**
  * @file emulator.h
  * Transport mpi: WaitIO's messages as messages of one MPI job. Built once per MPI, loaded on
- * demand; of libwaitio it sees the door only (waitio_transport.h).
+ * demand; of libwaitio it sees waitio_transport.h only.
  *
  * A link needs no connecting: MPI has done that. What it sends are *frames*: MPI messages with the
  * tag of frames. A frame is a head of 2 bytes, those words of WaitIO's header that the receiver

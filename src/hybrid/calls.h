@@ -79,7 +79,7 @@ static inline int wio_hybrid_call_uniform(const struct wio_hybrid_part *p,
     }
 }
 
-/** An operation on the road PLAIN. @param sum of a reduction, or NULL: MPI knows the operator
+/** An operation on the way PLAIN. @param sum of a reduction, or NULL: MPI knows the operator
  * @param req NULL: complete on return */
 static inline int wio_hybrid_call(const struct wio_hybrid_part *p,
                                   const struct waitio_inside_call *c,

@@ -18,7 +18,7 @@
 
 #include "waitio_inside.h"
 
-/** Largest count that a call of MPI takes; tests lower it to come into the roads of long data. */
+/** Largest count that a call of MPI takes; tests lower it to come into the ways of long data. */
 #ifndef WIO_HYBRID_MOST
 #define WIO_HYBRID_MOST INT_MAX
 #endif
@@ -129,12 +129,12 @@ int wio_hybrid_start(void *part, const struct waitio_inside_call *call, void **o
 int wio_hybrid_test(void *part, void *op, int *done, char *why, size_t nwhy);
 void wio_hybrid_abandon(void *part, void *op);
 
-/* ---- roads of an operation. They return MPI's code; with op == NULL or op->req == NULL they are
+/* ---- ways of an operation. They return MPI's code; with op == NULL or op->req == NULL they are
  * complete on return. ---- */
 
 /** How an operation is made of calls of MPI. All members choose the same (APART: as PLAIN or PIECES
  * for the others). */
-enum wio_hybrid_road {
+enum wio_hybrid_way {
     WIO_HYBRID_PLAIN,    /**< one call (calls.h) */
     WIO_HYBRID_PIECES,   /**< several, each for a piece (pieces.c) */
     WIO_HYBRID_BLOCKS,   /**< one with an array of blocks (blocks.c) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations: the road each takes, and their life until they are complete. */
+/* Operations: the way each takes, and their life until they are complete. */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -29,8 +29,8 @@ static bool sum_fits(const struct waitio_inside_blocks *b, int n, size_t unit)
 }
 
 /* With an array of blocks on one side (@p mixed) or on both. */
-static enum wio_hybrid_road blocks_road(const struct wio_hybrid_part *p,
-                                        const struct waitio_inside_call *c, bool mixed)
+static enum wio_hybrid_way blocks_way(const struct wio_hybrid_part *p,
+                                      const struct waitio_inside_call *c, bool mixed)
 {
     if (p->size == 1 || mixed) /* MPICH 4.0's MPI_Allgatherv() of one process ignores the place */
         return WIO_HYBRID_MESSAGES;
@@ -41,8 +41,8 @@ static enum wio_hybrid_road blocks_road(const struct wio_hybrid_part *p,
                : WIO_HYBRID_MESSAGES;
 }
 
-static enum wio_hybrid_road gathering_road(const struct wio_hybrid_part *p,
-                                           const struct waitio_inside_call *c)
+static enum wio_hybrid_way gathering_way(const struct wio_hybrid_part *p,
+                                         const struct waitio_inside_call *c)
 {
     bool sends = c->kind == WAITIO_INSIDE_SCATTER || c->kind == WAITIO_INSIDE_ALLTOALL;
     bool receives = c->kind != WAITIO_INSIDE_SCATTER;
@@ -53,7 +53,7 @@ static enum wio_hybrid_road gathering_road(const struct wio_hybrid_part *p,
         return fits(c->kind == WAITIO_INSIDE_ALLTOALL ? c->outs.unit : c->bytes)
                    ? WIO_HYBRID_PLAIN
                    : WIO_HYBRID_MESSAGES;
-    return blocks_road(p, c, in != out && c->kind == WAITIO_INSIDE_ALLTOALL && !in_place);
+    return blocks_way(p, c, in != out && c->kind == WAITIO_INSIDE_ALLTOALL && !in_place);
 }
 
 /* MPICH 4.0 and its relatives crash in an MPI_Reduce() of more than 2 KiB in place at a root that
@@ -70,8 +70,8 @@ static bool in_place_fails(const struct wio_hybrid_part *p, const struct waitio_
 }
 
 /* All members find the same: only what they all know decides. */
-static enum wio_hybrid_road road(const struct wio_hybrid_part *p,
-                                 const struct waitio_inside_call *c)
+static enum wio_hybrid_way way_of(const struct wio_hybrid_part *p,
+                                  const struct waitio_inside_call *c)
 {
     size_t unit = 1;
 
@@ -84,7 +84,7 @@ static enum wio_hybrid_road road(const struct wio_hybrid_part *p,
     case WAITIO_INSIDE_SCATTER:
     case WAITIO_INSIDE_ALLGATHER:
     case WAITIO_INSIDE_ALLTOALL:
-        return gathering_road(p, c);
+        return gathering_way(p, c);
     case WAITIO_INSIDE_REDUCE_SCATTER:
         unit = c->fold != NULL ? c->fold->bytes : wio_hybrid_known_sum(c).bytes;
         if (!sum_fits(&c->ins, p->size, unit))
@@ -145,7 +145,7 @@ static bool reduces(enum waitio_inside_kind kind)
            kind == WAITIO_INSIDE_REDUCE_SCATTER;
 }
 
-static int begin(struct wio_hybrid_op *op, enum wio_hybrid_road way, bool later)
+static int begin(struct wio_hybrid_op *op, enum wio_hybrid_way way, bool later)
 {
     int rc = MPI_SUCCESS;
 
@@ -177,7 +177,7 @@ static int begin(struct wio_hybrid_op *op, enum wio_hybrid_road way, bool later)
 /* Data that no single call takes, and blocks. */
 __attribute__((noinline)) static int run_long(const struct wio_hybrid_part *part,
                                               const struct waitio_inside_call *call,
-                                              enum wio_hybrid_road way, struct wio_hybrid_why *why)
+                                              enum wio_hybrid_way way, struct wio_hybrid_why *why)
 {
     struct wio_hybrid_op op = {.call = call, .part = part};
     int rc = begin(&op, way, false);
@@ -216,12 +216,12 @@ int wio_hybrid_run(void *p, const struct waitio_inside_call *call, char *text, s
 {
     struct wio_hybrid_part *part = p;
     struct wio_hybrid_why why = {text, room};
-    enum wio_hybrid_road way;
+    enum wio_hybrid_way way;
     int rc;
 
     if (!part->plain)
         return run_in_turns(part, call, &why);
-    way = road(part, call);
+    way = way_of(part, call);
     if (way != WIO_HYBRID_PLAIN || call->fold != NULL)
         return run_long(part, call, way, &why);
     rc = wio_hybrid_call(part, call, NULL, NULL);
@@ -244,7 +244,7 @@ int wio_hybrid_start(void *p, const struct waitio_inside_call *call, void **out,
     op->call = call;
     op->part = part;
     wio_hybrid_lock();
-    rc = begin(op, road(part, call), true);
+    rc = begin(op, way_of(part, call), true);
     wio_hybrid_unlock();
     if (rc == MPI_SUCCESS) {
         *out = op;

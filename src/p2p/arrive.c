@@ -458,7 +458,7 @@ enum wio_whole wio_arrive_whole(void *user, struct wio_ep *ep, const uint8_t raw
     if (p == NULL)
         return WIO_WHOLE_LEFT;
     if (wio_list_empty(&p->expected)) /* the program goes on now, perhaps to the receive for it */
-        return u->sated == p ? WIO_WHOLE_LATER : WIO_WHOLE_LEFT;
+        return u->landed_from == p ? WIO_WHOLE_LATER : WIO_WHOLE_LEFT;
     if (!wio_msg_plain(raw, &msg))
         return WIO_WHOLE_LEFT;
     struct wio_expected *e = WIO_CONTAINER(wio_list_begin(&p->expected), struct wio_expected, node);

@@ -58,7 +58,7 @@ void wio_expect_landed(struct wio_universe *u, struct wio_peer *p, struct wio_ex
                        size_t bytes)
 {
     if (e == u->brief)
-        u->sated = p;
+        u->landed_from = p;
     if (e->leg) {
         wio_leg_landed(u, leg_of(e), bytes);
         return;

@@ -288,8 +288,8 @@ struct wio_universe {
     bool batched;  /* a transport may keep bytes back */
     bool touched;  /* a transport may have work for the service thread: ask it when leaving */
     bool stop_now; /* the poller's request is done: leave large unexpected messages unread */
-    const struct wio_expected *brief; /* what wio_wait_brief() waits for */
-    const struct wio_peer *sated;     /* whose message that was; it has come in this look */
+    const struct wio_expected *brief;   /* what wio_wait_brief() waits for */
+    const struct wio_peer *landed_from; /* whose message that was; it has come in this look */
     bool at_one; /* only one link is polled, for the message expected from it */
     struct wio_spin spin;
     uint32_t polls;  /* of single links */

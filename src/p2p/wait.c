@@ -425,7 +425,7 @@ bool wio_look_once(struct wio_universe *u, const struct wio_peer *p, const struc
     u->brief = e;
     (void)look_at(u, p);
     u->brief = NULL;
-    u->sated = NULL;
+    u->landed_from = NULL;
     u->stop_now = false;
     return !wio_list_linked(&e->node);
 }
@@ -450,7 +450,7 @@ void wio_wait_brief(struct wio_universe *u, const struct wio_peer *p, const stru
             (void)yield_and_learn(u, wio_os_now_ns());
     }
     u->brief = NULL;
-    u->sated = NULL;
+    u->landed_from = NULL;
     u->stop_now = false;
     if (u->completed) /* the wait that follows may be long */
         wio_announce(u);

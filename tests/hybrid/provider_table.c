@@ -3,7 +3,7 @@
  * The table of the provider for MPI, without the library's collectives: every kind of operation,
  * with equal and uneven blocks, in place and not, from all roots, blocking and not, on a part and
  * on parts of it. Compiled with the provider's sources; with a low WIO_HYBRID_MOST small data takes
- * the roads of data that is too long for an int. Gathered data follows from who sends it to whom,
+ * the ways of data that is too long for an int. Gathered data follows from who sends it to whom,
  * reductions are folded by WAITIO_MPI_Reduce_local() in the order of the ranks.
  */
 #include <stdio.h>

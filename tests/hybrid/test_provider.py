@@ -61,7 +61,7 @@ def test_every_operation(provider, mpi, n):
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_data_beyond_a_count(provider, mpi, n):
-    """The roads of data too long for an int, with a lower limit."""
+    """The ways of data too long for an int, with a lower limit."""
     program = provider.compile(mpi, "provider_table", "-DWIO_HYBRID_MOST=60")
     out = provider.run(mpi, n, program, 61, *((0, 1000) if n < 3 else ()))
     assert sum(line.startswith("ok ") for line in out) == n, out

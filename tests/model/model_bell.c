@@ -373,7 +373,7 @@ static void process(int i, bool membarrier)
     f->nowners = PROCESSES;
     struct wio_list *lists[] = {&f->links,   &f->waiting, &f->ready, &f->closing, &f->readers,
                                 &f->blocked, &f->news,    &f->done,  &f->inbound, &f->dials,
-                                &f->grave,   &f->ghosts,  &f->barred};
+                                &f->ended,   &f->ghosts,  &f->barred};
     for (size_t k = 0; k < WIO_ARRAY_LEN(lists); k++)
         wio_list_init(lists[k]);
     struct shm_inbox_geo g = {cells, CELL};

@@ -2,8 +2,8 @@
 /**
  * @file toy.c
  * A transport from outside the core that needs nothing: its members are in one process, and a
- * message is a piece of memory that is hung on its receiver's list. For tests of the door, and the
- * shortest example of what a transport has to do.
+ * message is a piece of memory that is hung on its receiver's list. For tests of
+ * waitio_transport.h, and the shortest example of what a transport has to do.
  */
 #include <pthread.h>
 #include <stdbool.h>

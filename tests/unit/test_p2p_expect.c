@@ -271,7 +271,7 @@ static void what_comes_behind_the_awaited_one_stays_unread(void **unused)
     assert_int_equal(res.bytes, 10);
     assert_int_equal(fake.later, fake.direct);
     assert_int_equal(u->match.nheld, 1);
-    assert_null(u->sated);
+    assert_null(u->landed_from);
     assert_null(u->brief);
     assert_int_equal(eager(LINK, 2, TAG, 20, 20), 0); /* without a wait it is held as ever */
     assert_int_equal(u->match.nheld, 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /**
  * @file adapter.c
- * A transport of an outside library as p2p sees transports. Structs of the door and ours differ on
- * purpose: ours may change, those may not.
+ * A transport of an outside library as p2p sees transports. Structs of waitio_transport.h and ours
+ * differ on purpose: ours may change, those may not.
  */
 #include "boot/gathered.h"
 #include "os/os.h"
@@ -10,12 +10,12 @@
 
 _Static_assert(WAITIO_TRANSPORT_HEADER == WIO_MSG_BYTES &&
                    WAITIO_TRANSPORT_PAYLOAD == WIO_PAYLOAD_MAX,
-               "version 1 of the door carries messages of these sizes");
+               "version 1 of the interface carries messages of these sizes");
 _Static_assert(WAITIO_NO_NUMBER == WIO_NO_NUMBER, "members without a number are the same to both");
 _Static_assert((int)WAITIO_TX_SMALL == (int)WIO_TX_SMALL &&
                    (int)WAITIO_TX_BATCH == (int)WIO_TX_BATCH &&
                    (int)WAITIO_AT_FAR == (int)WIO_AT_FAR,
-               "flags and distances of the door are ours");
+               "flags and distances of the interface are ours");
 
 static struct outside_ep *ep_of(struct wio_ep *e)
 {

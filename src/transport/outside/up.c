@@ -10,15 +10,15 @@ _Static_assert(sizeof(struct waitio_sink) == sizeof(struct wio_sink) &&
                    offsetof(struct waitio_sink, core) == offsetof(struct wio_sink, cookie) &&
                    offsetof(struct waitio_sink, core_bytes) == offsetof(struct wio_sink, bytes) &&
                    offsetof(struct waitio_sink, whole) == offsetof(struct wio_sink, whole),
-               "the door's sink is ours");
+               "the interface's sink is ours");
 _Static_assert((int)WAITIO_WHOLE_LEFT == (int)WIO_WHOLE_LEFT &&
                    (int)WAITIO_WHOLE_TAKEN == (int)WIO_WHOLE_TAKEN &&
                    (int)WAITIO_WHOLE_STOP == (int)WIO_WHOLE_STOP &&
                    (int)WAITIO_WHOLE_LATER == (int)WIO_WHOLE_LATER,
-               "the door's answers are ours");
+               "the interface's answers are ours");
 _Static_assert((int)WAITIO_BYE_NOMEM == (int)WIO_BYE_NOMEM &&
                    (int)WAITIO_LINK_CLOSED == (int)WIO_EP_CLOSED,
-               "the door's reasons and states are ours");
+               "the interface's reasons and states are ours");
 
 static struct wio_sink *sink_of(struct waitio_sink *s)
 {

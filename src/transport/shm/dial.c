@@ -87,13 +87,13 @@ void wio_shm_conn_close(struct shm_conn *c)
     if (c->starved && f->reserve < 0)
         f->reserve = wio_os_eventfd();
     wio_list_remove(&c->node);
-    wio_list_push(&f->grave, &c->node);
+    wio_list_push(&f->ended, &c->node);
 }
 
 void wio_shm_bury(struct shm_iface *f)
 {
     struct wio_list *it;
-    while ((it = wio_list_pop(&f->grave)) != NULL)
+    while ((it = wio_list_pop(&f->ended)) != NULL)
         wio_os_free(WIO_CONTAINER(it, struct shm_conn, node));
     while ((it = wio_list_pop(&f->ghosts)) != NULL)
         wio_shm_link_free(WIO_CONTAINER(it, struct shm_link, news));

@@ -290,7 +290,7 @@ int wio_shm_progress(struct wio_iface *iface, enum wio_progress_how how)
     if (f->ndead > 0)
         count += settle_dead(f);
     news(f);
-    if (WIO_UNLIKELY(!wio_list_empty(&f->grave) || !wio_list_empty(&f->ghosts)))
+    if (WIO_UNLIKELY(!wio_list_empty(&f->ended) || !wio_list_empty(&f->ghosts)))
         wio_shm_bury(f);
     return count;
 }

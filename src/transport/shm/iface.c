@@ -80,7 +80,7 @@ static int shm_open(const struct wio_iface_params *p, struct wio_iface **iface)
     f->membarrier = wio_os_membarrier_register() == 0;
     struct wio_list *lists[] = {&f->links,   &f->waiting, &f->ready, &f->closing, &f->readers,
                                 &f->blocked, &f->news,    &f->done,  &f->inbound, &f->dials,
-                                &f->grave,   &f->ghosts,  &f->barred};
+                                &f->ended,   &f->ghosts,  &f->barred};
     for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++)
         wio_list_init(lists[i]);
     int rc = open_sets(f);

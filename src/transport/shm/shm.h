@@ -81,7 +81,7 @@ struct shm_conn {
     int fd;
     struct shm_iface *iface;
     struct shm_link *link; /* dial: whose; accept: NULL */
-    struct wio_list node;  /* iface->inbound, dials or grave */
+    struct wio_list node;  /* iface->inbound, dials or ended */
     int64_t deadline;
     struct wio_auth auth;
 };
@@ -169,7 +169,7 @@ struct shm_iface {
     struct wio_list links, waiting, ready, closing; /* by state (group) */
     struct wio_list readers;                        /* links whose ring we read */
     struct wio_list blocked, news, done;
-    struct wio_list inbound, dials, grave, ghosts;
+    struct wio_list inbound, dials, ended, ghosts;
     int ninbound, nwatched, ndead, nleaving;
     int nmaking; /* links between DIAL and READY */
     uint32_t rings_in, rings_out;

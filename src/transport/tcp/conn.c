@@ -53,7 +53,7 @@ void wio_tcp_conn_close(struct tcp_conn *c)
         inbound_left(f);
     c->link = NULL;
     wio_list_remove(&c->node);
-    wio_list_push(&f->grave, &c->node);
+    wio_list_push(&f->ended, &c->node);
 }
 
 void wio_tcp_conn_turn_away(struct tcp_conn *c)
@@ -71,7 +71,7 @@ void wio_tcp_conn_turn_away(struct tcp_conn *c)
 void wio_tcp_bury(struct tcp_iface *f)
 {
     struct wio_list *it;
-    while ((it = wio_list_pop(&f->grave)) != NULL)
+    while ((it = wio_list_pop(&f->ended)) != NULL)
         wio_os_free(WIO_CONTAINER(it, struct tcp_conn, node));
     while ((it = wio_list_pop(&f->ghosts)) != NULL)
         wio_tcp_link_free(WIO_CONTAINER(it, struct tcp_link, news));

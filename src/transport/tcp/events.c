@@ -314,7 +314,7 @@ int wio_tcp_progress(struct wio_iface *iface, enum wio_progress_how how)
         count += wio_tcp_cap_run(f);
     if (!wio_list_empty(&f->done) || !wio_list_empty(&f->news))
         count += wio_tcp_dispatch(f);
-    if (WIO_UNLIKELY(!wio_list_empty(&f->grave) || !wio_list_empty(&f->ghosts)))
+    if (WIO_UNLIKELY(!wio_list_empty(&f->ended) || !wio_list_empty(&f->ghosts)))
         wio_tcp_bury(f);
     return count;
 }

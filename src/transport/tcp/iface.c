@@ -52,7 +52,7 @@ static void init_lists(struct tcp_iface *f)
 {
     struct wio_list *lists[] = {&f->links, &f->connecting, &f->lru,     &f->closing, &f->ready,
                                 &f->out,   &f->blocked,    &f->watched, &f->news,    &f->probe,
-                                &f->done,  &f->inbound,    &f->dials,   &f->grave,   &f->ghosts,
+                                &f->done,  &f->inbound,    &f->dials,   &f->ended,   &f->ghosts,
                                 &f->hot,   &f->wants,      &f->owing};
     for (size_t i = 0; i < WIO_ARRAY_LEN(lists); i++)
         wio_list_init(lists[i]);

@@ -160,7 +160,7 @@ struct tcp_conn {
     int fd;          /* -1 once given away or closed */
     struct tcp_iface *iface;
     struct tcp_link *link; /* dial: whose; accept: NULL */
-    struct wio_list node;  /* iface->inbound, iface->dials or iface->grave */
+    struct wio_list node;  /* iface->inbound, iface->dials or iface->ended */
     int64_t deadline, began;
     int64_t look_at;      /* dial: is its host there? Looked at then */
     int64_t silent_since; /* as of a link */
@@ -320,8 +320,8 @@ struct tcp_iface {
     struct wio_list ready, out, blocked, watched, news, probe, owing;
     struct wio_list hot;  /* links outside the service set */
     struct wio_list done; /* wio_tx finished without error */
-    struct wio_list inbound, dials, grave;
-    struct wio_list ghosts; /* closed links that p2p never got, freed with the grave */
+    struct wio_list inbound, dials, ended;
+    struct wio_list ghosts; /* closed links that p2p never got, freed with those in `ended` */
     int ninbound, nhup;
     int nopen, cap;            /* places taken, and how many there should be at most (cap.c) */
     struct tcp_ticket *ticket; /* refused dialers, in turn */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Joining on bad days: wrong variables, wrong company, strangers at the door. Every refusal must
+"""Joining on bad days: wrong variables, wrong company, strangers who call. Every refusal must
 name what is wrong on the side that has to act (the `texts` of fails); without the check named in
 each test the process would join, hang until its timeout, or fail with another code."""
 
@@ -261,7 +261,7 @@ def test_cookie_is_made_once_and_private(universe):
     assert cookie.stat().st_mode & 0o777 == 0o600 and cookie.stat().st_size >= 16
 
 
-# ---- the door ----
+# ---- who may come in ----
 
 
 def first_contact(port, deadline=10):

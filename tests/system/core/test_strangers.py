@@ -26,7 +26,7 @@ def wait_for(port):
 
 def all_exchange(cast):
     """Everybody with everybody, after the groups are made. The last one begins: whoever sends
-    first dials, and the crowd is at the first one's door."""
+    first dials, and the crowd comes to the first one."""
     for a in cast:
         a.ok("group 0 0")
     n = 0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file test_door_calls.c  waitio_transport_register() before and after joining, and what a
+/** @file test_plugin_calls.c  waitio_transport_register() before and after joining, and what a
  * library may ask of its host. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,5 +96,5 @@ int main(void)
         cmocka_unit_test(test_before_and_after_joining),
         cmocka_unit_test(test_host),
     };
-    return cmocka_run_group_tests_name("door calls", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("calls of outside transports", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file door.c  Registering: what is checked before a table of functions is believed. */
+/** @file register.c  Registering: what is checked before a table of functions is believed. */
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The door for transports of outside libraries. */
+/* Where outside libraries register their transports. */
 #include "api/api.h"
 #include "transport/outside/outside.h"
 

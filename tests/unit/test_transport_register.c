@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file test_transport_door.c  What the second door refuses, and how it finds libraries. */
+/** @file test_transport_register.c  Which tables of outside transports are refused, and how
+ * libraries are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 #include "os/os.h"
 #include "transport/outside/outside.h"
 
-/* Nothing here is ever called: the door looks at what is there. */
+/* Nothing here is ever called: registering looks at what is there. */
 static void nothing(void)
 {
 }
@@ -127,7 +128,7 @@ static void test_a_part_is_not_for_old_libraries(void **state)
 
 static char *file_with(const char *text, size_t before)
 {
-    static char path[] = "/tmp/waitio-door-XXXXXX";
+    static char path[] = "/tmp/waitio-plugin-XXXXXX";
     static char name[sizeof path];
     memcpy(name, path, sizeof path);
     int fd = mkstemp(name);
@@ -210,5 +211,5 @@ int main(void)
         cmocka_unit_test(test_libraries_that_cannot_be_loaded),
         cmocka_unit_test(test_names),
     };
-    return cmocka_run_group_tests_name("door", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outside transports", tests, NULL, NULL);
 }
