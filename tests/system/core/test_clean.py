@@ -110,6 +110,8 @@ def test_what_does_not_belong_there(universe, waitio, tmp_path, place, name):
     precious.mkdir(mode=0o700)
     (precious / "data").write_text("of years")
     folder = next(path.glob(place)) if place else path
+    if (folder / name).exists():  # by chance one of the run's own
+        name = "fe" if name == "ff" else "other"
     (folder / name).symlink_to(precious)
     left_alone(waitio, tmp_path, name)
 
