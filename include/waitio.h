@@ -314,7 +314,7 @@ int waitio_iprobe(waitio_group_t group, int src, waitio_tag_t tag, int *flag,
 /** Withdraw a receive that has not matched yet, or a send that waits for its receive (a long one,
  * or a synchronous one of waitio_mpi.h); the request must still be waited for (status.cancelled
  * tells). All others complete normally. The wait for a send needs a call of WaitIO by the receiver.
- */
+ * @return 0; REQUEST; UNSUPPORTED: a send, with WAITIO_FILE_RESUME=1 */
 int waitio_cancel(waitio_req_t *req);
 /** Send and receive at once, without deadlock. */
 int waitio_sendrecv(waitio_group_t group, int dst, const void *sbuf, size_t sbytes,

@@ -188,3 +188,21 @@ def test_objects_can_be_switched_off(alone):
         blocks=[1],
         joined=False,
     )
+
+
+def test_the_send_of_an_object_is_not_cancelled(universe):
+    """Its head has gone; without the rest its receiver would wait for good."""
+    universe.passes("""
+        if me == 0:
+            sending = world.isend(np.arange(200_000), 1, 4)
+            try:
+                sending.cancel()
+            except waitio.UnsupportedError as error:
+                assert "object" in str(error), error
+            else:
+                raise SystemExit("a part of an object was cancelled")
+            sending.wait()
+            sending.cancel()  # over already
+        else:
+            assert world.recv(0, 4).sum() == 199_999 * 100_000
+    """)

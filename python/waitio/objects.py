@@ -151,9 +151,16 @@ class ObjectRequest:
         return self._over
 
     def cancel(self) -> None:
-        """Withdraw a receive that no message has matched yet; wait then raises CancelledError."""
+        """Withdraw a receive that no message has matched yet; wait then raises CancelledError.
+
+        The send of an object cannot be cancelled: `UnsupportedError`.
+        """
+        waits = [request for request in self._waits if not request.done]
+        if any(not request._is_receive() for request in waits):
+            # A part has perhaps gone, and its receiver would wait for the others for good.
+            raise from_code(-19, "the send of an object cannot be cancelled")
         if self.status is None:  # what has begun to arrive is received to its end
-            for request in self._waits:
+            for request in waits:
                 request.cancel()
 
     Cancel = cancel

@@ -343,7 +343,7 @@ int wio_request_matched(const struct wio_matched *m, void *buf, const struct wio
     struct wio_own *o = NULL;
     int rc = 0;
 
-    if (buf == NULL && m->size > 0 && !wio_type_absolute(t))
+    if (buf == NULL && m->size > 0 && room > 0 && !wio_type_absolute(t))
         return wio_fail(WAITIO_ERR_ARG, "buf is NULL but the message has %zu bytes", m->size);
     if (m->bytes == NULL)
         return receive_claimed(m, buf, t, room, req);

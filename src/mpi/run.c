@@ -138,7 +138,7 @@ bool wio_run_fail(struct wio_universe *u, struct wio_running *run, int code)
         memcpy(run->why, why, n);
     wio_revoke(u, &run->comm->twin, code); /* others may wait for what this member will not send */
     for (int i = 0; i < run->nflights; i++)
-        (void)wio_cancel(u, &run->flight[i].handle); /* refused for sends */
+        (void)wio_cancel(u, &run->flight[i].handle);
     run->finished = run->nflights == 0;
     return run->finished;
 }

@@ -63,8 +63,9 @@ struct wio_running {
 
 /* ---- for the two ways to run (run.c, rounds.c) ---- */
 
-/** Keep the error for the thread that waits for this run, and cancel pending receives. Pending
- * sends have to complete: no buffer may stay in use. @return true: no message is pending */
+/** Keep the error for the thread that waits for this run, and cancel pending messages. Those
+ * that have matched have to complete: no buffer may stay in use. @return true: no message is
+ * pending */
 bool wio_run_fail(struct wio_universe *u, struct wio_running *run, int code);
 /** A message is complete: has it the expected size? @return 0 or an error that names its member
  */

@@ -225,14 +225,19 @@ static void withdraw(const struct wio_request *r)
     (void)wio_send_ctl(r->u, r->peer, &m, WIO_TX_SMALL);
 }
 
-/* Its receiver has the message: who wants no answer will not wait for it. */
-void wio_send_cancel(struct wio_request *r)
+/* A send that wants no answer will not wait for its receive. */
+int wio_send_cancel(struct wio_request *r)
 {
     if (r->state == WIO_RS_DONE || r->user_done || r->unwanted || !wants_done(r))
-        return;
+        return 0;
+    if (r->u->resume != NULL)
+        return wio_fail(WAITIO_ERR_UNSUPPORTED,
+                        "a send cannot be cancelled with WAITIO_FILE_RESUME=1: it is in the "
+                        "journal; receive it");
     r->unwanted = true;
     if (r->state != WIO_RS_QUEUED) /* else its envelope goes first */
         withdraw(r);
+    return 0;
 }
 
 /** Try to put the envelope on the link. @return false: must wait (link not ready, no credit) */

@@ -284,7 +284,7 @@ int wio_cancel(struct wio_universe *u, const struct wio_handle *h)
     struct wio_request *r = top == NULL ? NULL : wio_req_running(top);
     int rc = top == NULL ? WAITIO_ERR_REQUEST : 0;
     if (r != NULL && r->kind == WIO_REQ_SEND)
-        wio_send_cancel(r);
+        rc = wio_send_cancel(r);
     else if (r != NULL)
         (void)wio_op_withdraw(r);
     wio_leave(u);

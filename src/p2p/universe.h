@@ -626,8 +626,8 @@ void wio_send_written(struct wio_request *r);
 void wio_send_local(struct wio_request *r);
 void wio_send_acked(struct wio_request *r, bool refused); /* DONE came */
 /** Ask its receiver to refuse it, if no receive has matched it. It is cancelled when that is heard.
- */
-void wio_send_cancel(struct wio_request *r);
+ * @return 0; UNSUPPORTED: a journal keeps it */
+int wio_send_cancel(struct wio_request *r);
 /** Control message (CTS, DONE, CREDIT); msg->credit is filled in here. */
 int wio_send_ctl(struct wio_universe *u, struct wio_peer *p, struct wio_msg *msg, unsigned flags);
 void wio_ctl_drop(struct wio_universe *u, struct wio_peer *p); /* after a peer failure */

@@ -174,8 +174,7 @@ static const char *check_piece(const struct wio_msg *m, uint32_t payload)
 }
 
 /* RTS, CTS, DONE, CREDIT, LENT, REVOKE, LANE, WITHDRAW: nothing follows, and byte counts are
- * possible ones.
- */
+ * possible ones. */
 static const char *check_control(const struct wio_msg *m, uint32_t payload)
 {
     if (payload != 0)

@@ -491,9 +491,26 @@ static void matched_cut(int count, int later)
     MPI_Wait(&send, MPI_STATUS_IGNORE);
 }
 
+/* Also where nothing fits, and there is no buffer. */
+static void matched_by_nothing(int count)
+{
+    static int out[MATCHED_MOST];
+    MPI_Message message;
+    MPI_Request send;
+    int class_ = MPI_SUCCESS;
+
+    MPI_Issend(out, count, MPI_INT, (me + 1) % n, 9, MPI_COMM_WORLD, &send);
+    MPI_Mprobe((me + n - 1) % n, 9, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Error_class(MPI_Mrecv(NULL, 0, MPI_INT, &message, MPI_STATUS_IGNORE), &class_);
+    expect(class_ == MPI_ERR_TRUNCATE, "class of a matched message that is thrown away");
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+}
+
 static void matched_too_long(void)
 {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    matched_by_nothing(3);
+    matched_by_nothing(MATCHED_MOST);
     for (int later = 0; later < 2; later++) {
         matched_cut(3, later);
         matched_cut(MATCHED_MOST, later);

@@ -95,8 +95,8 @@ static enum form sound_form(const struct act *a)
     return k->form == PERSISTED ? STARTED : k->form;
 }
 
-/* MPICH 4.0: in place, Alltoall(v) truncates, started Alltoallw takes wrong types, and Reduce reads
- * where MPI_IN_PLACE points to. */
+/* MPICH 4.0: in place, Alltoall(v) truncates, started Alltoallw takes wrong types, and long ones of
+ * Reduce crash (src/hybrid/run.c says when). */
 static bool is_sound_in_place(const struct act *a)
 {
     const struct collective *k = a->state;

@@ -289,13 +289,14 @@ static void share(struct collective *k, struct dice *d, int side, int n)
     }
 }
 
-/* MPICH 4.0's Reduce_scatter_block is wrong where the order of operands matters. */
+/* MPICH 4.0's Reduce_scatter_block is wrong, or crashes, where an operator that is not commutative
+ * gets a type with holes. */
 static bool is_faulty(const struct act *a)
 {
     const struct collective *k = a->state;
 
     return of_vendor(a->c) && k->kind->family == REDUCE_SCATTER && k->kind->counts == EQUAL &&
-           k->folding->class == AFFINE;
+           k->folding->made == &wide_map;
 }
 
 void fold_plan(struct act *a, struct dice *d)

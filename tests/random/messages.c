@@ -72,7 +72,7 @@ static void plan_message(struct act *a, struct dice *d, int i)
         m->mode = STANDARD;
     if (m->mode == BUFFERED && (size_t)m->count * shape_size(m->shape) > BUFFERED_MOST)
         m->mode = SYNCHRONOUS;
-    /* Open MPI 4.1 sends zeros when a persistent buffered send is started again. */
+    /* Open MPI 4.1 may send zeros when a persistent buffered send is started again. */
     if (m->mode == BUFFERED && m->call == 2 && of_vendor(a->c))
         m->call = 1;
     a->barrier |= e->style[m->dst] != EXACT;

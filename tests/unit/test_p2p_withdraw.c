@@ -53,6 +53,20 @@ static void nobody_is_asked_about_what_needs_no_answer(void **unused)
     assert_false(result_of(h).cancelled);
 }
 
+/* A later life of the receiver would find it there. */
+static void one_that_a_journal_keeps_cannot_be_cancelled(void **unused)
+{
+    (void)unused;
+    fake_open(1, ROOM);
+    struct wio_handle h = isend(1, BIG, 5);
+    u->resume = (struct wio_resume *)(void *)out; /* only whether there is one matters here */
+    assert_int_equal(wio_cancel(u, &h), WAITIO_ERR_UNSUPPORTED);
+    u->resume = NULL;
+    assert_non_null(strstr(wio_last_error(), "WAITIO_FILE_RESUME"));
+    assert_null(last_sent(WIO_OP_WITHDRAW));
+    assert_pending(h);
+}
+
 /* Else the receiver would not know of what it speaks. */
 static void the_question_follows_its_envelope(void **unused)
 {
@@ -162,6 +176,7 @@ int main(void)
         T(a_send_is_cancelled_when_its_receiver_refuses_it),
         T(one_that_a_receive_has_matched_goes_on),
         T(nobody_is_asked_about_what_needs_no_answer),
+        T(one_that_a_journal_keeps_cannot_be_cancelled),
         T(the_question_follows_its_envelope),
         T(what_is_held_is_refused),
         T(what_has_matched_is_received),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* In place of store.c where netCDF-C is missing: the two functions that are called from outside say
- * so, nothing else can be reached.
- */
+ * so, nothing else can be reached. */
 #ifndef WIO_HAVE_NETCDF
 
 #include "coupler/weights/grid.h"
