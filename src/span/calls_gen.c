@@ -3665,6 +3665,270 @@ int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 }
 SPAN_NAME(Win_start)
 
+int PMPI_File_close(MPI_File *fh)
+{
+    return SPAN_BLOCKING(span_vendor.File_close(fh));
+}
+SPAN_NAME(File_close)
+
+int PMPI_File_preallocate(MPI_File fh, MPI_Offset size)
+{
+    return SPAN_BLOCKING(span_vendor.File_preallocate(fh, size));
+}
+SPAN_NAME(File_preallocate)
+
+int PMPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_all(fh, buf, count, datatype, status));
+}
+SPAN_NAME(File_read_all)
+
+int PMPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_all_begin(fh, buf, count, datatype));
+}
+SPAN_NAME(File_read_all_begin)
+
+#if MPI_VERSION >= 4
+int PMPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_all_begin_c(fh, buf, count, datatype));
+}
+SPAN_NAME(File_read_all_begin_c)
+#endif
+
+#if MPI_VERSION >= 4
+int PMPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_all_c(fh, buf, count, datatype, status));
+}
+SPAN_NAME(File_read_all_c)
+#endif
+
+int PMPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_all_end(fh, buf, status));
+}
+SPAN_NAME(File_read_all_end)
+
+int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count,
+    MPI_Datatype datatype, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_at_all(fh, offset, buf, count, datatype, status));
+}
+SPAN_NAME(File_read_at_all)
+
+int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count,
+    MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_at_all_begin(fh, offset, buf, count, datatype));
+}
+SPAN_NAME(File_read_at_all_begin)
+
+#if MPI_VERSION >= 4
+int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+    MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_at_all_begin_c(fh, offset, buf, count, datatype));
+}
+SPAN_NAME(File_read_at_all_begin_c)
+#endif
+
+#if MPI_VERSION >= 4
+int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_at_all_c(fh, offset, buf, count, datatype, status));
+}
+SPAN_NAME(File_read_at_all_c)
+#endif
+
+int PMPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_at_all_end(fh, buf, status));
+}
+SPAN_NAME(File_read_at_all_end)
+
+int PMPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
+    MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_ordered(fh, buf, count, datatype, status));
+}
+SPAN_NAME(File_read_ordered)
+
+int PMPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_ordered_begin(fh, buf, count, datatype));
+}
+SPAN_NAME(File_read_ordered_begin)
+
+#if MPI_VERSION >= 4
+int PMPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_ordered_begin_c(fh, buf, count, datatype));
+}
+SPAN_NAME(File_read_ordered_begin_c)
+#endif
+
+#if MPI_VERSION >= 4
+int PMPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_ordered_c(fh, buf, count, datatype, status));
+}
+SPAN_NAME(File_read_ordered_c)
+#endif
+
+int PMPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_read_ordered_end(fh, buf, status));
+}
+SPAN_NAME(File_read_ordered_end)
+
+int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
+{
+    return SPAN_BLOCKING(span_vendor.File_seek_shared(fh, offset, whence));
+}
+SPAN_NAME(File_seek_shared)
+
+int PMPI_File_set_atomicity(MPI_File fh, int flag)
+{
+    return SPAN_BLOCKING(span_vendor.File_set_atomicity(fh, flag));
+}
+SPAN_NAME(File_set_atomicity)
+
+int PMPI_File_set_size(MPI_File fh, MPI_Offset size)
+{
+    return SPAN_BLOCKING(span_vendor.File_set_size(fh, size));
+}
+SPAN_NAME(File_set_size)
+
+int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+    const char *datarep, MPI_Info info)
+{
+    return SPAN_BLOCKING(span_vendor.File_set_view(fh, disp, etype, filetype, datarep, info));
+}
+SPAN_NAME(File_set_view)
+
+int PMPI_File_sync(MPI_File fh)
+{
+    return SPAN_BLOCKING(span_vendor.File_sync(fh));
+}
+SPAN_NAME(File_sync)
+
+int PMPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
+    MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_all(fh, buf, count, datatype, status));
+}
+SPAN_NAME(File_write_all)
+
+int PMPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_all_begin(fh, buf, count, datatype));
+}
+SPAN_NAME(File_write_all_begin)
+
+#if MPI_VERSION >= 4
+int PMPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count,
+    MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_all_begin_c(fh, buf, count, datatype));
+}
+SPAN_NAME(File_write_all_begin_c)
+#endif
+
+#if MPI_VERSION >= 4
+int PMPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_all_c(fh, buf, count, datatype, status));
+}
+SPAN_NAME(File_write_all_c)
+#endif
+
+int PMPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_all_end(fh, buf, status));
+}
+SPAN_NAME(File_write_all_end)
+
+int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count,
+    MPI_Datatype datatype, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_at_all(fh, offset, buf, count, datatype, status));
+}
+SPAN_NAME(File_write_at_all)
+
+int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count,
+    MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_at_all_begin(fh, offset, buf, count, datatype));
+}
+SPAN_NAME(File_write_at_all_begin)
+
+#if MPI_VERSION >= 4
+int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+    MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_at_all_begin_c(fh, offset, buf, count, datatype));
+}
+SPAN_NAME(File_write_at_all_begin_c)
+#endif
+
+#if MPI_VERSION >= 4
+int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_at_all_c(fh, offset, buf, count, datatype, status));
+}
+SPAN_NAME(File_write_at_all_c)
+#endif
+
+int PMPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_at_all_end(fh, buf, status));
+}
+SPAN_NAME(File_write_at_all_end)
+
+int PMPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
+    MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_ordered(fh, buf, count, datatype, status));
+}
+SPAN_NAME(File_write_ordered)
+
+int PMPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_ordered_begin(fh, buf, count, datatype));
+}
+SPAN_NAME(File_write_ordered_begin)
+
+#if MPI_VERSION >= 4
+int PMPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count,
+    MPI_Datatype datatype)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_ordered_begin_c(fh, buf, count, datatype));
+}
+SPAN_NAME(File_write_ordered_begin_c)
+#endif
+
+#if MPI_VERSION >= 4
+int PMPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+    MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_ordered_c(fh, buf, count, datatype, status));
+}
+SPAN_NAME(File_write_ordered_c)
+#endif
+
+int PMPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return SPAN_BLOCKING(span_vendor.File_write_ordered_end(fh, buf, status));
+}
+SPAN_NAME(File_write_ordered_end)
+
 int PMPI_Win_complete(MPI_Win win)
 {
     return SPAN_BLOCKING(span_vendor.Win_complete(win));

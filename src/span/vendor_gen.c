@@ -126,7 +126,68 @@ const struct span_vendor_name span_vendor_names[] = {
 #if MPI_VERSION >= 4
     {"Exscan_init_c", (span_function *)&span_vendor.Exscan_init_c},
 #endif
+    {"File_close", (span_function *)&span_vendor.File_close},
     {"File_open", (span_function *)&span_vendor.File_open},
+    {"File_preallocate", (span_function *)&span_vendor.File_preallocate},
+    {"File_read_all", (span_function *)&span_vendor.File_read_all},
+    {"File_read_all_begin", (span_function *)&span_vendor.File_read_all_begin},
+#if MPI_VERSION >= 4
+    {"File_read_all_begin_c", (span_function *)&span_vendor.File_read_all_begin_c},
+#endif
+#if MPI_VERSION >= 4
+    {"File_read_all_c", (span_function *)&span_vendor.File_read_all_c},
+#endif
+    {"File_read_all_end", (span_function *)&span_vendor.File_read_all_end},
+    {"File_read_at_all", (span_function *)&span_vendor.File_read_at_all},
+    {"File_read_at_all_begin", (span_function *)&span_vendor.File_read_at_all_begin},
+#if MPI_VERSION >= 4
+    {"File_read_at_all_begin_c", (span_function *)&span_vendor.File_read_at_all_begin_c},
+#endif
+#if MPI_VERSION >= 4
+    {"File_read_at_all_c", (span_function *)&span_vendor.File_read_at_all_c},
+#endif
+    {"File_read_at_all_end", (span_function *)&span_vendor.File_read_at_all_end},
+    {"File_read_ordered", (span_function *)&span_vendor.File_read_ordered},
+    {"File_read_ordered_begin", (span_function *)&span_vendor.File_read_ordered_begin},
+#if MPI_VERSION >= 4
+    {"File_read_ordered_begin_c", (span_function *)&span_vendor.File_read_ordered_begin_c},
+#endif
+#if MPI_VERSION >= 4
+    {"File_read_ordered_c", (span_function *)&span_vendor.File_read_ordered_c},
+#endif
+    {"File_read_ordered_end", (span_function *)&span_vendor.File_read_ordered_end},
+    {"File_seek_shared", (span_function *)&span_vendor.File_seek_shared},
+    {"File_set_atomicity", (span_function *)&span_vendor.File_set_atomicity},
+    {"File_set_size", (span_function *)&span_vendor.File_set_size},
+    {"File_set_view", (span_function *)&span_vendor.File_set_view},
+    {"File_sync", (span_function *)&span_vendor.File_sync},
+    {"File_write_all", (span_function *)&span_vendor.File_write_all},
+    {"File_write_all_begin", (span_function *)&span_vendor.File_write_all_begin},
+#if MPI_VERSION >= 4
+    {"File_write_all_begin_c", (span_function *)&span_vendor.File_write_all_begin_c},
+#endif
+#if MPI_VERSION >= 4
+    {"File_write_all_c", (span_function *)&span_vendor.File_write_all_c},
+#endif
+    {"File_write_all_end", (span_function *)&span_vendor.File_write_all_end},
+    {"File_write_at_all", (span_function *)&span_vendor.File_write_at_all},
+    {"File_write_at_all_begin", (span_function *)&span_vendor.File_write_at_all_begin},
+#if MPI_VERSION >= 4
+    {"File_write_at_all_begin_c", (span_function *)&span_vendor.File_write_at_all_begin_c},
+#endif
+#if MPI_VERSION >= 4
+    {"File_write_at_all_c", (span_function *)&span_vendor.File_write_at_all_c},
+#endif
+    {"File_write_at_all_end", (span_function *)&span_vendor.File_write_at_all_end},
+    {"File_write_ordered", (span_function *)&span_vendor.File_write_ordered},
+    {"File_write_ordered_begin", (span_function *)&span_vendor.File_write_ordered_begin},
+#if MPI_VERSION >= 4
+    {"File_write_ordered_begin_c", (span_function *)&span_vendor.File_write_ordered_begin_c},
+#endif
+#if MPI_VERSION >= 4
+    {"File_write_ordered_c", (span_function *)&span_vendor.File_write_ordered_c},
+#endif
+    {"File_write_ordered_end", (span_function *)&span_vendor.File_write_ordered_end},
     {"Finalize", (span_function *)&span_vendor.Finalize},
     {"Gather", (span_function *)&span_vendor.Gather},
 #if MPI_VERSION >= 4

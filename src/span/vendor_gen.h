@@ -192,7 +192,88 @@ struct span_vendor {
     int (*Exscan_init_c)(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatype datatype,
         MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
 #endif
+    int (*File_close)(MPI_File *fh);
     int (*File_open)(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh);
+    int (*File_preallocate)(MPI_File fh, MPI_Offset size);
+    int (*File_read_all)(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
+        MPI_Status *status);
+    int (*File_read_all_begin)(MPI_File fh, void *buf, int count, MPI_Datatype datatype);
+#if MPI_VERSION >= 4
+    int (*File_read_all_begin_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype);
+#endif
+#if MPI_VERSION >= 4
+    int (*File_read_all_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+        MPI_Status *status);
+#endif
+    int (*File_read_all_end)(MPI_File fh, void *buf, MPI_Status *status);
+    int (*File_read_at_all)(MPI_File fh, MPI_Offset offset, void *buf, int count,
+        MPI_Datatype datatype, MPI_Status *status);
+    int (*File_read_at_all_begin)(MPI_File fh, MPI_Offset offset, void *buf, int count,
+        MPI_Datatype datatype);
+#if MPI_VERSION >= 4
+    int (*File_read_at_all_begin_c)(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+        MPI_Datatype datatype);
+#endif
+#if MPI_VERSION >= 4
+    int (*File_read_at_all_c)(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+        MPI_Datatype datatype, MPI_Status *status);
+#endif
+    int (*File_read_at_all_end)(MPI_File fh, void *buf, MPI_Status *status);
+    int (*File_read_ordered)(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
+        MPI_Status *status);
+    int (*File_read_ordered_begin)(MPI_File fh, void *buf, int count, MPI_Datatype datatype);
+#if MPI_VERSION >= 4
+    int (*File_read_ordered_begin_c)(MPI_File fh, void *buf, MPI_Count count,
+        MPI_Datatype datatype);
+#endif
+#if MPI_VERSION >= 4
+    int (*File_read_ordered_c)(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+        MPI_Status *status);
+#endif
+    int (*File_read_ordered_end)(MPI_File fh, void *buf, MPI_Status *status);
+    int (*File_seek_shared)(MPI_File fh, MPI_Offset offset, int whence);
+    int (*File_set_atomicity)(MPI_File fh, int flag);
+    int (*File_set_size)(MPI_File fh, MPI_Offset size);
+    int (*File_set_view)(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+        const char *datarep, MPI_Info info);
+    int (*File_sync)(MPI_File fh);
+    int (*File_write_all)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
+        MPI_Status *status);
+    int (*File_write_all_begin)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype);
+#if MPI_VERSION >= 4
+    int (*File_write_all_begin_c)(MPI_File fh, const void *buf, MPI_Count count,
+        MPI_Datatype datatype);
+#endif
+#if MPI_VERSION >= 4
+    int (*File_write_all_c)(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+        MPI_Status *status);
+#endif
+    int (*File_write_all_end)(MPI_File fh, const void *buf, MPI_Status *status);
+    int (*File_write_at_all)(MPI_File fh, MPI_Offset offset, const void *buf, int count,
+        MPI_Datatype datatype, MPI_Status *status);
+    int (*File_write_at_all_begin)(MPI_File fh, MPI_Offset offset, const void *buf, int count,
+        MPI_Datatype datatype);
+#if MPI_VERSION >= 4
+    int (*File_write_at_all_begin_c)(MPI_File fh, MPI_Offset offset, const void *buf,
+        MPI_Count count, MPI_Datatype datatype);
+#endif
+#if MPI_VERSION >= 4
+    int (*File_write_at_all_c)(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+        MPI_Datatype datatype, MPI_Status *status);
+#endif
+    int (*File_write_at_all_end)(MPI_File fh, const void *buf, MPI_Status *status);
+    int (*File_write_ordered)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
+        MPI_Status *status);
+    int (*File_write_ordered_begin)(MPI_File fh, const void *buf, int count, MPI_Datatype datatype);
+#if MPI_VERSION >= 4
+    int (*File_write_ordered_begin_c)(MPI_File fh, const void *buf, MPI_Count count,
+        MPI_Datatype datatype);
+#endif
+#if MPI_VERSION >= 4
+    int (*File_write_ordered_c)(MPI_File fh, const void *buf, MPI_Count count,
+        MPI_Datatype datatype, MPI_Status *status);
+#endif
+    int (*File_write_ordered_end)(MPI_File fh, const void *buf, MPI_Status *status);
     int (*Finalize)(void);
     int (*Gather)(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
         int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);

@@ -6,6 +6,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { LONG = 1000000, ROUNDS = 4 };
 
@@ -191,6 +192,54 @@ static void ours_goes_on_in_windows(int *data, int *sums, int call)
     }
 }
 
+/* One collective call on a file of the job; the last deletes it. */
+static int use_file(int call, MPI_File *file, const char *name)
+{
+    int value = here, back = -1, rc = MPI_SUCCESS;
+
+    if (call == 0)
+        rc = MPI_File_open(local, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                           file);
+    else if (call == 1)
+        rc = MPI_File_set_view(*file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    else if (call == 2)
+        rc = MPI_File_write_at_all(*file, here, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    else if (call == 3)
+        rc = MPI_File_sync(*file);
+    else if (call == 4)
+        rc = MPI_File_read_at_all(*file, here, &back, 1, MPI_INT, MPI_STATUS_IGNORE);
+    else if (call == 5)
+        rc = MPI_File_set_size(*file, local_size * (MPI_Offset)sizeof value);
+    else
+        rc = MPI_File_close(file);
+    expect(call != 4 || back == here, "what was written into a file");
+    return rc;
+}
+
+enum { FILE_CALLS = 7 };
+
+/* The same in collective calls on files. */
+static void ours_goes_on_in_files(int *data, int *sums, int call)
+{
+    char name[] = "/tmp/span-progress.XXXXXX";
+    int made = here == 0 ? mkstemp(name) : -1;
+    MPI_Request request;
+    MPI_File file;
+
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, local);
+    for (int i = 0; i < FILE_CALLS; i++) {
+        if (i == call)
+            MPI_Iallreduce(data, sums, LONG / 10, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        if (i == call && here % 2)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        expect(use_file(i, &file, name) == MPI_SUCCESS, "a collective call on a file");
+        if (i == call && here % 2 == 0)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (made >= 0)
+        close(made);
+}
+
 /* Neither call may wait for the one that comes second elsewhere. */
 static void idups_in_any_order(void)
 {
@@ -350,6 +399,8 @@ int main(int argc, char **argv)
         ours_goes_on_while_one_is_made(kind, data, sums);
     for (int call = 0; call < 3; call++)
         ours_goes_on_in_windows(data, sums, call);
+    for (int call = 0; call < FILE_CALLS; call++)
+        ours_goes_on_in_files(data, sums, call);
     MPI_Comm_free(&local);
     MPI_Finalize();
     free(data);
