@@ -160,15 +160,30 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *ne
 }
 SPAN_NAME(Comm_create_group)
 
+static __thread struct span_comm *freed; /* by this thread, just now */
+
+struct span_comm *span_comm_freed(void *entry)
+{
+    return entry == (char *)freed + SPAN_FREED ? freed : NULL;
+}
+
 /* The vendor frees first: functions of attributes may use the communicator once more. */
 static int let_go(struct span_comm *c, const char *name, int (*vendors)(MPI_Comm *), MPI_Comm *comm)
 {
     MPI_Comm handle = *comm;
-    int rc = SPAN_PART(name, vendors(comm));
+    struct span_comm *before = freed; /* such a function may free another one */
+    void *entry = (char *)c + SPAN_FREED;
+    int rc;
 
-    if (rc != MPI_SUCCESS)
+    freed = c;
+    (void)span_table_put(&span_comms, SPAN_KEY(handle), entry); /* in place: takes no memory */
+    rc = SPAN_PART(name, vendors(comm));
+    freed = before;
+    if (rc != MPI_SUCCESS) {
+        (void)span_table_put(&span_comms, SPAN_KEY(handle), c);
         return rc;
-    span_table_drop(&span_comms, SPAN_KEY(handle), c);
+    }
+    span_table_drop(&span_comms, SPAN_KEY(handle), entry);
     (void)WAITIO_MPI_Comm_free(&c->comm);
     c->handle = MPI_COMM_NULL;
     span_comm_release(c);

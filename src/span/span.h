@@ -66,9 +66,18 @@ struct span_call {
 extern struct span_table span_comms, span_groups, span_types, span_ops, span_requests,
     span_messages;
 
+/** What one thread frees (span_comm_let_go): the vendor gives its handle out again before the entry
+ * is taken away, so that a communicator of another thread may have it. An entry with this bit is
+ * there for that one thread. */
+enum { SPAN_FREED = 1 };
+/** @return the communicator behind such an entry, or NULL: another thread frees it */
+struct span_comm *span_comm_freed(void *entry);
+
 static inline struct span_comm *span_comm_of(MPI_Comm comm)
 {
-    return span_table_find(&span_comms, SPAN_KEY(comm));
+    void *found = span_table_find(&span_comms, SPAN_KEY(comm));
+
+    return SPAN_LIKELY(!((uintptr_t)found & SPAN_FREED)) ? found : span_comm_freed(found);
 }
 static inline void *span_group_of(MPI_Group group)
 {

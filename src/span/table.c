@@ -53,7 +53,7 @@ static void fill(struct span_slots *s, uintptr_t key, void *value)
 {
     struct span_slot *slot = free_place(s, key);
 
-    atomic_store_explicit(&slot->value, value, memory_order_relaxed);
+    atomic_store_explicit(&slot->value, value, memory_order_release); /* after the key was GONE */
     atomic_store_explicit(&slot->key, key, memory_order_release);
 }
 

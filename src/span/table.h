@@ -51,8 +51,13 @@ static inline void *span_table_find(struct span_table *t, uintptr_t key)
     for (size_t i = span_hash(s, key);; i++) {
         struct span_slot *slot = &s->slot[i & s->mask];
         uintptr_t found = atomic_load_explicit(&slot->key, memory_order_acquire);
-        if (found == key)
-            return atomic_load_explicit(&slot->value, memory_order_relaxed);
+        if (found == key) {
+            void *value = atomic_load_explicit(&slot->value, memory_order_acquire);
+            /* Taken away meanwhile, and perhaps another entry has the place: look again. */
+            if (atomic_load_explicit(&slot->key, memory_order_relaxed) == key)
+                return value;
+            i = span_hash(s, key) - 1;
+        }
         if (found == 0)
             return NULL;
     }

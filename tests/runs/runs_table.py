@@ -142,6 +142,8 @@ TABLE = {
         *messages("threads_started", "1", "1+1", "2+2", env=RETURN),
         *in_turn("emulator", CONTEXTS[1:], "threads"),
         *span("threads", "2o+2m"),
+        # communicators of the providers have handles, too
+        *span("threads", "2m+2m", note="inside", env={"WAITIO_HYBRID_INSIDE": "mpi"}),
     ],
     "C, Fortran and Python have the same interface and the same numbers": [
         # A script (tests/lang/script.md) in several languages and styles: in one block, and every

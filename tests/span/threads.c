@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that use communicators of one job and of all jobs at the same time, if MPI grants it. */
+/* Threads that use communicators of one job and of all jobs at the same time, if MPI grants it, and
+ * make and free some: a vendor gives a handle that one thread frees to another at once. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
 
-enum { THREADS = 3, ROUNDS = 60 };
+enum { THREADS = 5, ROUNDS = 60, MADE = 100 };
 
 static int rank, size;
 static _Atomic int failures;
@@ -36,10 +37,42 @@ static void *work(void *arg)
     return NULL;
 }
 
+static void *make(void *arg)
+{
+    const struct job *j = arg;
+    MPI_Group group;
+
+    MPI_Comm_group(j->comm, &group);
+    for (int i = 0; i < MADE; i++) {
+        MPI_Comm made;
+        int sum = -1;
+        MPI_Comm_create(j->comm, group, &made);
+        if (i % 8 == 0)
+            MPI_Allreduce(&j->me, &sum, 1, MPI_INT, MPI_SUM, made);
+        MPI_Comm_free(&made);
+        if (i % 8 == 0 && sum != j->n * (j->n - 1) / 2)
+            failures++;
+    }
+    MPI_Group_free(&group);
+    return NULL;
+}
+
+static void all_threads(void *(*function)(void *), struct job *jobs, int provided)
+{
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        if (provided < MPI_THREAD_MULTIPLE)
+            function(&jobs[i]);
+        else
+            pthread_create(&threads[i], NULL, function, &jobs[i]);
+    for (int i = 0; i < THREADS && provided == MPI_THREAD_MULTIPLE; i++)
+        pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
     struct job jobs[THREADS];
-    pthread_t threads[THREADS];
     int provided = 0;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -55,16 +88,10 @@ int main(int argc, char **argv)
         MPI_Comm_size(jobs[i].comm, &jobs[i].n);
         jobs[i].number = i;
     }
+    all_threads(work, jobs, provided);
+    all_threads(make, jobs, provided);
     for (int i = 0; i < THREADS; i++)
-        if (provided < MPI_THREAD_MULTIPLE)
-            work(&jobs[i]);
-        else
-            pthread_create(&threads[i], NULL, work, &jobs[i]);
-    for (int i = 0; i < THREADS; i++) {
-        if (provided == MPI_THREAD_MULTIPLE)
-            pthread_join(threads[i], NULL);
         MPI_Comm_free(&jobs[i].comm);
-    }
     MPI_Finalize();
     if (failures == 0)
         printf("ok\n");
