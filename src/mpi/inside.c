@@ -21,6 +21,10 @@
 #include "os/os.h"
 
 enum { TESTS = 64 }; /* before the engine polls */
+/* Communicators with parts of a provider that may live at a time in a process. MPICH has 2048
+ * communicators in all, and those are the program's; the others go by messages. */
+enum { MOST_AT_A_TIME = 16 };
+static int at_a_time; /* changed atomically */
 
 /* A step that was started. It outlives its run when that fails. */
 struct pending {
@@ -40,6 +44,8 @@ void wio_inside_free(struct wio_inside *inside)
     for (int i = 0; i < inside->parts; i++)
         if (inside->part[i].part != NULL)
             inside->ops->free(inside->part[i].part);
+    if (inside->counted)
+        __atomic_fetch_sub(&at_a_time, 1, __ATOMIC_RELAXED);
     wio_os_free(inside);
 }
 
@@ -345,26 +351,47 @@ int wio_inside_widen(struct wio_comm *c)
 }
 
 /* Wait for the other members of my PB: the provider may block while it makes a part, and then no
- * collective goes on for which they wait. */
-static int all_come(struct wio_comm *c, const int *place, int n)
+ * collective goes on for which they wait. @param[in,out] room is there room in this process? In all
+ * of them? */
+static int all_come(struct wio_comm *c, const int *place, int n, bool *room)
 {
-    const struct wio_collective barrier = {.kind = WIO_BARRIER};
+    const uint8_t mine = *room;
     struct wio_running run;
+    uint8_t *all;
     int *map, rc;
 
     wio_schedule_init(&run.s, c->rank, c->size, &c->topo, NULL);
     map = wio_schedule_scratch(&run.s, (size_t)n * sizeof *map);
+    all = wio_schedule_scratch(&run.s, (size_t)n);
     if (run.s.error == 0) {
+        const struct wio_collective gather = {.kind = WIO_ALLGATHER,
+                                              .in = &mine,
+                                              .bytes = 1,
+                                              .outs = {.base = (char *)all, .unit = 1}};
         for (int i = 0; i < c->size; i++)
             if (place[i] >= 0)
                 map[place[i]] = i;
         (void)wio_schedule_team(&run.s, (struct wio_team){place[c->rank], n, map});
-        wio_barrier_dissemination(&run.s, &barrier);
+        wio_allgather_bruck(&run.s, &gather);
     }
     wio_run_init(&run, c, 0);
     rc = wio_run_now(&run, NULL);
+    for (int i = 0; rc == 0 && i < n; i++)
+        *room &= all[i] != 0;
     wio_run_free(&run);
     return rc;
+}
+
+/* @param[out] room false: nothing was made, some member has enough already */
+static int make_counted(void *from, struct wio_inside *inside, const int *ranks, struct wio_comm *c,
+                        bool *room)
+{
+    int rc;
+
+    inside->counted = true;
+    *room = __atomic_fetch_add(&at_a_time, 1, __ATOMIC_RELAXED) < MOST_AT_A_TIME;
+    rc = all_come(c, inside->place, inside->size, room);
+    return rc != 0 || !*room ? rc : make_parts(from, inside, ranks, parts_for(c));
 }
 
 int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *from,
@@ -372,6 +399,7 @@ int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *
 {
     struct wio_inside *inside;
     int *ranks, *place, rc;
+    bool room = true;
 
     c->hybrid = parts ? from->hybrid : 0;
     c->hybrid_always = from->hybrid_always;
@@ -394,12 +422,10 @@ int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *
                                   .now_only = from->inside->now_only,
                                   .place = place};
     rc = my_side(parent, from->inside, c, place, ranks, &inside->size);
-    if (rc == 0 && inside->size > 1) {
-        rc = all_come(c, place, inside->size);
-        rc = rc != 0 ? rc : make_parts(from->inside->part[0].part, inside, ranks, parts_for(c));
-    }
+    if (rc == 0 && inside->size > 1)
+        rc = make_counted(from->inside->part[0].part, inside, ranks, c, &room);
     wio_os_free(ranks);
-    if (rc != 0 || inside->size == 1) {
+    if (rc != 0 || inside->size == 1 || !room) {
         wio_inside_free(inside);
         return rc;
     }

@@ -38,6 +38,7 @@ struct wio_inside {
     int failed;       /**< its code; changed atomically */
     bool blocks;   /**< all members of the communicator call the provider's blocking operations, and
                       none of its others */
+    bool counted;  /**< among those of this process that have parts */
     bool now_only; /**< it does blocking collectives only; the others go by messages */
     uint8_t uses;  /**< classes of sizes in which it is used; the same for all members */
 };
@@ -57,7 +58,8 @@ static inline const struct wio_inside *wio_inside_for(const struct wio_comm *c, 
  * @return 0; NOMEM, or an error of either. @blocking for some milliseconds */
 int wio_inside_probe(const struct wio_comm *c, struct wio_log *log);
 
-/** Parts for the members of a communicator that was made from @p parent; all members call it.
+/** Parts for the members of a communicator that was made from @p parent; all members call it. None
+ * where a member of my PB has many such communicators already: then messages do it.
  * @param from state of @p parent @param parts false: nothing may block, so messages have to do
  * @return 0; NOMEM, or the provider's error. @blocking */
 int wio_inside_derive(const struct waitio_group *parent, const struct wio_comm *from,

@@ -22,14 +22,23 @@ static int name_duplicate(struct span_call *call, WAITIO_MPI_Comm made, MPI_Comm
     return span_end(call);
 }
 
-static int give_duplicate(struct span_call *call, int rc, const MPI_Comm *newcomm)
+/* @param rc of the vendor's. If it has failed the others must hear of it. */
+static int give_duplicate(struct span_call *call, int rc, MPI_Comm *newcomm)
 {
+    struct span_place place = {call->name, call->comm->handle, 0};
     WAITIO_MPI_Comm made = NULL;
+    int all;
 
-    if (rc != MPI_SUCCESS)
-        return rc;
     call->code = WAITIO_MPI_Comm_dup(call->comm->comm, &made);
-    return name_duplicate(call, made, *newcomm);
+    if (call->code != 0)
+        return rc != MPI_SUCCESS ? rc : span_end(call);
+    all = span_comm_agree(&place, made, rc);
+    if (all == MPI_SUCCESS)
+        return name_duplicate(call, made, *newcomm);
+    (void)WAITIO_MPI_Comm_free(&made);
+    if (rc == MPI_SUCCESS)
+        (void)span_vendor.Comm_free(newcomm);
+    return all;
 }
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)

@@ -157,6 +157,26 @@ static int make_handle(const struct span_place *place, WAITIO_MPI_Comm made, boo
     return rc == MPI_SUCCESS ? span_topology_copy(made, out) : rc;
 }
 
+int span_comm_agree(const struct span_place *place, WAITIO_MPI_Comm made, int rc)
+{
+    int bad = rc != MPI_SUCCESS, any = 0, inter = 0, code;
+
+    code = WAITIO_MPI_Allreduce(&bad, &any, 1, WAITIO_MPI_INT, WAITIO_MPI_MAX, made);
+    code = code != 0 ? code : WAITIO_MPI_Comm_test_inter(made, &inter);
+    if (code == 0 && inter) { /* each group has heard of the other one */
+        bad = bad != 0 || any != 0;
+        code = WAITIO_MPI_Allreduce(&bad, &any, 1, WAITIO_MPI_INT, WAITIO_MPI_MAX, made);
+    }
+    if (rc != MPI_SUCCESS)
+        return rc; /* the vendor has called the handler */
+    if (code != 0)
+        return span_fail(place->parent, place->name, code);
+    return !bad && !any ? MPI_SUCCESS
+                        : span_fail_why(place->parent, place->name, WAITIO_MPI_ERR_OTHER,
+                                        "the MPI of another member could not make its part: that "
+                                        "process's own error says why");
+}
+
 int span_comm_give(const struct span_place *place, WAITIO_MPI_Comm made, MPI_Comm *out)
 {
     struct members m;
@@ -172,6 +192,12 @@ int span_comm_give(const struct span_place *place, WAITIO_MPI_Comm made, MPI_Com
         return span_fail(place->parent, place->name, code);
     rc = SPAN_PART(place->name, make_handle(place, made, inter != 0, &m, out));
     wio_os_free(m.ranks);
+    if (!m.all) {
+        code = rc;
+        rc = span_comm_agree(place, made, rc);
+        if (rc != MPI_SUCCESS && code == MPI_SUCCESS)
+            (void)span_vendor.Comm_free(out);
+    }
     if (rc == MPI_SUCCESS && !m.all) {
         code = span_comm_register(*out, made, &c);
         rc = code != 0 ? span_fail(place->parent, place->name, code) : rc;
