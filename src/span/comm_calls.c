@@ -30,8 +30,11 @@ static int give_duplicate(struct span_call *call, int rc, MPI_Comm *newcomm)
     int all;
 
     call->code = WAITIO_MPI_Comm_dup(call->comm->comm, &made);
-    if (call->code != 0)
+    if (call->code != 0) {
+        if (rc == MPI_SUCCESS)
+            (void)span_vendor.Comm_free(newcomm);
         return rc != MPI_SUCCESS ? rc : span_end(call);
+    }
     all = span_comm_agree(&place, made, rc);
     if (all == MPI_SUCCESS)
         return name_duplicate(call, made, *newcomm);

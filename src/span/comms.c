@@ -179,25 +179,21 @@ int span_comm_agree(const struct span_place *place, WAITIO_MPI_Comm made, int rc
 
 int span_comm_give(const struct span_place *place, WAITIO_MPI_Comm made, MPI_Comm *out)
 {
-    struct members m;
+    struct members m = {.all = true};
     struct span_comm *c;
-    int inter = 0, rc, code;
+    int inter = 0, rc, mine, code;
 
     *out = MPI_COMM_NULL;
     if (made == NULL)
         return MPI_SUCCESS;
     code = WAITIO_MPI_Comm_test_inter(made, &inter);
     code = code != 0 ? code : members_of(made, inter != 0, &m);
-    if (code != 0)
-        return span_fail(place->parent, place->name, code);
-    rc = SPAN_PART(place->name, make_handle(place, made, inter != 0, &m, out));
+    mine = code != 0 ? span_fail(place->parent, place->name, code)
+                     : SPAN_PART(place->name, make_handle(place, made, inter != 0, &m, out));
     wio_os_free(m.ranks);
-    if (!m.all) {
-        code = rc;
-        rc = span_comm_agree(place, made, rc);
-        if (rc != MPI_SUCCESS && code == MPI_SUCCESS)
-            (void)span_vendor.Comm_free(out);
-    }
+    rc = span_comm_agree(place, made, mine);
+    if (rc != MPI_SUCCESS && mine == MPI_SUCCESS)
+        (void)span_vendor.Comm_free(out);
     if (rc == MPI_SUCCESS && !m.all) {
         code = span_comm_register(*out, made, &c);
         rc = code != 0 ? span_fail(place->parent, place->name, code) : rc;

@@ -66,7 +66,7 @@ struct span_call {
 extern struct span_table span_comms, span_groups, span_types, span_ops, span_requests,
     span_messages;
 
-/** What one thread frees (span_comm_let_go): the vendor gives its handle out again before the entry
+/** What one thread frees (let_go in comm_calls.c): the vendor gives its handle out again before the entry
  * is taken away, so that a communicator of another thread may have it. An entry with this bit is
  * there for that one thread. */
 enum { SPAN_FREED = 1 };

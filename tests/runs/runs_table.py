@@ -205,7 +205,7 @@ TABLE = {
         *messages("errors_abort", "1", status=1, says="waitio_mpi_send failed (-4)"),
         *messages("errors_fortran", "1", status=1, says="is not a communicator"),
         *span("errors", *JOBS),
-        *span("many", "1o+2m", env={"WAITIO_HYBRID_INSIDE": "mpi"}),
+        *span("many", "1o+3m", env={"WAITIO_HYBRID_INSIDE": "mpi"}),
     ],
 }
 

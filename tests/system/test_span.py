@@ -159,8 +159,9 @@ def test_what_is_needed_is_said(waitio, ways, tmp_path):
     assert status == 2 and b"nothing tells which MPI" in err
 
 
-# Functions that take no communicator, group, request or message, and are in no table of ours:
-# files, windows, the tools' interface, conversions of handles, functions that are constants.
+# Functions that take no communicator, group, request or message: files, windows (those that may
+# block are looked for below), the tools' interface, conversions of handles, functions that are
+# constants.
 ELSEWHERE = re.compile(
     r"MPI_(T_|File_|Win_|Register_datarep|[A-Z0-9]+(_|$)|\w+_[cf]2[cf]$|\w+_f08|WT)"
 )
@@ -202,7 +203,7 @@ def test_every_function_of_the_mpi_has_its_place(
         if way not in ("harmless", "vendor") and not {name, "P" + name} <= ours:
             lost.append(f"{name} ({way})")
     assert not lost, "neither wrapped nor explained: " + ", ".join(lost)
-    wrapped = {f"MPI_{f.name}" for f in plan.of("wrapped", "hand", "refused")}
+    wrapped = {f"MPI_{f.name}" for f in plan.of("wrapped", "hand", "refused", "blocking")}
     assert not {name for name in wrapped & vendor if not {name, "P" + name} <= ours}
 
 
