@@ -392,10 +392,11 @@ static int make_counted(void *from, struct wio_inside *inside, const int *ranks,
     *room = __atomic_fetch_add(&at_a_time, 1, __ATOMIC_RELAXED) < MOST_AT_A_TIME;
     rc = all_come(c, inside->place, inside->size, room);
     if (rc == 0 && !*room)
-        wio_info(wio_universe_log(wio_api_universe()), WIO_C_MPI,
-                 "%d communicators use %s in a process of this PB, which is the most: this one goes "
-                 "by messages",
-                 MOST_AT_A_TIME, inside->ops->name);
+        wio_info(
+            wio_universe_log(wio_api_universe()), WIO_C_MPI,
+            "%d communicators use %s in a process of this PB, which is the most: this one goes "
+            "by messages",
+            MOST_AT_A_TIME, inside->ops->name);
     return rc != 0 || !*room ? rc : make_parts(from, inside, ranks, parts_for(c));
 }
 

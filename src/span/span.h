@@ -66,9 +66,9 @@ struct span_call {
 extern struct span_table span_comms, span_groups, span_types, span_ops, span_requests,
     span_messages;
 
-/** What one thread frees (let_go in comm_calls.c): the vendor gives its handle out again before the entry
- * is taken away, so that a communicator of another thread may have it. An entry with this bit is
- * there for that one thread. */
+/** What one thread frees (let_go in comm_calls.c): the vendor gives its handle out again before the
+ * entry is taken away, so that a communicator of another thread may have it. An entry with this bit
+ * is there for that one thread. */
 enum { SPAN_FREED = 1 };
 /** @return the communicator behind such an entry, or NULL: another thread frees it */
 struct span_comm *span_comm_freed(void *entry);
