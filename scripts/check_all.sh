@@ -12,7 +12,7 @@ wanted=${1:-} jobs=${2:-$(nproc 2>/dev/null || echo 2)}
 . scripts/stages.sh
 trap 'stopped=yes' TERM INT # the stage under way ends by itself and reports
 stopped=
-parts=(long-1 long-2 long-3 asan-1 asan-2 tsan-1 tsan-2 fuzz interop)
+parts=(long-1 long-2 asan tsan fuzz interop)
 python=.venv/bin/python
 
 chosen=()
@@ -56,9 +56,8 @@ interop() {
 
 one() { # one PART: what a stage runs
     case $1 in
-    long-*) tests release long "${1#*-}/3" ;;
-    asan-*) tests asan asan "${1#*-}/2" ;;
-    tsan-*) tests tsan tsan "${1#*-}/2" ;;
+    long-*) tests release long "${1#*-}/2" ;;
+    asan | tsan) tests "$1" "$1" 1/1 ;;
     fuzz) scripts/fuzz_smoke.sh 10 ;;
     interop) interop ;;
     esac

@@ -16,25 +16,61 @@ if ! command -v clang >/dev/null 2>&1 ||
     echo "0 passed, 0 failed, $skipped skipped"
     exit 0
 fi
-scripts/build.sh fuzz "$(nproc 2>/dev/null || echo 2)"
+cores=$(nproc 2>/dev/null || echo 2)
+targets=
+for source in tests/fuzz/fuzz_*.c; do
+    name=${source##*/fuzz_} name=${name%.c}
+    case "$wanted" in "" | *" $name "*) targets="$targets $name" ;; esac
+done
+[ -n "$targets" ] || {
+    echo "fuzz: there is no target$wanted; tests/fuzz/fuzz_NAME.c is the target NAME" >&2
+    exit 2
+}
+# shellcheck disable=SC2086 # words to be split
+scripts/build.sh fuzz "$cores" $(printf 'fuzz_%s ' $targets)
 mkdir -p build/fuzz/artifacts
-for target in build/fuzz/tests/fuzz/fuzz_*; do
-    [ -x "$target" ] && [ -f "$target" ] || continue
-    name=${target##*/fuzz_}
-    case "$wanted" in "" | *" $name "*) ;; *) continue ;; esac
-    grown=build/fuzz/grown/$name
-    mkdir -p "$grown"
-    set -- "$grown"
+
+# One target: a process of one thread. Its status is the file NAME.status.
+try() {
+    name=$1
+    mkdir -p "build/fuzz/grown/$name"
+    set -- "build/fuzz/grown/$name"
     if [ -d "tests/fuzz/corpus/$name" ]; then set -- "$@" "tests/fuzz/corpus/$name"; fi
-    if "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=0 \
-        -artifact_prefix="build/fuzz/artifacts/$name-" "$@" >"build/fuzz/$name.log" 2>&1; then
-        echo "PASS fuzz/$name: $(grep -E '^Done ' "build/fuzz/$name.log" || true)"
+    "build/fuzz/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
+        -print_final_stats=0 -artifact_prefix="build/fuzz/artifacts/$name-" "$@" >"build/fuzz/$name.log" 2>&1 &&
+        status=0 || status=$?
+    echo "$status" >"build/fuzz/$name.status"
+}
+
+tell() {
+    if [ "$(cat "build/fuzz/$1.status")" = 0 ]; then
+        echo "PASS fuzz/$1: $(grep -E '^Done ' "build/fuzz/$1.log" || true)"
         passed=$((passed + 1))
     else
-        echo "FAIL fuzz/$name"
-        tail -n 30 "build/fuzz/$name.log"
+        echo "FAIL fuzz/$1"
+        tail -n 30 "build/fuzz/$1.log"
         failed=$((failed + 1))
     fi
-done
+}
+
+# As many at a time as there are cores.
+running=
+# shellcheck disable=SC2086 # words to be split
+run_all() {
+    for name in $targets; do
+        rm -f "build/fuzz/$name.status"
+        try "$name" &
+        running="$running $name"
+        set -- $running
+        if [ $# -ge "$cores" ]; then
+            wait
+            for name in $running; do tell "$name"; done
+            running=
+        fi
+    done
+    wait
+    for name in $running; do tell "$name"; done
+}
+run_all
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -44,14 +44,10 @@ SUITES = {
 }
 
 
-def run_c(args, env, tally):
-    """The C tests of the suite, or those that were asked for."""
-    labels = {"short": ["-LE", "^long$"], "long": ["-L", "^long$"]}.get(args.length, [])
-    places = 2 * args.jobs
+def c_tests(args, env):
+    """CTest's words for the C tests of the suite, or for those that were asked for; None: none."""
     if args.only:
         names = [name.partition("::")[0] for name in args.only if ".py" not in name]
-        if names:
-            ctests.run(args, env, tally, ctests.exactly(names), places)
     elif args.slice:
         times = parts.long_tests()
         programs = {
@@ -60,26 +56,37 @@ def run_c(args, env, tally):
             if args.length == "all" or ("long" in has) == (args.length == "long")
         }
         names = parts.part_of(programs, args.slice)
-        if names:
-            ctests.run(args, env, tally, ctests.exactly(names), places)
     else:
-        ctests.run(args, env, tally, labels + (["-R", args.filter] if args.filter else []), places)
+        labels = {"short": ["-LE", "^long$"], "long": ["-L", "^long$"]}.get(args.length, [])
+        return labels + (["-R", args.filter] if args.filter else [])
+    return ctests.exactly(names) if names else None
 
 
-def run_python(args, env, tally, suite):
+def start_c(args, env, tally):
+    """Begin the C tests. @return their runs: one, or none"""
+    words = c_tests(args, env)
+    if words is None:
+        return []
+    try:
+        return [ctests.CTest(args, env, words, 2 * args.jobs)]
+    except ctests.NoCTestError as why:
+        tally.add("ctest", "failed", str(why))
+        return []
+
+
+def run_python(args, env, tally, suite, beside):
     """The Python tests of the suite, or those that were asked for."""
     if args.only:
         names = [name for name in args.only if ".py" in name]
         args.length = "all"
-        if names:
-            pytests.run(args, env, tally, [], names)
+        pytests.run(args, env, tally, [], names, beside=beside)
         return
     words = ["-m", suite["pytest"]] if suite["pytest"] else []
     words += ["-k", args.keyword] if args.keyword else []
     words += ["--slice", args.slice] if args.slice else []
-    runs = 1 if args.keyword else args.jobs
+    runs = 1 if args.keyword else 2 * args.jobs
     folders = suite.get("folders", ["tests", "python/tests"])
-    pytests.run(args, env, tally, words, folders, runs)
+    pytests.run(args, env, tally, words, folders, runs, beside)
 
 
 def save_seconds(args, tally):
@@ -143,11 +150,19 @@ def main():
     tally = Tally()
     signal.signal(signal.SIGTERM, child.ask_to_end)
     signal.signal(signal.SIGINT, child.ask_to_end)
+    with_c = suite.get("ctest", True) and not (args.keyword and not args.filter)
+    with_python = suite["pytest"] is not None and not (args.filter and not args.keyword)
     try:
-        if suite.get("ctest", True) and not (args.keyword and not args.filter):
-            run_c(args, env, tally)
-        if suite["pytest"] is not None and not (args.filter and not args.keyword):
-            run_python(args, env, tally, suite)
+        started = start_c(args, env, tally) if with_c else []
+        try:
+            if with_python:
+                run_python(args, env, tally, suite, started)
+            else:
+                child.wait(started)
+        finally:
+            for run in started:
+                child.end(run.child)
+                run.count(tally)
         again.run(args, env, tally, args.most_unsteady)
     except child.EndedError as why:
         tally.add(f"suite {args.suite}", "failed", f"{why}; what did not run is not counted")

@@ -11,7 +11,6 @@ import sys
 import textwrap
 import types
 
-import jobs
 import patience
 import pytest
 
@@ -74,18 +73,9 @@ def settings(*texts):
 
 
 @pytest.fixture(scope="session")
-def site(request, made_dir, tmp_path_factory):
-    """Folder with the installed package, built once against the installed library."""
-    needs("Cython", "scikit_build_core", "numpy", "pip")
-    if SITE:
-        return pathlib.Path(SITE)
-    option = f"cmake.define.WAITIO_INSTALLED={request.getfixturevalue('install_dir')}"
-    folder = f"build-dir={tmp_path_factory.mktemp('python-build')}"
-
-    def make(path):
-        pip("install", "--no-build-isolation", "--target", path, *settings(option, folder), SOURCE)
-
-    return jobs.once(made_dir / "site", make)
+def site(request):
+    """Folder with the installed package."""
+    return pathlib.Path(SITE) if SITE else request.getfixturevalue("python_package")
 
 
 class Universe(players.Universe):

@@ -4,9 +4,10 @@
 import os
 import signal
 import subprocess
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TICK_S = 2.0
+TICK_S = 0.5
 
 
 class EndedError(Exception):
@@ -46,23 +47,17 @@ def end(child):
         child.wait()
 
 
-def run(command, env, log, tick):
-    """Run a command to its end; where this program is to end, the whole process group does.
+def wait(runs):
+    """Look at runs until they end; what interrupts that ends them.
 
-    @param tick  called now and then
-    @return its status
+    @param runs  each has a `child`, and look(): is anything left to do?
     """
-    with open(log, "w"):
-        pass
-    child = start(command, env, log)
     try:
-        while True:
-            try:
-                return child.wait(timeout=TICK_S)
-            except subprocess.TimeoutExpired:
-                tick()
+        while any([run.look() for run in runs]):
+            time.sleep(TICK_S)
     finally:
-        end(child)
+        for run in runs:
+            end(run.child)
 
 
 def read(path):

@@ -18,6 +18,10 @@ PROGRESS = re.compile(r"^ *\d+/(\d+) Test +#\d+: (\S+) [.]*[ *]*([A-Za-z]+)", re
 LOAD = re.compile(r"^the load of the machine was ([0-9.]+)$", re.M)  # tests/support/limited.py
 
 
+class NoCTestError(Exception):
+    """There is no CTest, or no build."""
+
+
 def add_case(case, cmocka, tally):
     """Add one CTest test, case by case where its program wrote cmocka's XML."""
     name = case.get("name", "?")
@@ -81,49 +85,51 @@ def exactly(wanted):
     return ["-R", "^(" + "|".join(re.escape(name) for name in sorted(wanted)) + ")$"]
 
 
-def run(args, env, tally, chosen, places, log="ctest"):
-    """Run CTest and count what it reports.
+class CTest:
+    """One run of CTest, in the background: child.wait() it, then count() it.
 
     @param chosen  CTest's words that choose the tests
     @param places  a test takes two places, or one if it only waits (tests/CMakeLists.txt)
+    @throws NoCTestError where there is nothing to run
     """
-    ctest = shutil.which("ctest")
-    if not ctest or not os.path.exists(os.path.join(args.build, "CTestTestfile.cmake")):
-        tally.add("ctest", "failed", f"no CTest, or no tests configured in {args.build}")
-        return
-    junit = os.path.join(args.out, log + ".xml")
-    log = os.path.join(args.out, log + ".log")
-    cmocka = os.path.join(args.build, "Testing", "cmocka")
-    shutil.rmtree(cmocka, ignore_errors=True)
-    os.makedirs(cmocka)
-    if os.path.exists(junit):
-        os.remove(junit)
-    env = dict(env, CMOCKA_MESSAGE_OUTPUT="XML")
-    command = [ctest, "--test-dir", args.build, "--output-junit", junit]
-    command += ["-j", str(places), "--no-tests=ignore", *chosen]
-    started = time.monotonic()
-    said = [started]
 
-    def tick():
-        done = PROGRESS.findall(child.read(log))
-        if done and time.monotonic() - said[0] > 20:
-            said[0] = time.monotonic()
-            print(f"C tests: {len(done)} of {done[0][0]}", flush=True)
+    def __init__(self, args, env, chosen, places, log="ctest"):
+        ctest = shutil.which("ctest")
+        if not ctest or not os.path.exists(os.path.join(args.build, "CTestTestfile.cmake")):
+            raise NoCTestError(f"no CTest, or no tests configured in {args.build}")
+        self.junit = os.path.join(args.out, log + ".xml")
+        self.log = os.path.join(args.out, log + ".log")
+        self.cmocka = os.path.join(args.build, "Testing", "cmocka")
+        shutil.rmtree(self.cmocka, ignore_errors=True)
+        os.makedirs(self.cmocka)
+        for path in (self.junit, self.log):
+            if os.path.exists(path):
+                os.remove(path)
+        command = [ctest, "--test-dir", args.build, "--output-junit", self.junit]
+        command += ["-j", str(places), "--no-tests=ignore", *chosen]
+        self.began, self.took, self.status = time.monotonic(), 0.0, None
+        self.child = child.start(command, dict(env, CMOCKA_MESSAGE_OUTPUT="XML"), self.log)
 
-    status = None
-    try:
-        status = child.run(command, env, log, tick)
-    finally:
+    def look(self):
+        """Is anything left to do?"""
+        if self.status is None:
+            self.status = self.child.poll()
+            self.took = time.monotonic() - self.began
+        return self.status is None
+
+    def count(self, tally):
+        """Add what CTest reports; where it was ended, what it had said until then."""
         try:
-            cases = list(ET.parse(junit).iter("testcase"))
+            cases = list(ET.parse(self.junit).iter("testcase"))
         except (OSError, ET.ParseError):
-            cases = cases_from_log(child.read(log))
-            if status is not None:
-                tally.add("ctest", "failed", f"status {status}\n" + child.read(log)[-4000:])
+            cases = cases_from_log(child.read(self.log))
+            if self.status is not None:
+                text = f"status {self.status}\n" + child.read(self.log)[-4000:]
+                tally.add("ctest", "failed", text)
         before = len(tally.failed)
         for case in cases:
-            add_case(case, cmocka, tally)
+            add_case(case, self.cmocka, tally)
             tally.seconds[case.get("name", "?")] = float(case.get("time", "0"))
-        if status and len(tally.failed) == before:
-            tally.add("ctest", "failed", f"status {status}; see {log}")
-        print(f"C tests: {len(cases)} programs in {time.monotonic() - started:.0f} s", flush=True)
+        if self.status and len(tally.failed) == before:
+            tally.add("ctest", "failed", f"status {self.status}; see {self.log}")
+        print(f"C tests: {len(cases)} programs in {self.took:.0f} s", flush=True)

@@ -135,32 +135,23 @@ def add_runs(runs, tally, show=True):
     return len(found)
 
 
-def wait(runs):
-    """Until they end; what interrupts that ends them."""
-    try:
-        while any([run.look() for run in runs]):
-            time.sleep(child.TICK_S / 4)
-    finally:
-        for run in runs:
-            child.end(run.child)
-
-
 def run_one(args, env, tally, name):
     """Run one test, alone; its output is kept, not shown."""
     command = [sys.executable, "-m", "pytest", "-q", "--suite", "all", name]
     again = [Pytest(args, env, command, "again", True)]
     try:
-        wait(again)
+        child.wait(again)
     finally:
         add_runs(again, tally, show=False)
 
 
-def run(args, env, tally, words, candidates, runs=1):
+def run(args, env, tally, words, candidates, runs=1, beside=()):
     """pytest, until every test has ended; the tests that measure time come last, one by one.
 
     @param words       pytest's words that choose the tests
     @param candidates  folders or tests
     @param runs        so many share the tests, each with files of its own
+    @param beside      other runs, which have begun; the tests that measure time wait for them, too
     """
     found = [
         item
@@ -169,6 +160,7 @@ def run(args, env, tally, words, candidates, runs=1):
         or glob.glob(os.path.join(child.ROOT, glob.escape(item), "**", "test_*.py"), recursive=True)
     ]
     if not found:
+        child.wait(beside)
         return
     command = [sys.executable, "-m", "pytest", *found, "-q", "-ra"]
     command += ["--continue-on-collection-errors", "--suite", args.length, *words]
@@ -185,7 +177,7 @@ def run(args, env, tally, words, candidates, runs=1):
                 name = lane if lane == "alone" else number
                 lane_runs.append(Pytest(args, env, command + more, name, number > 0))
                 all_runs.append(lane_runs[-1])
-            wait(lane_runs)
+            child.wait([*lane_runs, *beside])
     finally:
         count = add_runs(all_runs, tally)
     print(f"Python tests: {count} in {time.monotonic() - started:.0f} s", flush=True)

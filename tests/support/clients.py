@@ -19,13 +19,13 @@ SFTP = "/usr/lib/openssh/sftp-server"
 # What real ones do, and worse. Milliseconds at most; -1: until the file is opened or closed.
 WEAK = {
     "strong": {},
-    "late names": {"entry_ms": 400},
+    "late names": {"entry_ms": 150},
     "late sizes": {"attr_ms": 400},
     "late data": {"write_ms": 300, "early": 30},
     "old pages": {"page_ms": -1, "attr_ms": 200},
     "close-to-open": {"attr_ms": -1, "page_ms": -1, "write_ms": -1, "early": 30, "snapshot": 1},
     "worst": {
-        "entry_ms": 400,
+        "entry_ms": 150,
         "attr_ms": -1,
         "page_ms": -1,
         "write_ms": -1,

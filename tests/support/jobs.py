@@ -5,10 +5,12 @@ in an environment that has nothing of another run, and ended with the test. Nobo
 
 import fcntl
 import hashlib
+import importlib.util
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import patience
 import pytest
@@ -262,6 +264,19 @@ def install(build_dir, prefix):
 def install_dir(build_dir, made_dir):
     """An installed copy of the build; nobody writes to it."""
     return once(made_dir / "prefix", lambda folder: install(build_dir, folder))
+
+
+@pytest.fixture(scope="session")
+def python_package(build_dir):
+    """The Python package, for PYTHONPATH; kept in the build folder, for it takes its time."""
+    for module in ("Cython", "scikit_build_core", "numpy", "pip"):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"the Python package {module} is not installed (make setup)")
+    folder = build_dir / f"python-{sys.implementation.cache_tag}"
+    words = [ROOT / "scripts" / "python_site.sh", build_dir, folder, sys.executable]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return pathlib.Path(done.stdout.strip())
 
 
 @pytest.fixture

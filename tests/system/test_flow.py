@@ -105,26 +105,15 @@ def test_wrong_settings_are_named(solver):
         assert status == 2 and message in said, said
 
 
-@pytest.fixture(scope="module")
-def site(build_dir):
-    """The Python package, for PYTHONPATH; shared with the tsunami's tests."""
-    need("Cython", "scikit_build_core", "pip")
-    folder = build_dir / f"tsunami-site-{sys.implementation.cache_tag}"
-    done = subprocess.run(
-        [ROOT / "scripts" / "python_site.sh", build_dir, folder, sys.executable],
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return pathlib.Path(done.stdout.strip())
-
-
-def test_readers_that_come_late_and_die_do_not_stop_the_solver(build_dir, waitio, tmp_path, site):
+def test_readers_that_come_late_and_die_do_not_stop_the_solver(
+    build_dir, waitio, tmp_path, python_package
+):
     need("numpy", "matplotlib", "netCDF4", "PIL")
     if not (build_dir / "bin" / "flow_solver").exists():
         pytest.skip("flow_solver is not built: Open MPI is needed")
     if not shutil.which("mpiexec.openmpi"):
         pytest.skip("openmpi is not installed")
-    places = [site, APPS / "flow", APPS / "tsunami"]
+    places = [python_package, APPS / "flow", APPS / "tsunami"]
     env = dict(waitio.env, PYTHONPATH=":".join(map(str, places)), NO_COLOR="1")
     env["PATH"] = f"{build_dir / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(

@@ -47,22 +47,6 @@ def tsunami():
     return types.SimpleNamespace(**{name: app_module(name) for name in names})
 
 
-@pytest.fixture(scope="module")
-def site(build_dir):
-    """The Python package, for PYTHONPATH; kept in the build folder, for it takes its time."""
-    need_modules("Cython", "scikit_build_core", "pip")
-    folder = build_dir / f"tsunami-site-{sys.implementation.cache_tag}"
-    done = subprocess.run(
-        [ROOT / "scripts" / "python_site.sh", build_dir, folder, sys.executable],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return pathlib.Path(done.stdout.strip())
-
-
 @pytest.fixture
 def ocean(waitio, build_dir, tsunami):
     """Run the ocean alone; returns (status, what it said)."""
@@ -266,14 +250,14 @@ def test_network_follows_the_recording(tsunami, tmp_path):
 
 
 @pytest.fixture
-def demo(waitio, build_dir, site, tmp_path_factory):
+def demo(waitio, build_dir, python_package, tmp_path_factory):
     """Run the demonstration in its small form; returns (status, stdout, stderr)."""
     need_modules("numpy", "matplotlib")
     if not (build_dir / "bin" / "tsunami_ocean").exists():
         pytest.skip("tsunami_ocean is not built: gfortran and Open MPI are needed")
     # The recording is the same for all.
     home = tmp_path_factory.getbasetemp() / "tsunami"
-    env = dict(waitio.env, PYTHONPATH=f"{site}:{APP}", NO_COLOR="1")
+    env = dict(waitio.env, PYTHONPATH=f"{python_package}:{APP}", NO_COLOR="1")
     env["PATH"] = f"{build_dir / 'bin'}:{os.environ['PATH']}"
 
     def run(*words, timeout=150, **extra):

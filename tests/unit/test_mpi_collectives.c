@@ -539,7 +539,7 @@ static void long_hybrid_messages(void **state)
     (void)state;
     t.f = &flavours[INTS];
     t.hybrid = true;
-    for (int i = 0; i < 3 * 7 * 4 * 4; i++) {
+    for (int i = 0; i < 3 * 7 * 4 * 4; i += ONE_IN) {
         static const int counts[] = {65536, 131072, 131073, 700001};
         t.kind = kinds[i % 3];
         t.size = 1 + i / 3 % 7;
@@ -551,7 +551,7 @@ static void long_hybrid_messages(void **state)
         one(&t);
         inside += t.w.steps_inside;
     }
-    assert_in_range(inside, 400, 100000);
+    assert_in_range(inside, 400 / ONE_IN, 100000);
 }
 
 /* An operator of the program inside a PB: two of its three members are combined by the provider.
@@ -586,7 +586,7 @@ static void long_messages_of_several_kings(void **state)
     (void)state;
     t.f = &flavours[INTS];
     t.hybrid = true;
-    for (int i = 0; i < 3 * 8 * 3; i++) {
+    for (int i = 0; i < 3 * 8 * 3; i += ONE_IN) {
         int pieces, lanes, ways;
         t.kind = kinds[i % 3];
         t.kings = 1 + i / 3 % 8;
@@ -605,7 +605,7 @@ static void long_messages_of_several_kings(void **state)
         assert_int_equal(t.w.crossings[0] - t.w.words, pieces * ways);
         assert_int_equal(t.w.crossings[1] - t.w.words * WIO_SIZE_BYTES, 4 * t.count * ways);
     }
-    assert_in_range(apart, 10, 3 * 8 * 3);
+    assert_in_range(apart, 10 / ONE_IN, 3 * 8 * 3);
 }
 
 /* Many pieces over several trees, of data with holes and without, that go their own ways. */
@@ -617,7 +617,7 @@ static void trees_of_many_pieces(void **state)
     (void)state;
     t.form = EVEN;
     for (size_t k = 0; k < 3; k++)
-        for (size_t i = 0; i < 5 && sizes[i] <= MOST; i++)
+        for (size_t i = 0; i < 5 && sizes[i] <= LARGEST; i++)
             for (int flavour = INTS; flavour <= SUMS; flavour++)
                 for (int in_place = 0; in_place <= (k > 0); in_place++) {
                     t.kind = kinds[k];

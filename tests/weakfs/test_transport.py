@@ -45,8 +45,7 @@ def test_messages(weak, build_dir, weakness):
     """All sizes both ways, batches, order, random traffic. Guard: without opening again, or
     without syncing, most of the weaknesses end this by its time limit."""
     with weak(**clients.WEAK[weakness]) as pair:
-        share = 1 if weakness in ("strong", "worst") else 4
-        conform(build_dir, "messages", [c.path for c in pair], share=share)
+        conform(build_dir, "messages", [c.path for c in pair], share=8)
         seen = {name: n + pair[1].counts()[name] for name, n in pair[0].counts().items()}
         idle = ("strong", "late sizes")  # files have their size before they have their name
         assert weakness in idle or sum(seen[name] for name in SEEN) > 0, seen
@@ -57,7 +56,7 @@ def test_links_where_names_come_late(weak, build_dir):
     hang on; where data is old, too, this takes many minutes. Locks tell nothing there: a dead peer
     is one that is silent."""
     with weak(entry_ms=50) as pair:  # each dial waits for a name
-        conform(build_dir, "links", [c.path for c in pair], share=16, silence=0.5)
+        conform(build_dir, "links", [c.path for c in pair], share=48, silence=0.5)
 
 
 OVERLAY = """mount -t tmpfs tmpfs "$0" && cd "$0" && mkdir lower upper work seen &&

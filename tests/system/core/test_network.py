@@ -106,10 +106,11 @@ def test_unreachable(universe, net, pending):
     assert 2.5 < took < patience.scaled(12), f"noticed after {took:.1f} s"
 
 
-@pytest.mark.parametrize("pending", PENDING, ids=PENDING_IDS)
-def test_unreachable_by_default(universe, net, pending):
-    """The same with the default."""
-    took = pull_while_pending(universe, net, pending)
+def test_unreachable_by_default(universe, net):
+    """The same with the default: for one of them, test_silence_limit_in_use tells that it is the
+    limit of all. What the receiver does not take is the hardest, for the kernel asks ever more
+    rarely."""
+    took = pull_while_pending(universe, net, "full")
     assert 20 < took < patience.scaled(40), f"noticed after {took:.1f} s"
 
 

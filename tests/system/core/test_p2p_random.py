@@ -4,7 +4,6 @@ posting, probes, cancels, persistent sends. Guards: a match that overtakes, a lo
 message, a wrong byte or status each end the program with a line that says so."""
 
 import random
-import time
 
 import pytest
 
@@ -80,10 +79,7 @@ SOMETIMES = [
 def test_many_seeds_and_settings(universe):
     """Settings that nobody thought of together: such a run found what the others had not.
     `make soak` goes on for as long as one likes."""
-    end = time.monotonic() + 30
-    seed = 1000
-    while time.monotonic() < end:
-        seed += 1
+    for seed in range(1001, 1007):
         dice = random.Random(seed)
         settings = dict(WAITIO_PROGRESS=dice.choice(["service", "thread", "poll"]))
         for some in SOMETIMES:
