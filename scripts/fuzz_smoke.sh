@@ -30,47 +30,41 @@ done
 scripts/build.sh fuzz "$cores" $(printf 'fuzz_%s ' $targets)
 mkdir -p build/fuzz/artifacts
 
-# One target: a process of one thread. Its status is the file NAME.status.
-try() {
+# One target: a process of one thread. As many run at a time as there are cores.
+running= # NAME=PID of each
+trap 'for one in $running; do kill "${one#*=}" 2>/dev/null; done; exit 130' INT TERM
+
+start() {
     name=$1
     mkdir -p "build/fuzz/grown/$name"
     set -- "build/fuzz/grown/$name"
     if [ -d "tests/fuzz/corpus/$name" ]; then set -- "$@" "tests/fuzz/corpus/$name"; fi
     "build/fuzz/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
-        -print_final_stats=0 -artifact_prefix="build/fuzz/artifacts/$name-" "$@" >"build/fuzz/$name.log" 2>&1 &&
-        status=0 || status=$?
-    echo "$status" >"build/fuzz/$name.status"
+        -print_final_stats=0 -artifact_prefix="build/fuzz/artifacts/$name-" "$@" >"build/fuzz/$name.log" 2>&1 &
+    running="$running $name=$!"
 }
 
-tell() {
-    if [ "$(cat "build/fuzz/$1.status")" = 0 ]; then
-        echo "PASS fuzz/$1: $(grep -E '^Done ' "build/fuzz/$1.log" || true)"
-        passed=$((passed + 1))
-    else
-        echo "FAIL fuzz/$1"
-        tail -n 30 "build/fuzz/$1.log"
-        failed=$((failed + 1))
-    fi
-}
-
-# As many at a time as there are cores.
-running=
-# shellcheck disable=SC2086 # words to be split
-run_all() {
-    for name in $targets; do
-        rm -f "build/fuzz/$name.status"
-        try "$name" &
-        running="$running $name"
-        set -- $running
-        if [ $# -ge "$cores" ]; then
-            wait
-            for name in $running; do tell "$name"; done
-            running=
+finish() { # those that run
+    for one in $running; do
+        name=${one%%=*}
+        if wait "${one#*=}"; then
+            echo "PASS fuzz/$name: $(grep -E '^Done ' "build/fuzz/$name.log" || true)"
+            passed=$((passed + 1))
+        else
+            echo "FAIL fuzz/$name"
+            tail -n 30 "build/fuzz/$name.log"
+            failed=$((failed + 1))
         fi
     done
-    wait
-    for name in $running; do tell "$name"; done
+    running=
 }
-run_all
+
+for target in $targets; do
+    start "$target"
+    # shellcheck disable=SC2086 # words to be counted
+    set -- $running
+    if [ $# -ge "$cores" ]; then finish; fi
+done
+finish
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -10,7 +10,7 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 exec 9>"$folder/lock"
 flock 9 2>/dev/null || true # two tests may ask at once
-if [ ! -e "$folder/stamp" ] || [ -n "$(find python include "$build/lib/libwaitio.so.0" -newer "$folder/stamp" \
+if [ ! -e "$folder/stamp" ] || [ -n "$(find python include "$build/lib" "$build/bin" -newer "$folder/stamp" \
     ! -name '*.pyc' ! -name __pycache__ | head -n 1)" ]; then
     rm -rf "$folder/site" "$folder/prefix"
     log=$folder/install.log

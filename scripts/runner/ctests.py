@@ -14,7 +14,7 @@ from runner import child
 from runner.tally import first_line, read_cases
 
 # A line of CTest's progress: " 3/45 Test  #3: unit/test_x ....   Passed    0.05 sec"
-PROGRESS = re.compile(r"^ *\d+/(\d+) Test +#\d+: (\S+) [.]*[ *]*([A-Za-z]+)", re.M)
+PROGRESS = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) [.]*[ *]*([A-Za-z]+)", re.M)
 LOAD = re.compile(r"^the load of the machine was ([0-9.]+)$", re.M)  # tests/support/limited.py
 
 
@@ -55,7 +55,7 @@ def add_case(case, cmocka, tally):
 def cases_from_log(text):
     """What CTest's progress tells of the tests that ended, for want of its report."""
     cases = []
-    for _, name, word in PROGRESS.findall(text):
+    for name, word in PROGRESS.findall(text):
         status = {"Passed": "run", "Skipped": "notrun"}.get(word, "fail")
         case = ET.Element("testcase", name=name, status=status)
         ET.SubElement(case, "system-out").text = word

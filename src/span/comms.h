@@ -16,9 +16,9 @@ struct span_place {
  * stand-in. All members that are of this job call. @param made owned from now on; NULL: this
  * process is no member @return MPI's code, through the error handler */
 int span_comm_give(const struct span_place *place, WAITIO_MPI_Comm made, MPI_Comm *out);
-/** Has the vendor made its part in all members? It may have no more in one job only. Collective
- * over
- * @p made. @param rc MPI's code of this process @return MPI's code, through the error handler */
+/** Has the vendor made its part in all members? The MPI of one job alone may have no more.
+ * @param made collective over it @param rc MPI's code of this process
+ * @return MPI's code, through the error handler */
 int span_comm_agree(const struct span_place *place, WAITIO_MPI_Comm made, int rc);
 /** Ours for a communicator of the program. Collective over it. @param[out] mine shall the caller
  * free it? */

@@ -107,9 +107,8 @@ def test_unreachable(universe, net, pending):
 
 
 def test_unreachable_by_default(universe, net):
-    """The same with the default: for one of them, test_silence_limit_in_use tells that it is the
-    limit of all. What the receiver does not take is the hardest, for the kernel asks ever more
-    rarely."""
+    """The same with the default, for the hardest of them: the kernel sends its probes ever more
+    rarely. test_silence_limit_in_use shows that all have the same limit."""
     took = pull_while_pending(universe, net, "full")
     assert 20 < took < patience.scaled(40), f"noticed after {took:.1f} s"
 
