@@ -38,10 +38,10 @@ if [ -n "${STATUS:-}" ]; then
     exec "$python" scripts/stamps.py status "${parts[@]}"
 fi
 
-# tests PRESET SUITE SLICE
+# tests PRESET SUITE [more of run_tests.py's words]
 tests() {
     scripts/build.sh "$1" "$jobs" &&
-        "$python" scripts/run_tests.py --build "build/$1" --suite "$2" --slice "$3" --most-unsteady 5
+        "$python" scripts/run_tests.py --build "build/$1" --suite "${@:2}" --most-unsteady 5
 }
 
 # Where the archive does not serve the other machines' packages that is no fault of the change.
@@ -51,14 +51,14 @@ interop() {
         echo "0 passed, 0 failed, 1 skipped"
         return 0
     }
-    scripts/build.sh release "$jobs" && "$python" scripts/run_tests.py --suite interop --most-unsteady 5
+    tests release interop
 }
 
 one() { # one PART: what a stage runs
     case $1 in
-    long-*) tests release long "${1#*-}/2" ;;
-    asan | tsan) tests "$1" "$1" 1/1 ;;
-    fuzz) scripts/fuzz_smoke.sh 10 ;;
+    long-*) tests release long --slice "${1#*-}/2" ;;
+    asan | tsan) tests "$1" "$1" ;;
+    fuzz) scripts/fuzz_smoke.sh 6 ;;
     interop) interop ;;
     esac
 }

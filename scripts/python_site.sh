@@ -10,8 +10,9 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 exec 9>"$folder/lock"
 flock 9 2>/dev/null || true # two tests may ask at once
-if [ ! -e "$folder/stamp" ] || [ -n "$(find python include "$build/lib" "$build/bin" -newer "$folder/stamp" \
-    ! -name '*.pyc' ! -name __pycache__ | head -n 1)" ]; then
+# Files only: to build an sdist, or to run the package, changes the times of its folders.
+if [ ! -e "$folder/stamp" ] || [ -n "$(find python include "$build/lib" "$build/bin" ! -type d -newer "$folder/stamp" \
+    ! -name '*.pyc' ! -path 'python/library/*' | head -n 1)" ]; then
     rm -rf "$folder/site" "$folder/prefix"
     log=$folder/install.log
     if ! {

@@ -83,10 +83,10 @@ def run_python(args, env, tally, suite, beside):
         return
     words = ["-m", suite["pytest"]] if suite["pytest"] else []
     words += ["-k", args.keyword] if args.keyword else []
-    words += ["--slice", args.slice] if args.slice else []
-    runs = 1 if args.keyword else 2 * args.jobs
-    folders = suite.get("folders", ["tests", "python/tests"])
-    pytests.run(args, env, tally, words, folders, runs, beside)
+    # Half of a test is waiting; of the long ones it is two thirds.
+    runs = 1 if args.keyword else (3 if args.length == "long" else 2) * args.jobs
+    files = pytests.files(args, suite.get("folders", ["tests", "python/tests"]), suite["pytest"])
+    pytests.run(args, env, tally, words, files, runs, beside)
 
 
 def save_seconds(args, tally):
@@ -136,6 +136,7 @@ def environment(args, suite):
     env = {k: v for k, v in os.environ.items() if not k.startswith("WAITIO_")}
     env["WAITIO_BUILD_DIR"] = args.build
     env["PATH"] = os.path.join(args.build, "bin") + os.pathsep + env.get("PATH", "")
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # to translate all tests takes each run 4 s
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     env.setdefault("TSAN_OPTIONS", "halt_on_error=0 second_deadlock_stack=1")
     return {**suite.get("env", {}), **env}  # who calls may say otherwise

@@ -47,7 +47,11 @@ def test_a_wheel_from_the_sdist_works_in_an_empty_environment(sdist, helpers, ma
         assert not [n for n in names if "/tests/" in n or "__pycache__" in n]
         tar.extractall(u.folder)
     tree = next(u.folder.glob("waitio-*"))
-    quick = helpers.settings("cmake.build-type=Debug", f"build-dir={u.folder / 'build'}")
+    quick = helpers.settings(
+        "cmake.build-type=Debug",
+        "cmake.define.CMAKE_C_FLAGS_DEBUG=-O0",
+        f"build-dir={u.folder / 'build'}",
+    )
     helpers.pip("wheel", "--no-build-isolation", "-w", u.folder, *quick, tree)
     wheel = next(u.folder.glob("waitio-*.whl"))
     with zipfile.ZipFile(wheel) as archive:

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs of pytest, several at a time, that go on whatever a test does to its interpreter."""
 
-import glob
 import json
 import os
+import pathlib
 import shutil
 import signal
 import sys
 import time
 
+import parts
 import patience
 import record
 
@@ -145,20 +146,33 @@ def run_one(args, env, tally, name):
         add_runs(again, tally, show=False)
 
 
-def run(args, env, tally, words, candidates, runs=1, beside=()):
+def files(args, folders, mark):
+    """The files that may hold tests of the suite: each run of pytest takes 5 s to read them all.
+
+    @param mark  a file without this word has no test of the suite; "": any may have one
+    """
+    root = pathlib.Path(child.ROOT)
+    found = [path for folder in folders for path in sorted((root / folder).glob("**/test_*.py"))]
+    paths = [str(path.relative_to(root)) for path in found]
+    if args.length == "long":
+        seconds = dict.fromkeys(paths, 0.0)
+        for name, took in parts.long_tests().items():
+            path = name.partition("::")[0]
+            if path in seconds:
+                seconds[path] += took
+        seconds = {path: sum_ for path, sum_ in seconds.items() if sum_}
+        paths = sorted(parts.part_of(seconds, args.slice or "1/1"))
+    return [path for path in paths if mark in (root / path).read_text(encoding="utf-8")]
+
+
+def run(args, env, tally, words, found, runs=1, beside=()):
     """pytest, until every test has ended; the tests that measure time come last, one by one.
 
-    @param words       pytest's words that choose the tests
-    @param candidates  folders or tests
-    @param runs        so many share the tests, each with files of its own
-    @param beside      other runs, which have begun; the tests that measure time wait for them, too
+    @param words   pytest's words that choose the tests
+    @param found   files or tests
+    @param runs    so many share the tests, each with files of its own
+    @param beside  other runs, which have begun; the tests that measure time wait for them, too
     """
-    found = [
-        item
-        for item in candidates
-        if "::" in item
-        or glob.glob(os.path.join(child.ROOT, glob.escape(item), "**", "test_*.py"), recursive=True)
-    ]
     if not found:
         child.wait(beside)
         return

@@ -556,13 +556,25 @@ static inline int world_drive(struct world *w)
     return n;
 }
 
+/* After some rounds without work the processor is others' for a moment: tests run side by side. */
+enum { IDLE_ROUNDS = 16 };
+static inline void rest_if_idle(int work, int *idle)
+{
+    if (work != 0)
+        *idle = 0;
+    else if (++*idle < IDLE_ROUNDS)
+        wio_os_yield();
+    else
+        wio_os_sleep_ns(100000);
+}
+
 /* Drive everybody until the condition holds, at most 20 s. */
 #define UNTIL(w, cond)                                                                             \
     do {                                                                                           \
         int64_t until_end = wt_until_ns(20 * SECOND);                                              \
+        int until_idle = 0;                                                                        \
         while (!(cond)) {                                                                          \
-            if (world_drive(w) == 0)                                                               \
-                wio_os_yield();                                                                    \
+            rest_if_idle(world_drive(w), &until_idle);                                             \
             if (wio_os_now_ns() > until_end) {                                                     \
                 world_dump(w);                                                                     \
                 fail_msg("timed out: %s", #cond);                                                  \
@@ -574,9 +586,9 @@ enum { FEW_ROUNDS = 3 };
 #define FOR_MS(w, ms)                                                                              \
     do {                                                                                           \
         int64_t for_end = wio_os_now_ns() + (ms)*1000000LL;                                        \
+        int for_idle = 0;                                                                          \
         for (int for_i = 0; for_i < FEW_ROUNDS || wio_os_now_ns() < for_end; for_i++)              \
-            if (world_drive(w) == 0)                                                               \
-                wio_os_yield();                                                                    \
+            rest_if_idle(world_drive(w), &for_idle);                                               \
     } while (0)
 
 static inline void world_dump(struct world *w)

@@ -43,6 +43,7 @@ struct relay {
     enum cut how;        /* they end */
     int shut;            /* this node is not reached; -1: all are */
     int cuts, dials;
+    int idle;                                         /* rounds without work */
     bool refuse;                                      /* new connections end at once */
     void (*spoil)(uint8_t *data, size_t n, int from); /* changes bytes; NULL: nobody does */
 };
@@ -273,8 +274,7 @@ static inline void relay_dump(const struct relay *r)
 
 static inline void relay_step(struct relay *r)
 {
-    if (relay_drive(r) + world_drive(r->w) == 0)
-        wio_os_yield();
+    rest_if_idle(relay_drive(r) + world_drive(r->w), &r->idle);
 }
 
 #define THROUGH(r, cond)                                                                           \

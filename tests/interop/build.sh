@@ -52,7 +52,7 @@ for arch; do
         { cat "$folder/fetch.log" >&2; exit 1; }
     cmake -S "$root" -B "$folder/b" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DCMAKE_TOOLCHAIN_FILE="$root/cmake/toolchains/$arch.cmake" \
-        -DWAITIO_FOREIGN_ROOT="$folder/tree" -DWAITIO_FORTRAN=$fortran -DWAITIO_BENCH=OFF \
+        -DWAITIO_FOREIGN_ROOT="$folder/tree" -DWAITIO_FORTRAN=$fortran -DWAITIO_BENCH=OFF -DWAITIO_LTO=OFF \
         -DWAITIO_WERROR=ON >"$folder/build.log" 2>&1 &&
         cmake --build "$folder/b" --target $targets >>"$folder/build.log" 2>&1 ||
         { tail -n 40 "$folder/build.log" >&2; exit 1; }

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined __SANITIZE_THREAD__
+enum { ROUNDS = 8, LONG_MIB = 16, WATCHED = 0 };
+#elif defined __SANITIZE_ADDRESS__
 enum { ROUNDS = 20, LONG_MIB = 64, WATCHED = 0 };
 #else
 enum { ROUNDS = 80, LONG_MIB = 512, WATCHED = 1 };

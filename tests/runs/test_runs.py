@@ -49,10 +49,13 @@ def test_the_rows_have_names_of_their_own():
 
 
 def test_sanitizers_leave_out_what_shows_nothing_to_them():
-    """Each algorithm runs once under the address sanitizer, none by force under the other one."""
+    """Each algorithm runs once under the address sanitizer, none by force under the other one;
+    there a program without threads of its own runs once."""
     most = max(len(values) for values in table.algorithms().values())
     for sanitizer, forced in (("address,undefined", range(most)), ("thread", [0])):
         rows = table.rows(sanitizer)
         assert {run.way for run in rows} == {"messages"}
         assert sorted({run.algorithm for run in rows}) == list(forced)
         assert len([run for run in rows if run.algorithm]) == len(forced) - 1
+    again = [run.program for run in rows if run not in table.TABLE[table.THREADS]]
+    assert len(again) == len(set(again)) > 20

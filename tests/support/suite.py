@@ -5,9 +5,8 @@
 --record FILE notes each test as it begins and ends, one JSON object a line: a run that dies is
 continued by another one, which skips what FILE says is done.
 --share DIR divides the tests among several runs at the same time: each takes the next file of tests
-that no other one has taken. --backwards begins with the last file. --slice K/N takes the files of
-the K-th of N parts of the suite. --lane shared leaves out the tests that measure time (mark
-"alone"), --lane alone runs those only.
+that no other one has taken. --backwards begins with the last file. --lane shared leaves out the
+tests that measure time (mark "alone"), --lane alone runs those only.
 
 A test that reaches its limit (180 s on an idle machine, WT_TEST_LIMIT) gets a TimeoutError where
 it waits; its processes are shown and ended. Where the interpreter itself is stuck, the run exits
@@ -120,24 +119,11 @@ class Suite:
                 "alone" if alone else "shared",
             )
 
-        chosen = self.of_part(config.getoption("--slice"), [i for i in mine if wanted(i)], listed)
-        chosen = [item for item in chosen if item.nodeid not in self.done]
+        chosen = [item for item in mine if wanted(item) and item.nodeid not in self.done]
         left_out = set(items) - set(chosen)
         if left_out:
             config.hook.pytest_deselected(items=list(left_out))
             items[:] = chosen
-
-    @staticmethod
-    def of_part(which, items, listed):
-        """The tests of one part of the suite: whole files."""
-        if not which:
-            return items
-        files = {}
-        for item in items:
-            seconds = listed.get(item.nodeid, parts.UNKNOWN_S)
-            files[str(item.path)] = files.get(str(item.path), 0) + seconds
-        mine = parts.part_of(files, which)
-        return [item for item in items if str(item.path) in mine]
 
     def claim(self, file):
         """Is this file of tests ours? Also after the run that took it has died."""
@@ -230,7 +216,6 @@ def pytest_addoption(parser):
     group.addoption("--suite", choices=("short", "long", "all"), default="all")
     group.addoption("--record", metavar="FILE", help="note each test as it begins and ends")
     group.addoption("--share", metavar="DIR", help="take only files that no other run takes")
-    group.addoption("--slice", metavar="K/N", help="the K-th of N parts of the suite")
     group.addoption("--lane", choices=("shared", "alone", "all"), default="all")
     group.addoption("--backwards", action="store_true", help="with --share: the last file first")
 

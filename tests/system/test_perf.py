@@ -11,7 +11,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.sanitize
 SMALL = ("--rounds", "12", "--quiet")
 
 
@@ -42,6 +41,7 @@ def near(a, b):
     return abs(a - b) <= 1e-6 * max(abs(a), abs(b))
 
 
+@pytest.mark.sanitize
 def test_latency_by_size(perf):
     (run,), out = results(perf, "--sizes", "1,8,64K-256K")
     assert [r["bytes"] for r in run["results"]] == [1, 8, 65536, 131072, 262144]
@@ -58,6 +58,7 @@ def test_large_messages_go_round_less_often(perf):
     assert re.search(r"32 MiB +10 ", out)
 
 
+@pytest.mark.sanitize
 def test_bandwidth_and_rate(perf):
     (run,), _ = results(perf, "--mode", "bandwidth,rate", "--sizes", "8,1M")
     assert [r["mode"] for r in run["results"]] == ["bandwidth"] * 2 + ["rate"] * 2
@@ -76,6 +77,7 @@ def test_bandwidth_and_rate(perf):
         raise AssertionError((trip, rate))
 
 
+@pytest.mark.sanitize
 def test_overlap_of_both_sides(perf):
     (run,), out = results(perf, "--mode", "overlap", "--sizes", "4M")
     (row,) = run["results"]
@@ -89,6 +91,7 @@ def test_overlap_of_both_sides(perf):
         assert re.search(rf"4 MiB +{side} ", out)
 
 
+@pytest.mark.sanitize
 def test_latency_under_load(perf):
     (run,), out = results(perf, "--mode", "load", "--sizes", "256M", "--rounds", "50")
     (row,) = run["results"]
@@ -103,11 +106,13 @@ def test_latency_under_load(perf):
     assert "the median grew by" in out
 
 
+@pytest.mark.sanitize
 def test_transfer_too_short_for_a_ping_is_said(perf):
     _, out = results(perf, "--mode", "load", "--sizes", "1")
     assert "no ping came back before the transfer was through" in out
 
 
+@pytest.mark.sanitize
 def test_the_transport_in_use_is_named(perf):
     (run,), out = results(perf, "--sizes", "8", "--transport", "tcp")
     assert run["comm_type"] == "socket"
@@ -115,6 +120,7 @@ def test_the_transport_in_use_is_named(perf):
     assert re.search(r"stream 1: PB 0 rank 0 and PB 1 rank 0 on \S+: tcp$", out, re.M)
 
 
+@pytest.mark.sanitize
 def test_streams(perf):
     (run,), out = results(perf, "--sizes", "8", "--streams", "1-2")
     assert [r["streams"] for r in run["results"]] == [1, 2]
@@ -123,6 +129,7 @@ def test_streams(perf):
     assert "stream 2: PB 0 rank 1 and PB 1 rank 1" in out
 
 
+@pytest.mark.sanitize
 def test_one_block_against_two_blocks(perf):
     runs, out = results(perf, "--blocks", "1,2", "--sizes", "8,1K")
     assert [(r["blocks"], r["processes"]) for r in runs] == [(1, 2), (2, 2)]
@@ -133,6 +140,7 @@ def test_one_block_against_two_blocks(perf):
         assert f"{first * 1e6:.2f} us" in table and f"x{second / first:5.2f}" in table
 
 
+@pytest.mark.sanitize
 def test_blocks_of_a_job_file(perf):
     (perf.cwd / "job.toml").write_text(
         '[run]\nenv = { WAITIO_PROGRESS = "poll" }\n'
@@ -149,6 +157,7 @@ def test_blocks_of_a_job_file(perf):
     assert status == 2 and "leave out -n" in err
 
 
+@pytest.mark.sanitize
 def test_blocks_of_two_mpis(perf, need):
     need("mpiexec.openmpi", "mpiexec.mpich")
     (run,), out = results(perf, "--mpi", "openmpi,mpich", "--streams", "2", "--sizes", "8")
@@ -156,6 +165,7 @@ def test_blocks_of_two_mpis(perf, need):
     assert out.startswith("WaitIO ")
 
 
+@pytest.mark.sanitize
 def test_inside_an_existing_run(perf):
     block = ["-n", "2", perf.tool, *SMALL, "--sizes", "8", "--streams", "max"]
     status, out, err = perf.waitio("run", *block, "--json", "in.json", ":", *block)
@@ -171,6 +181,7 @@ def test_inside_an_existing_run(perf):
     assert status == 2 and "exists already" in err
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -198,6 +209,7 @@ def test_wrong_use(perf, words, text):
     assert "waitio run" not in err, "something was started"
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -213,6 +225,7 @@ def test_too_few_processes(perf, words, text):
     assert (status, out) == (2, "") and text in err, err
 
 
+@pytest.mark.sanitize
 def test_unequal_options_are_named(perf):
     a, b = [perf.tool, *SMALL, "--mode", "rate"], [perf.tool, *SMALL, "--mode", "load"]
     status, out, err = perf.waitio("run", *a, ":", *b)
@@ -231,6 +244,7 @@ def test_a_run_that_never_meets_says_so_once(perf):
     assert "joining timed out" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.sanitize
 def test_results_that_cannot_be_written(perf):
     status, _, err = perf(*SMALL, "--sizes", "8", "--json", "no/such/dir.json")
     assert status == 1 and "--json 'no/such/dir.json'" in err
@@ -239,6 +253,7 @@ def test_results_that_cannot_be_written(perf):
     assert status == 1 and b"waitio-perf: --json 'no/such/dir.json': No such file" in err
 
 
+@pytest.mark.sanitize
 def test_progress(perf):
     """Lines where nobody looks, a bar on a terminal, nothing when quiet."""
     words = ("perf", "--sizes", "8,64", "--rounds", "3")

@@ -482,13 +482,24 @@ def test_parts_of_a_suite_are_alike_and_leave_nothing_out(part):
 
 
 def test_a_slice_takes_whole_files(checkout):
+    rows = ""
     for i in range(4):
-        text = "def test_one(): pass\ndef test_two(): pass\n"
+        text = "def test_one(): pass\ndef test_two(): pass\ndef test_three(): pass\n"
         (checkout / "tests" / f"test_part{i}.py").write_text(text)
-    (checkout / "tests" / "test_days.py").unlink()
+        rows += "".join(f"1.0 tests/test_part{i}.py::test_{name}\n" for name in ("one", "two"))
+    (checkout / "tests" / "long.txt").write_text(rows + "1.0 tests/test_gone.py::test_one\n")
     for which in ("1/2", "2/2"):
-        out, _ = start(checkout, "--suite", "python", "--slice", which, limit="60").communicate()
+        out, _ = start(checkout, "--suite", "long", "--slice", which, limit="60").communicate()
         assert out.splitlines()[-1] == "4 passed, 0 failed, 0 skipped", out
+
+
+def test_only_files_that_name_its_mark_are_read_for_a_suite(part):
+    files = part("pytests").files
+    args = type("", (), {"length": "all", "slice": None})
+    everything = files(args, ["tests", "python/tests"], "")
+    assert "tests/runs/test_runs.py" in everything and "python/tests/test_threads.py" in everything
+    marked = files(args, ["tests", "python/tests"], "sanitize")
+    assert "tests/runs/test_runs.py" in marked and len(marked) < len(everything) / 2
 
 
 @pytest.fixture

@@ -103,18 +103,13 @@ def test_both_devices_carry_long_messages(pair, net):
         assert count(p, "lane_breaks") == 0
 
 
-@pytest.mark.parametrize("who", ["ab", "a"])
-def test_a_device_fails_and_returns(pair, net, who):
-    """The second device goes down under traffic: nothing is lost, no peer fails; then it is used
-    again. One side alone may name the devices."""
-    u, a, b = pair(env_b={} if "b" in who else {"WAITIO_NETDEV": None})
-    net.limit(200)  # what follows takes most of a second
+def fail_under_traffic(u, net, a, b):
+    """The second device goes down while it carries a long message, and comes up again."""
     for _ in range(2):  # the first one opens the lane
         u.exchange(a, 0, b, 1, LONG)
-    before, end = net.sent("w2"), time.monotonic() + 12
-    assert before > LONG / 10
     a.ok(f"irecv 1 0 1 {4 * LONG} 5")
     b.ok(f"irecv 1 0 0 {4 * LONG} 5")
+    before, end = net.sent("w2"), time.monotonic() + 12
     for p, other in ((a, 1), (b, 0)):
         p.ok(f"isend 2 0 {other} {4 * LONG} 5 3")
         p.begin("wait 1 3")
@@ -126,6 +121,17 @@ def test_a_device_fails_and_returns(pair, net, who):
         p.ok("wait 2 0")
     u.exchange(a, 0, b, 1, LONG)
     ip("-n", net.name["b"], "link", "set", "w2", "up")
+
+
+@pytest.mark.parametrize("who", ["ab", "a"])
+def test_a_device_fails_and_returns(pair, net, who):
+    """Nothing is lost, no peer fails; it is used again. One side alone may name the devices."""
+    u, a, b = pair(env_b={} if "b" in who else {"WAITIO_NETDEV": None})
+    net.limit(200)  # the long transfer takes most of a second
+    end = time.monotonic() + 60
+    while a.counter("lane_breaks") == 0:  # on a busy machine all may be sent before
+        assert time.monotonic() < end
+        fail_under_traffic(u, net, a, b)
     before, end = net.sent("w2"), time.monotonic() + 12
     while net.sent("w2") - before < LONG / 10 and time.monotonic() < end:
         u.exchange(a, 0, b, 1, 2 << 20)
