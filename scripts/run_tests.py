@@ -83,8 +83,8 @@ def run_python(args, env, tally, suite, beside):
         return
     words = ["-m", suite["pytest"]] if suite["pytest"] else []
     words += ["-k", args.keyword] if args.keyword else []
-    # Half of a test is waiting; of the long ones it is two thirds.
-    runs = 1 if args.keyword else (3 if args.length == "long" else 2) * args.jobs
+    # A test waits for more than half of its time, a long one for two thirds.
+    runs = 1 if args.keyword else (5 if args.length == "long" else 4) * args.jobs // 2
     files = pytests.files(args, suite.get("folders", ["tests", "python/tests"]), suite["pytest"])
     pytests.run(args, env, tally, words, files, runs, beside)
 

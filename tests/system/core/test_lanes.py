@@ -129,7 +129,7 @@ def test_a_device_fails_and_returns(pair, net, who):
     u, a, b = pair(env_b={} if "b" in who else {"WAITIO_NETDEV": None})
     net.limit(200)  # the long transfer takes most of a second
     end = time.monotonic() + 60
-    while a.counter("lane_breaks") == 0:  # on a busy machine all may be sent before
+    while a.count("lane_breaks") == 0:  # on a busy machine all may be sent before
         assert time.monotonic() < end
         fail_under_traffic(u, net, a, b)
     before, end = net.sent("w2"), time.monotonic() + 12
