@@ -40,7 +40,7 @@ demo-staging: ## a flow solver stages its fields: pictures, statistics that come
 demo-heat: ## three small C programs under Open MPI, MPICH and a plain shell exchange fields
 	@scripts/demo_heat.sh
 
-test: ## build, run the short suite (8 minutes); TESTS='-k NAME' or '-R NAME': all tests of that name
+test: ## build, run the short suite (11 minutes); TESTS='-k NAME' or '-R NAME': all tests of that name
 	@scripts/setup.sh test
 	@scripts/build.sh $(PRESET) $(JOBS)
 	@.venv/bin/python scripts/run_tests.py --build $(BUILD) $(if $(TESTS),$(TESTS),--suite short)

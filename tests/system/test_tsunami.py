@@ -293,6 +293,11 @@ def results(home):
     return learned, [(home / "run" / name).read_bytes() for name in RESULTS]
 
 
+def route_of(home):
+    """What the report of a run says of its route."""
+    return app_module("way").saved_text(home / "run")
+
+
 @pytest.fixture
 def ordinary(demo, tmp_path_factory):
     """A folder with results, words and report of the ordinary route, made once."""
@@ -318,6 +323,7 @@ def test_demo_is_good_and_writes_a_report(demo, ordinary):
     assert not re.search(r'(src|srcset|href)="(?!data:)', text), "the report needs other files"
     assert 'content="width=device-width, initial-scale=1"' in text
     assert text.index('<p class="blocks">') < text.index("An earthquake lifts")
+    assert route_of(ordinary) in text and route_of(ordinary).startswith("Route: auto. ")
     for block in ("ocean", "gauges", "assim"):
         assert f"waits for {block}" in text
     assert f"report: {demo.home / 'report.html'}" in out
@@ -369,12 +375,13 @@ def test_demo_by_files_alone_computes_the_same_bits(demo, ordinary, waitio):
     assert status == 0, out + err
     assert out.count("ok  ") == 4 and "FAIL" not in out, out
     assert results(demo.home) == results(ordinary)
-    assert "Route: file. All messages between the programs went by files in " in out
+    text = route_of(demo.home)
+    assert "Route: file. All messages between the programs went by files in " in text
     assert list((demo.home / "scratch").iterdir()) == []
     if os.geteuid() != 0 or "not isolated" in out:
-        assert "They ran in one network namespace, not isolated: " in out
+        assert "They ran in one network namespace, not isolated: " in text
         pytest.skip("no network namespaces here: it ran over files in the network as it is")
-    assert "in a network namespace of its own without any link to another" in out
+    assert "in a network namespace of its own without any link to another" in text
     assert sorted(onlooker.seen) == ["assim", "gauges", "ocean"], onlooker.seen
     spaces = [space for found in onlooker.seen.values() for space, _ in found]
     assert len(set(spaces)) == len(spaces) == 3, "each program has its own, all its processes one"
@@ -388,6 +395,7 @@ def test_demo_by_the_hybrid_route_computes_the_same_bits(demo, ordinary):
     assert results(demo.home) == results(ordinary)
     count = re.search(r"Route: hybrid\. ([\d,]+) messages of more than 65536 bytes", out)
     assert count and int(count[1].replace(",", "")) > 100, out
+    assert count[0] in route_of(demo.home)
 
 
 def test_without_root_the_demo_says_that_it_is_not_isolated(demo, ordinary, tmp_path):
@@ -399,7 +407,8 @@ def test_without_root_the_demo_says_that_it_is_not_isolated(demo, ordinary, tmp_
     words = ("--no-report", "--speed", 6000, "--route", "file")
     status, out, err = demo(*words, PYTHONPATH=path, **extra)
     assert status == 0, out + err
-    assert "They ran in one network namespace, not isolated: only root can give each" in out
+    said = "They ran in one network namespace, not isolated: only root can give each program"
+    assert said in out and said in route_of(demo.home)
     assert results(demo.home) == results(ordinary)
 
 

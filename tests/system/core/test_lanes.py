@@ -130,7 +130,7 @@ def test_a_device_fails_and_returns(pair, net, who):
     net.limit(200)  # the long transfer takes most of a second
     end = time.monotonic() + 60
     while a.count("lane_breaks") == 0:  # on a busy machine all may be sent before
-        assert time.monotonic() < end
+        assert time.monotonic() < end, "no lane has broken in a minute"
         fail_under_traffic(u, net, a, b)
     before, end = net.sent("w2"), time.monotonic() + 12
     while net.sent("w2") - before < LONG / 10 and time.monotonic() < end:
