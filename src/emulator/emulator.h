@@ -16,7 +16,9 @@
  *
  *   announced by       sent                                          tag of
  *   SMALL, <= EMU_COPY when the receiver's ASK has come; until then  asked data
- *                      its sender may go on with a copy (keep())
+ *                      its sender may go on with a copy (keep()),
+ *                      which leaves at once where only calls of the
+ *                      program's would hear that ASK
  *   SMALL, longer      at once                                       small data
  *   other frames       at once                                       bulk data
  *
@@ -57,7 +59,8 @@ enum emu_kind {
     EMU_OPEN = 2, /* here begins a link */
     EMU_BYE = 3,  /* here it ends, in this direction */
     EMU_LEFT = 4, /* its sender leaves, and has no link with us */
-    EMU_ASK = 5   /* send the next asked payload */
+    EMU_ASK = 5,  /* send the next asked payload */
+    EMU_COMES = 6 /* it comes, although nobody has asked: whoever wants none receives it, too */
 };
 enum { EMU_KINDS = 7 /* the bits of the kind in a head */ };
 
@@ -166,14 +169,15 @@ struct emu_link {
     bool busy, told_ready, said_open, said_bye, heard_bye;
     int reason, err; /* why it ends; 0: in order */
     char why[192];
-    struct emu_list small, bulk;  /* to be sent */
-    struct emu_list asked;        /* announced; their payloads leave when the receiver asks */
-    struct emu_list kept;         /* copied: sent() is to come */
-    struct emu_list flying;       /* payloads that MPI has, in order */
-    struct emu_list arriving;     /* struct emu_in */
-    struct emu_list waiting;      /* struct emu_wait */
-    int nflying, narriving, rank; /* rank: in comm */
-    size_t queued;                /* bytes whose sent() is to come */
+    struct emu_list small, bulk; /* to be sent */
+    struct emu_list asked;       /* announced; their payloads leave when the receiver asks */
+    uint32_t unasked;            /* payloads of asked that left before: so many are asked in vain */
+    struct emu_list kept;        /* copied: sent() is to come */
+    struct emu_list flying;      /* payloads that MPI has, in order */
+    struct emu_list arriving;    /* struct emu_in */
+    struct emu_list waiting;     /* struct emu_wait */
+    int nflying, narriving, rank;                     /* rank: in comm */
+    size_t queued;                                    /* bytes whose sent() is to come */
     int tag_frame, tag[EMU_WAYS], rtag[EMU_WAYS];     /* of frames; of data; the same received */
     uint64_t last_out[EMU_WORDS], last_in[EMU_WORDS]; /* headers */
     uint64_t step_out[EMU_WORDS], step_in[EMU_WORDS]; /* what they had grown by */
@@ -227,6 +231,7 @@ struct waitio_iface {
 
     struct emu_list slots, slots_free;   /* frames on their way */
     struct emu_list orphans;             /* payloads that nobody wants */
+    struct emu_list unread;              /* struct emu_out: payloads whose receiver has left */
     struct emu_list spares;              /* struct emu_out with room for EMU_COPY */
     struct emu_list bare_outs, bare_ins; /* struct emu_out without room, struct emu_in: to be used
                                           * again, because cold memory takes 50 ns to get */
@@ -320,6 +325,9 @@ int emu_say(struct waitio_iface *f, struct emu_link *l, enum emu_kind kind, int 
 void emu_say_left(struct waitio_iface *f, uint32_t peer);
 /** Frames that MPI has read. @return events */
 int emu_slots_done(struct waitio_iface *f);
+/** The same for payloads whose receiver has left: it receives them when MPI ends. @return whether
+ * all are over */
+bool emu_unread_done(struct waitio_iface *f);
 /** Start what is queued, and report payloads that MPI has read. @return events */
 int emu_pump(struct waitio_iface *f, struct emu_link *l);
 /** Give back what is queued. */
@@ -337,6 +345,8 @@ int emu_frames(struct waitio_iface *f, bool *stop);
 int emu_arrivals(struct waitio_iface *f, struct emu_link *l, bool *stop);
 /** Payloads that nobody wants. @return events */
 int emu_orphans(struct waitio_iface *f);
+/** Those that do not come shall not come any more; emu_orphans() ends all others. */
+void emu_orphans_cancel(struct waitio_iface *f);
 /** The universe has ended: note who says that it leaves, and throw away all else. */
 void emu_drain(struct waitio_iface *f);
 /** Look for a frame, so often. @return whether one is here */

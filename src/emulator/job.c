@@ -343,11 +343,16 @@ static void hear_all(struct waitio_iface *f)
 {
     int64_t end = f->host->now_ns() + HEAR_NS;
     emu_drain(f);
-    while (f->count <= TELL_ALL_MAX && !all_left(f) && f->host->now_ns() < end) {
+    while (f->count <= TELL_ALL_MAX && !(all_left(f) && emu_unread_done(f)) &&
+           f->host->now_ns() < end) {
         f->host->sleep_ns(NAP_NS / 10);
         emu_drain(f);
         emu_slots_done(f);
+        emu_orphans(f);
     }
+    emu_orphans_cancel(f);
+    while (emu_orphans(f) + !emu_list_empty(&f->orphans) > 0 && f->host->now_ns() < end)
+        f->host->sleep_ns(NAP_NS / 10);
 }
 
 static void end_solo(struct waitio_iface *f)

@@ -50,6 +50,7 @@ static int open_iface(const struct waitio_open_params *p, struct waitio_iface **
     emu_list_init(&f->slots);
     emu_list_init(&f->slots_free);
     emu_list_init(&f->orphans);
+    emu_list_init(&f->unread);
     emu_list_init(&f->spares);
     emu_list_init(&f->bare_outs);
     emu_list_init(&f->bare_ins);

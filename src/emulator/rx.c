@@ -105,20 +105,26 @@ static int in_post(struct waitio_iface *f, struct emu_in *in, uint32_t bytes, in
     return rc == MPI_SUCCESS ? 0 : emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Irecv");
 }
 
-/* Nobody wants the payload that follows: MPI must get rid of it all the same. */
-static void discard(struct waitio_iface *f, struct emu_link *l, uint32_t bytes, bool small)
+/* Nobody wants a payload of this way, and MPI must get rid of it all the same. @param most  bytes
+ */
+static void throw_away(struct waitio_iface *f, struct emu_link *l, enum emu_way way, uint32_t most)
 {
-    enum emu_way way = emu_way_of(bytes, small);
-    if (way == EMU_INSIDE || way == EMU_ASKED) /* it comes only if asked for */
-        return;
     struct emu_in *in = in_new(f, way);
-    if (in == NULL || in_room(f, in, bytes) != 0 ||
-        in_post(f, in, bytes, l->rank, l->rtag[way]) != 0) {
+    if (in == NULL || in_room(f, in, most) != 0 ||
+        in_post(f, in, most, l->rank, l->rtag[way]) != 0) {
         if (in != NULL)
             in_free(f, in);
         return; /* it stays in MPI */
     }
     emu_list_push(&f->orphans, &in->node);
+}
+
+/* The same for the payload of a message. */
+static void discard(struct waitio_iface *f, struct emu_link *l, uint32_t bytes, bool small)
+{
+    enum emu_way way = emu_way_of(bytes, small);
+    if (way != EMU_INSIDE && way != EMU_ASKED) /* that comes only if asked for, or COMES says so */
+        throw_away(f, l, way, bytes);
 }
 
 int emu_orphans(struct waitio_iface *f)
@@ -135,6 +141,12 @@ int emu_orphans(struct waitio_iface *f)
         events++;
     }
     return events;
+}
+
+void emu_orphans_cancel(struct waitio_iface *f)
+{
+    for (struct emu_list *n = f->orphans.next; n != &f->orphans; n = n->next)
+        PMPI_Cancel(&EMU_OF(n, struct emu_in, node)->req);
 }
 
 void emu_abandon(struct waitio_iface *f, struct emu_link *l, bool tell)
@@ -390,17 +402,21 @@ static void read_message(struct waitio_iface *f, struct emu_link *l, const struc
 /* Of a link that has ended for us: read on until the peer knows. */
 static void not_heard(struct waitio_iface *f, const struct emu_frame *fr)
 {
-    struct emu_peer *p = &f->peer[f->head_from];
-    if (kind_of(fr) == EMU_BYE)
-        p->deaf = false;
-    if (kind_of(fr) != EMU_MESSAGE)
+    enum emu_kind kind = kind_of(fr);
+    if (kind == EMU_BYE)
+        f->peer[f->head_from].deaf = false;
+    if (kind != EMU_MESSAGE && kind != EMU_COMES)
         return;
-    struct emu_message m;
     struct emu_link *l = emu_link_new(f, f->head_from); /* for its tags */
     if (l == NULL)
         return;
-    read_message(f, l, fr, &m);
-    discard(f, l, m.bytes, m.small);
+    if (kind == EMU_COMES) {
+        throw_away(f, l, EMU_ASKED, EMU_COPY);
+    } else {
+        struct emu_message m;
+        read_message(f, l, fr, &m);
+        discard(f, l, m.bytes, m.small);
+    }
     emu_free_link(&l->base);
 }
 
@@ -418,7 +434,11 @@ static bool without_link(struct waitio_iface *f, const struct emu_frame *fr)
         not_heard(f, fr);
         return true;
     }
-    return kind_of(fr) == EMU_BYE && p->link == NULL;
+    if (p->link != NULL)
+        return false;
+    if (kind_of(fr) == EMU_COMES)
+        not_heard(f, fr);
+    return kind_of(fr) == EMU_BYE || kind_of(fr) == EMU_COMES;
 }
 
 static enum verdict message(struct waitio_iface *f, struct emu_link *l, const struct emu_frame *fr)
@@ -448,7 +468,7 @@ static enum verdict frame(struct waitio_iface *f, const struct emu_frame *fr)
 {
     uint32_t from = f->head_from;
     enum emu_kind kind = kind_of(fr);
-    if (from >= f->count || from == f->me || kind < EMU_MESSAGE || kind > EMU_ASK)
+    if (from >= f->count || from == f->me || kind < EMU_MESSAGE || kind > EMU_COMES)
         return TAKEN; /* not of ours; it cannot be */
     if (without_link(f, fr))
         return TAKEN;
@@ -466,6 +486,10 @@ static enum verdict frame(struct waitio_iface *f, const struct emu_frame *fr)
         return TAKEN;
     case EMU_ASK:
         emu_asked(f, l);
+        return TAKEN;
+    case EMU_COMES:
+        if (l->err != 0) /* else it was asked for when its message was read */
+            throw_away(f, l, EMU_ASKED, EMU_COPY);
         return TAKEN;
     default: /* OPEN: that was all */
         return TAKEN;
@@ -553,6 +577,8 @@ void emu_drain(struct waitio_iface *f)
                     (kind_of(fr) == EMU_BYE && fr->head.words == WAITIO_BYE_FINALIZE);
         if (last && f->head_from < f->count)
             f->peer[f->head_from].left = true;
+        if (f->head_from < f->count)
+            not_heard(f, fr);
         pass_head(f);
     }
 }

@@ -160,11 +160,11 @@ static void out_over(struct waitio_iface *f, struct emu_link *l, struct emu_out 
 }
 
 /* What a message needs until MPI has read it. Short ones are copied, so that their sends are over
- * for libwaitio. */
+ * for libwaitio; not where they would then wait for a call of the program's that may never come. */
 static struct emu_out *out_make(struct waitio_iface *f, struct emu_link *l, const void *header,
                                 const void *payload, uint32_t bytes, bool small, void *token)
 {
-    bool copy = bytes <= EMU_INLINE;
+    bool copy = bytes <= EMU_INLINE && f->any_thread;
     struct emu_out *o = out_new(f, copy ? bytes : 0);
     if (o == NULL)
         return NULL;
@@ -207,7 +207,7 @@ static bool start(struct waitio_iface *f, struct emu_link *l, struct emu_out *o)
         return false;
     }
     if (way == EMU_INSIDE)
-        out_over(f, l, o, 0); /* it was a copy: no upcall */
+        out_over(f, l, o, 0);
     else if (way == EMU_ASKED)
         emu_list_push(&l->asked, &o->node);
     else
@@ -217,6 +217,10 @@ static bool start(struct waitio_iface *f, struct emu_link *l, struct emu_out *o)
 
 void emu_asked(struct waitio_iface *f, struct emu_link *l)
 {
+    if (l->unasked > 0) { /* it has left already */
+        l->unasked--;
+        return;
+    }
     struct emu_list *n = emu_list_pop(&l->asked);
     if (n == NULL)
         return; /* it was given back: the link ends */
@@ -274,30 +278,51 @@ static struct emu_out *find(struct emu_list *list, const void *token)
 }
 
 /* A copy takes its place; the old one is there for the upcall only. */
+static bool copy(struct waitio_iface *f, struct emu_link *l, struct emu_out *o)
+{
+    struct emu_out *c = out_new(f, EMU_COPY);
+    if (c == NULL)
+        return false;
+    c->token = NULL;
+    c->payload = c->data;
+    c->bytes = o->bytes;
+    c->small = o->small;
+    c->req = MPI_REQUEST_NULL;
+    memcpy(c->header, o->header, sizeof c->header);
+    memcpy(c->data, o->payload, o->bytes);
+    emu_list_push(&o->node, &c->node); /* before it */
+    emu_list_remove(&o->node);
+    emu_list_push(&l->kept, &o->node);
+    emu_busy(f, l);
+    return true;
+}
+
+/* No thread of libwaitio's will hear the receiver ask, and the program may wait in MPI from now on:
+ * the payload leaves here. Those of one tag leave in their order, so all before it do, too. */
+static bool copy_and_fly(struct waitio_iface *f, struct emu_link *l, const struct emu_out *o)
+{
+    for (bool last = false; !last && l->err == 0;) {
+        struct emu_out *first = EMU_OF(l->asked.next, struct emu_out, node);
+        last = first == o;
+        if (!copy(f, l, first))
+            return false;
+        l->unasked++;
+        if (fly(f, l, EMU_OF(emu_list_pop(&l->asked), struct emu_out, node), EMU_ASKED))
+            (void)emu_say(f, l, EMU_COMES, 0); /* else it stays in MPI if the link ends badly */
+    }
+    return true;
+}
+
 int emu_keep(struct waitio_link *link, void *token)
 {
     struct emu_link *l = emu_link_of(link);
     struct waitio_iface *f = link->iface;
-    struct emu_out *o = find(&l->asked, token), *copy;
-    if (o == NULL)
-        o = find(&l->small, token);
-    if (o == NULL || o->bytes > EMU_COPY)
-        return 0;
-    copy = out_new(f, EMU_COPY);
-    if (copy == NULL)
-        return 0;
-    copy->token = NULL;
-    copy->payload = copy->data;
-    copy->bytes = o->bytes;
-    copy->small = o->small;
-    copy->req = MPI_REQUEST_NULL;
-    memcpy(copy->header, o->header, sizeof copy->header);
-    memcpy(copy->data, o->payload, o->bytes);
-    emu_list_push(&o->node, &copy->node); /* before it */
-    emu_list_remove(&o->node);
-    emu_list_push(&l->kept, &o->node);
-    emu_busy(f, l);
-    return 1;
+    struct emu_out *o = find(&l->asked, token);
+    if (o != NULL && !f->any_thread)
+        return emu_may(f) && copy_and_fly(f, l, o);
+    if (o == NULL && f->any_thread)
+        o = find(&l->small, token); /* else it leaves by a call of the program's only */
+    return o != NULL && o->bytes <= EMU_COPY && copy(f, l, o);
 }
 
 size_t emu_queued(const struct waitio_link *link)
@@ -372,14 +397,31 @@ void emu_drop_queued(struct waitio_iface *f, struct emu_link *l, int err)
     while ((n = emu_list_pop(&l->asked)) != NULL || (n = emu_list_pop(&l->small)) != NULL ||
            (n = emu_list_pop(&l->bulk)) != NULL)
         out_over(f, l, EMU_OF(n, struct emu_out, node), err);
-    while ((n = emu_list_pop(&l->flying)) != NULL) { /* nobody will ever ask MPI for them */
+    while ((n = emu_list_pop(&l->flying)) != NULL) {
         struct emu_out *o = EMU_OF(n, struct emu_out, node);
         bool sent = o->req == MPI_REQUEST_NULL;
-        if (!f->down && !sent)
+        bool later = !f->down && !sent && l->err == 0;
+        if (!f->down && !sent && !later) /* nobody will ever ask MPI for it */
             PMPI_Request_free(&o->req);
         out_ends(f, l, o, err, !sent);
+        if (later)
+            emu_list_push(&f->unread, &o->node);
     }
     l->nflying = 0;
+}
+
+bool emu_unread_done(struct waitio_iface *f)
+{
+    for (struct emu_list *n = f->unread.next, *next; n != &f->unread; n = next) {
+        struct emu_out *o = EMU_OF(n, struct emu_out, node);
+        int done = 0;
+        next = n->next;
+        if (PMPI_Test(&o->req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+            return false;
+        emu_list_remove(n);
+        out_free(f, o);
+    }
+    return true;
 }
 
 void emu_tx_free(struct waitio_iface *f)

@@ -85,6 +85,18 @@ def test_everybody_sends_before_receiving(job, mpi):
     fine(job(mpi, (2, [EMULATED, "swap"]), (1, [EMULATED, "swap"])), "swap ok", 3)
 
 
+def test_what_is_sent_has_left_although_its_sender_waits_in_mpi(job, mpi):
+    fine(job(mpi, (1, [EMULATED, "apart"]), (2, [EMULATED, "apart"])), "apart ok", 3)
+
+
+@pytest.mark.parametrize("end", [[], ["no-finalize"]], ids=["finalize", "no-finalize"])
+def test_what_nobody_receives_does_not_disturb_the_end_of_mpi(job, mpi, end):
+    unread = [EMULATED, "unread", *end]
+    done = job(mpi, (1, unread), (2, unread))
+    fine(done, "unread ok", 3)
+    assert "WARN" not in done.stderr, done.all()  # of UCX
+
+
 def test_thread_multiple(job, mpi):
     fine(job(mpi, (2, [EMULATED, "swap", "threads"]), (1, [EMULATED, "swap"])), "swap ok", 3)
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mpi_emulated WHAT [threads]: behaviour that WaitIO promises and one MPI job must keep
- * (WAITIO_COMM_TYPE=mpi).
+ * mpi_emulated WHAT [threads | no-finalize]: behaviour that WaitIO promises and one MPI job must
+ * keep (WAITIO_COMM_TYPE=mpi).
  *
  *   first    everybody sends to all before anybody has heard of anybody, then goes into MPI's own
  *            barrier, and receives after it: short sends complete locally, and are on their way
  *   swap     everybody sends SIZES to the neighbour and waits for that before it receives
- *   late     rank 0 leaves at once; the others send to it afterwards: an error that says so
- *   order    MPI_Finalize before waitio_finalize
- *   die      the last rank ends without a word while the others wait for it
+ *   apart    rank 0 sends LENGTHS to all, and waits in MPI's own barrier for those who receive
+ * before it: what is complete has left, although nobody in WaitIO can answer for rank 0 unread rank
+ * 0 sends the same to all, and nobody receives it: MPI ends in peace all the same late     rank 0
+ * leaves at once; the others send to it afterwards: an error that says so order    MPI_Finalize
+ * before waitio_finalize die      the last rank ends without a word while the others wait for it
  *   idle     rank 0 waits a second for a message; prints its processor time
  *   busy     rank 1 computes for a second, while rank 0 sends it a message that needs an answer
  *            (with threads: MPI_THREAD_MULTIPLE, the service thread answers)
@@ -74,6 +76,49 @@ static void swap(void)
             free(out);
             free(in);
         }
+}
+
+enum { KINDS = 4, MOST = 65536, TAG = 20 };
+static const size_t lengths[KINDS] = {20000, MOST, 8, 4001};
+
+static void send_lengths(char *buf, int to)
+{
+    waitio_req_t r[KINDS];
+    for (int i = 0; i < KINDS; i++) {
+        fill(buf + i * MOST, lengths[i], (uint64_t)(to + i));
+        OK(waitio_isend(all, to, buf + i * MOST, lengths[i], TAG + i, &r[i]));
+    }
+    for (int i = KINDS; i-- > 0;) /* the last one first: those before it have left, too */
+        OK(waitio_wait(&r[i]));
+    memset(buf, 0xee, KINDS * MOST);
+}
+
+static void apart(void)
+{
+    char *buf = must_alloc(KINDS * MOST);
+    for (int round = 0; round < 5; round++) {
+        for (int to = 1; to < size && me == 0; to++)
+            send_lengths(buf, to);
+        if (me != 0)
+            rest(0.02); /* nobody asks for anything while rank 0 waits */
+        for (int i = 0; i < KINDS && me != 0; i++) {
+            waitio_req_t r;
+            OK(waitio_irecv(all, 0, buf, lengths[i], TAG + i, &r));
+            OK(waitio_wait(&r));
+            CHECK(wrong_at(buf, lengths[i], (uint64_t)(me + i)) < 0, "%zu bytes", lengths[i]);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    free(buf);
+}
+
+static void unread(void)
+{
+    char *buf = must_alloc(KINDS * MOST);
+    for (int to = 1; to < size && me == 0; to++)
+        send_lengths(buf, to);
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(buf);
 }
 
 static void late(void)
@@ -151,11 +196,12 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = {{"first", first}, {"swap", swap}, {"late", late}, {"order", first},
-                 {"die", die},     {"idle", idle}, {"busy", busy}};
+    } tests[] = {{"first", first},   {"swap", swap}, {"apart", apart},
+                 {"unread", unread}, {"late", late}, {"order", first},
+                 {"die", die},       {"idle", idle}, {"busy", busy}};
     const char *what = argc > 1 ? argv[1] : "";
-    bool found = false;
-    MPI_Init_thread(&argc, &argv, argc > 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &level);
+    bool found = false, threads = argc > 2 && strcmp(argv[2], "threads") == 0;
+    MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &level);
     OK(waitio_init(60));
     all = everybody(0, &me, &size);
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
@@ -165,7 +211,8 @@ int main(int argc, char **argv)
         }
     CHECK(found, "no test \"%s\"", what);
     bool early = strcmp(what, "order") == 0, gone = strcmp(what, "late") == 0 && me == 0;
-    if (!early && !gone)
+    bool never = argc > 2 && strcmp(argv[2], "no-finalize") == 0;
+    if (!early && !gone && !never)
         OK(waitio_finalize());
     MPI_Finalize();
     if (early)
