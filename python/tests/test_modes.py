@@ -185,6 +185,7 @@ def test_a_data_loader_that_forks(universe):
         killed.join(10)
         data.pending.cancel()
         assert data.pending.wait().cancelled
+        world.Barrier()  # who leaves earlier fails the other's receive
     """)
 
 

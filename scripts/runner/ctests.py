@@ -11,7 +11,7 @@ import time
 import xml.etree.ElementTree as ET
 
 from runner import child
-from runner.tally import first_line, read_cases
+from runner.tally import OUTPUT, first_line, read_cases
 
 # A line of CTest's progress: " 3/45 Test  #3: unit/test_x ....   Passed    0.05 sec"
 PROGRESS = re.compile(r"^ *\d+/\d+ Test +#\d+: (\S+) [.]*[ *]*([A-Za-z]+)", re.M)
@@ -47,7 +47,7 @@ def add_case(case, cmocka, tally):
             failures += found[1]
     if failed and not failures:
         # Died outside of a case, or without cmocka.
-        tally.add(name, "failed", output[-4000:], load)
+        tally.add(name, "failed", output[-OUTPUT:], load)
     elif not cases:
         tally.add(name, "passed")
 

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 # So many failed tests are listed with the command that runs each again; so many at all.
 WITH_COMMAND, LISTED = 10, 24
+OUTPUT = 6000  # characters of a C program's output that stand in its failure
 
 
 class Tally:
@@ -18,6 +19,7 @@ class Tally:
         self.skipped = []
         self.loads = {}  # of the machine, when a test failed
         self.unsteady = []  # failed, and passed when run again: dicts with name, line, load
+        self.forgiven = []  # what these said when they failed
 
     def add(self, name, outcome, text="", load=None):
         if outcome == "passed":
@@ -34,6 +36,7 @@ class Tally:
             if name in names:
                 row = {"name": name, "line": headline(text), "load": self.loads.get(name)}
                 self.unsteady.append(row)
+                self.forgiven.append((name, text))
                 self.passed += 1
         self.failed = [(name, text) for name, text in self.failed if name not in names]
 
@@ -71,6 +74,7 @@ def read_cases(path, tally, prefix="", output="", load=None):
         if problem is not None:
             failures += 1
             text = (problem.get("message") or "") + "\n" + (problem.text or "")
+            text += "\n" + output[-OUTPUT:] if output else ""
             tally.add(name, "failed", text, load)
         elif skip is not None:
             told = re.search(rf"^skipped {re.escape(case.get('name', '?'))}: (.+)$", output, re.M)
@@ -123,8 +127,9 @@ def report(tally, make="test"):
 
     @return the exit status
     """
-    for name, text in tally.failed:
-        print(f"\nFAILED {name}")
+    told = [("UNSTEADY", *row) for row in tally.forgiven]
+    for word, name, text in [*told, *(("FAILED", *row) for row in tally.failed)]:
+        print(f"\n{word} {name}")
         lines = text.strip().splitlines()
         if len(lines) > 80:
             lines = [*lines[:5], f"... {len(lines) - 80} lines ...", *lines[-75:]]

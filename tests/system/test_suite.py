@@ -51,7 +51,7 @@ def test_runner_adds_up_cases_and_reasons(part, tmp_path, capsys):
     assert runner.read_cases(tmp_path / "a.xml", tally, "unit/a", output) == (4, 1)
     assert runner.report(tally) == 1
     out = capsys.readouterr().out
-    assert "FAILED unit/a::two" in out
+    assert "FAILED unit/a::two\n    1 != 2\n    skipped fourteen: too old\n" in out
     assert "unit/a::three: no network" in out
     assert "unit/a::four: too young" in out
     assert out.splitlines()[-1] == "1 passed, 1 failed, 2 skipped"
@@ -425,6 +425,7 @@ def test_what_fails_runs_again_alone_and_is_told(checkout):
     assert set(rows) == {"tests/test_days.py::test_unsteady", "tests/test_other.py::test_more"}
     row = rows["tests/test_days.py::test_unsteady"]
     assert row["line"] == "AssertionError: too early" and row["load"] >= 0
+    assert "\nUNSTEADY tests/test_days.py::test_unsteady\n" in out  # and all that it said
     end = out[out.index("--- unsteady tests") :]
     assert "test_days.py::test_unsteady: AssertionError: too early (load " in end
     wrong = "tests/test_days.py::test_wrong"
