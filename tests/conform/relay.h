@@ -27,6 +27,7 @@ struct path {
     size_t at[2], n[2]; /* of data from fd[i] to the other one */
     bool end[2];
     int64_t budget;   /* bytes until it is cut */
+    int64_t moved;    /* bytes so far */
     uint32_t largest; /* piece, after so many of a few bytes */
     uint32_t crumbs;
     int pieces; /* it ends after so many; 0: it does not */
@@ -41,6 +42,7 @@ struct relay {
     uint32_t budget_max; /* of new connections; 0: they are not cut */
     int pieces[2];       /* of the first connections */
     enum cut how;        /* they end */
+    int64_t loud;        /* both sides notice a cut among so many first bytes */
     int shut;            /* this node is not reached; -1: all are */
     int cuts, dials;
     int idle;                                         /* rounds without work */
@@ -159,6 +161,11 @@ static inline void path_read(struct relay *r, struct path *p, int from)
         r->spoil(p->data[from], p->n[from], from);
 }
 
+static inline enum cut any_cut(const struct relay *r, const struct path *p)
+{
+    return (enum cut)rnd(r->w, p->moved < r->loud ? CUT_DIALER : CUT_KINDS);
+}
+
 /* Bytes of one direction. @return how many moved */
 static inline int path_move(struct relay *r, struct path *p, int from)
 {
@@ -179,8 +186,9 @@ static inline int path_move(struct relay *r, struct path *p, int from)
     p->at[from] += (size_t)n;
     p->n[from] -= (size_t)n;
     p->budget -= n;
+    p->moved += n;
     if (p->budget <= 0)
-        path_cut(r, p, (enum cut)rnd(r->w, CUT_KINDS));
+        path_cut(r, p, any_cut(r, p));
     else if (p->n[from] == 0 && p->pieces > 0 && --p->pieces == 0)
         path_cut(r, p, r->how);
     return (int)n;

@@ -185,6 +185,10 @@ static void test_only_the_acceptor_notices(void **state)
     }
 }
 
+/* A dial of a new link waits as long as its connection lives: its handshake, and what goes with it,
+ * is not cut in silence where new links are made. */
+enum { LOUD = 2000 };
+
 /* Goodbyes, answers and their acknowledgements are cut, too; the next link is made behind them. */
 static void test_cuts_while_closing(void **state)
 {
@@ -195,6 +199,7 @@ static void test_cuts_while_closing(void **state)
             struct world *w = world_open(world_of(tr, 2, seed, false));
             struct relay *r = meet(w);
             struct node *a = &w->node[0], *b = &w->node[1];
+            r->loud = LOUD;
             relay_budget(r, 4000);
             for (int round = 0; round < 6; round++) {
                 for (int i = 0; i < 3; i++) {
@@ -232,6 +237,7 @@ static void test_cuts_under_a_cap(void **state)
                 w->node[i].cfg.max_connections = 1 + seed % 2;
             world_open(w);
             struct relay *r = relay_new(w);
+            r->loud = LOUD;
             relay_budget(r, 300000);
             traffic(r, 200);
             relay_budget(r, 0);

@@ -120,8 +120,8 @@ static void accepted(struct tcp_conn *c)
         wio_tcp_link_drop_socket(l); /* the peer gave up that dial: this is its newer one */
     wio_tcp_dial_cancel(l);
     wio_tcp_place_pass(c, l);
-    l->number = f->resume_timeout > 0 && lane == 0 ? extra & TCP_NUMBER : 0;
-    l->theirs = (extra & TCP_YOURS) == 0; /* it may mend one that we gave up */
+    if (l->mend == 0)
+        wio_tcp_mend_name(l, extra);
     l->owes_word = (extra & TCP_MENDS) != 0;
     if (wio_tcp_link_adopt(l, c) < 0) {
         wio_tcp_conn_close(c);
@@ -131,6 +131,8 @@ static void accepted(struct tcp_conn *c)
             wio_tcp_dial_later(l, 1000000);
         return;
     }
+    if (l->mend != 0) /* the peer may have given up this dial: it counts when it speaks */
+        l->renamed = extra;
     if (l->state != TCP_CONFIRM)
         wio_tcp_set_state(l, TCP_CONFIRM);
     wio_tcp_probe(l);

@@ -330,6 +330,7 @@ void wio_tcp_link_drop_socket(struct tcp_link *l)
     l->tls = NULL;
     l->torn_at = 0;
     l->word_due = false;
+    l->renamed = 0;
     wio_os_epoll_close(l->fd, f->epoll, f->svc_epoll);
     l->fd = -1;
     l->svc = l->warmth = 0;

@@ -42,6 +42,13 @@ uint32_t wio_tcp_mend_extra(const struct tcp_link *l)
     return l->number | TCP_MENDS | (l->theirs ? TCP_YOURS : 0) | (l->heard ? TCP_HEARD : 0);
 }
 
+void wio_tcp_mend_name(struct tcp_link *l, uint32_t extra)
+{
+    bool resumes = tcp_of(l)->resume_timeout > 0 && l->ep.lane == 0;
+    l->number = resumes ? extra & TCP_NUMBER : 0;
+    l->theirs = (extra & TCP_YOURS) == 0; /* it may mend one that we gave up */
+}
+
 struct tcp_link *wio_tcp_mend_named(struct tcp_iface *f, uint32_t peer, uint32_t extra)
 {
     uint32_t number = extra & TCP_NUMBER;
@@ -330,6 +337,9 @@ bool wio_tcp_mend_heard(struct tcp_link *l, uint32_t ack)
     }
     enum tcp_state to = (enum tcp_state)l->mend;
     l->mend = 0;
+    if (l->renamed != 0)
+        wio_tcp_mend_name(l, l->renamed);
+    l->renamed = 0;
     wio_tcp_dial_free(l);
     wio_tcp_set_state(l, to);
     l->turn_at = wio_os_now_ns();

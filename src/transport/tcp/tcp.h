@@ -234,6 +234,8 @@ struct tcp_link {
     uint8_t warmth;        /* reads since the service set was last asked for */
     uint32_t hot_seq;      /* rx_seq when last found hot */
     uint32_t mine, number; /* what we would call it, and what both call it; 0: never resumed */
+    uint32_t renamed;      /* CONFIRM of a broken link: what the peer's dial calls it, which counts
+                            * from its first frame on; 0: the same */
     uint32_t tries;        /* rounds of dials since it broke */
     uint32_t mark;         /* what had been heard when it broke last */
     uint32_t others;       /* dials for another link while it was broken */
@@ -576,6 +578,8 @@ uint32_t wio_tcp_mend_number(struct tcp_iface *f);
 uint32_t wio_tcp_mend_extra(const struct tcp_link *l);
 /** The link that the dialer means, if it is made or broken; NULL: none. */
 struct tcp_link *wio_tcp_mend_named(struct tcp_iface *f, uint32_t peer, uint32_t extra);
+/** It is called from now on what a dial of the peer has said. */
+void wio_tcp_mend_name(struct tcp_link *l, uint32_t extra);
 /** Can a break of this link be mended? */
 bool wio_tcp_mendable(const struct tcp_link *l);
 /** The connection broke. @param since  when the peer was last heard of, as far as that is known
