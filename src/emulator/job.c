@@ -350,8 +350,8 @@ static void hear_all(struct waitio_iface *f)
         emu_slots_done(f);
         emu_orphans(f);
     }
-    emu_orphans_cancel(f);
-    while (emu_orphans(f) + !emu_list_empty(&f->orphans) > 0 && f->host->now_ns() < end)
+    emu_orphans_cancel(f); /* what is to come has come */
+    for (emu_orphans(f); !emu_list_empty(&f->orphans) && f->host->now_ns() < end; emu_orphans(f))
         f->host->sleep_ns(NAP_NS / 10);
 }
 

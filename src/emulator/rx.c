@@ -105,8 +105,8 @@ static int in_post(struct waitio_iface *f, struct emu_in *in, uint32_t bytes, in
     return rc == MPI_SUCCESS ? 0 : emu_mpi_error(f, WAITIO_ERR_PEER, rc, "MPI_Irecv");
 }
 
-/* Nobody wants a payload of this way, and MPI must get rid of it all the same. @param most  bytes
- */
+/* Nobody wants the next payload of this way, of @p most bytes at most: MPI must get rid of it all
+ * the same. */
 static void throw_away(struct waitio_iface *f, struct emu_link *l, enum emu_way way, uint32_t most)
 {
     struct emu_in *in = in_new(f, way);

@@ -278,7 +278,7 @@ static struct emu_out *find(struct emu_list *list, const void *token)
 }
 
 /* A copy takes its place; the old one is there for the upcall only. */
-static bool copy(struct waitio_iface *f, struct emu_link *l, struct emu_out *o)
+static bool replace(struct waitio_iface *f, struct emu_link *l, struct emu_out *o)
 {
     struct emu_out *c = out_new(f, EMU_COPY);
     if (c == NULL)
@@ -304,7 +304,7 @@ static bool copy_and_fly(struct waitio_iface *f, struct emu_link *l, const struc
     for (bool last = false; !last && l->err == 0;) {
         struct emu_out *first = EMU_OF(l->asked.next, struct emu_out, node);
         last = first == o;
-        if (!copy(f, l, first))
+        if (!replace(f, l, first))
             return false;
         l->unasked++;
         if (fly(f, l, EMU_OF(emu_list_pop(&l->asked), struct emu_out, node), EMU_ASKED))
@@ -318,11 +318,11 @@ int emu_keep(struct waitio_link *link, void *token)
     struct emu_link *l = emu_link_of(link);
     struct waitio_iface *f = link->iface;
     struct emu_out *o = find(&l->asked, token);
-    if (o != NULL && !f->any_thread)
-        return emu_may(f) && copy_and_fly(f, l, o);
-    if (o == NULL && f->any_thread)
-        o = find(&l->small, token); /* else it leaves by a call of the program's only */
-    return o != NULL && o->bytes <= EMU_COPY && copy(f, l, o);
+    if (!f->any_thread) /* what is queued still leaves by a call of the program's only */
+        return o != NULL && emu_may(f) && copy_and_fly(f, l, o);
+    if (o == NULL)
+        o = find(&l->small, token);
+    return o != NULL && o->bytes <= EMU_COPY && replace(f, l, o);
 }
 
 size_t emu_queued(const struct waitio_link *link)
@@ -400,8 +400,8 @@ void emu_drop_queued(struct waitio_iface *f, struct emu_link *l, int err)
     while ((n = emu_list_pop(&l->flying)) != NULL) {
         struct emu_out *o = EMU_OF(n, struct emu_out, node);
         bool sent = o->req == MPI_REQUEST_NULL;
-        bool later = !f->down && !sent && l->err == 0;
-        if (!f->down && !sent && !later) /* nobody will ever ask MPI for it */
+        bool later = !f->down && !sent && f->peer[l->base.peer].left;
+        if (!f->down && !sent && !later) /* nobody may ever ask MPI for it */
             PMPI_Request_free(&o->req);
         out_ends(f, l, o, err, !sent);
         if (later)

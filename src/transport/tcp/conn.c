@@ -120,8 +120,6 @@ static void accepted(struct tcp_conn *c)
         wio_tcp_link_drop_socket(l); /* the peer gave up that dial: this is its newer one */
     wio_tcp_dial_cancel(l);
     wio_tcp_place_pass(c, l);
-    if (l->mend == 0)
-        wio_tcp_mend_name(l, extra);
     l->owes_word = (extra & TCP_MENDS) != 0;
     if (wio_tcp_link_adopt(l, c) < 0) {
         wio_tcp_conn_close(c);
@@ -131,7 +129,9 @@ static void accepted(struct tcp_conn *c)
             wio_tcp_dial_later(l, 1000000);
         return;
     }
-    if (l->mend != 0) /* the peer may have given up this dial: it counts when it speaks */
+    if (l->mend == 0)
+        wio_tcp_mend_name(l, extra);
+    else /* the peer may have given up this dial: its name counts when it speaks */
         l->renamed = extra;
     if (l->state != TCP_CONFIRM)
         wio_tcp_set_state(l, TCP_CONFIRM);

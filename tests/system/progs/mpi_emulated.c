@@ -6,11 +6,12 @@
  *   first    everybody sends to all before anybody has heard of anybody, then goes into MPI's own
  *            barrier, and receives after it: short sends complete locally, and are on their way
  *   swap     everybody sends SIZES to the neighbour and waits for that before it receives
- *   apart    rank 0 sends LENGTHS to all, and waits in MPI's own barrier for those who receive
- * before it: what is complete has left, although nobody in WaitIO can answer for rank 0 unread rank
- * 0 sends the same to all, and nobody receives it: MPI ends in peace all the same late     rank 0
- * leaves at once; the others send to it afterwards: an error that says so order    MPI_Finalize
- * before waitio_finalize die      the last rank ends without a word while the others wait for it
+ *   apart    rank 0 sends LENGTHS to all, and waits in MPI's own barrier while the others receive:
+ *            what is complete has left
+ *   unread   rank 0 sends LENGTHS to all, and nobody receives: MPI ends in peace
+ *   late     rank 0 leaves at once; the others send to it afterwards: an error that says so
+ *   order    MPI_Finalize before waitio_finalize
+ *   die      the last rank ends without a word while the others wait for it
  *   idle     rank 0 waits a second for a message; prints its processor time
  *   busy     rank 1 computes for a second, while rank 0 sends it a message that needs an answer
  *            (with threads: MPI_THREAD_MULTIPLE, the service thread answers)
