@@ -30,8 +30,8 @@ struct path {
     int64_t moved;    /* bytes so far */
     uint32_t largest; /* piece, after so many of a few bytes */
     uint32_t crumbs;
-    int pieces; /* it ends after so many; 0: it does not */
-    bool frozen;
+    int pieces; /* it ends, or is held, after so many; 0: it is not */
+    bool frozen, held;
 };
 
 struct relay {
@@ -40,7 +40,7 @@ struct relay {
     uint16_t port[NODES_MAX]; /* of the nodes themselves */
     struct path *path[RELAY_PATHS];
     uint32_t budget_max; /* of new connections; 0: they are not cut */
-    int pieces[2];       /* of the first connections */
+    int pieces[2];       /* of the first connections; -n: held after n pieces */
     enum cut how;        /* they end */
     int64_t loud;        /* both sides notice a cut among so many first bytes */
     int shut;            /* this node is not reached; -1: all are */
@@ -141,7 +141,7 @@ static inline void relay_accept(struct relay *r, int node)
     p->largest = 500 + rnd(r->w, RELAY_BUFFER - 500);
     p->crumbs = rnd(r->w, 2) * rnd(r->w, 1000);
     p->pieces = r->dials <= 2 ? r->pieces[r->dials - 1] : 0;
-    if (p->pieces > 0)
+    if (p->pieces != 0)
         p->crumbs = 0;
     r->path[i] = p;
 }
@@ -166,11 +166,20 @@ static inline enum cut any_cut(const struct relay *r, const struct path *p)
     return (enum cut)rnd(r->w, p->moved < r->loud ? CUT_DIALER : CUT_KINDS);
 }
 
+/* After each piece. */
+static inline void path_count(struct relay *r, struct path *p)
+{
+    if (p->pieces > 0 && --p->pieces == 0)
+        path_cut(r, p, r->how);
+    else if (p->pieces < 0 && ++p->pieces == 0)
+        p->held = true;
+}
+
 /* Bytes of one direction. @return how many moved */
 static inline int path_move(struct relay *r, struct path *p, int from)
 {
     int to = 1 - from;
-    if (p->frozen || p->fd[0] < 0 || p->fd[1] < 0)
+    if (p->frozen || p->held || p->fd[0] < 0 || p->fd[1] < 0)
         return 0;
     if (p->n[from] == 0 && !p->end[from])
         path_read(r, p, from);
@@ -189,9 +198,22 @@ static inline int path_move(struct relay *r, struct path *p, int from)
     p->moved += n;
     if (p->budget <= 0)
         path_cut(r, p, any_cut(r, p));
-    else if (p->n[from] == 0 && p->pieces > 0 && --p->pieces == 0)
-        path_cut(r, p, r->how);
+    else if (p->n[from] == 0)
+        path_count(r, p);
     return (int)n;
+}
+
+/* Both ends have closed it; of a cut one, also who did not notice. */
+static inline bool path_over(const struct path *p)
+{
+    if (p->held)
+        return false;
+    if (!p->frozen)
+        return p->end[0] && p->end[1] && p->n[0] == 0 && p->n[1] == 0;
+    if (p->fd[0] < 0 && p->fd[1] < 0)
+        return true;
+    struct pollfd left = {.fd = p->fd[0] >= 0 ? p->fd[0] : p->fd[1], .events = POLLRDHUP};
+    return poll(&left, 1, 0) > 0;
 }
 
 static inline int relay_drive(struct relay *r)
@@ -204,16 +226,8 @@ static inline int relay_drive(struct relay *r)
         if (p == NULL)
             continue;
         moved += path_move(r, p, 0) + path_move(r, p, 1);
-        if (!p->frozen && p->end[0] && p->end[1] && p->n[0] == 0 && p->n[1] == 0)
+        if (path_over(p))
             path_drop(r, i);
-        else if (p->frozen && p->fd[0] < 0 && p->fd[1] < 0)
-            path_drop(r, i);
-        else if (p->frozen) { /* until who did not notice gives it up */
-            int *left = p->fd[0] >= 0 ? &p->fd[0] : &p->fd[1];
-            struct pollfd pf = {.fd = *left, .events = POLLRDHUP};
-            if (poll(&pf, 1, 0) > 0)
-                path_drop(r, i);
-        }
     }
     return moved;
 }

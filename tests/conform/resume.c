@@ -185,6 +185,59 @@ static void test_only_the_acceptor_notices(void **state)
     }
 }
 
+static struct path *path_where(const struct relay *r, bool held)
+{
+    for (int i = 0; i < RELAY_PATHS; i++)
+        if (r->path[i] != NULL && !r->path[i]->frozen && r->path[i]->held == held)
+            return r->path[i];
+    return NULL;
+}
+
+static bool polls(const struct path *p, int side, short what)
+{
+    struct pollfd pf = {.fd = p->fd[side], .events = what};
+    return p->held && poll(&pf, 1, 0) > 0;
+}
+
+/* Node 0 is let in, hears nothing, and the connection breaks. Node 1, which does not know that
+ * link, dials another one: its proof is under way. It gives up this dial when node 0's next one
+ * comes, and hears node 0 by it. Then its proof arrives: node 0 takes that connection instead,
+ * which has ended. Node 1 now asks for the link by node 0's number. Guard: a link that has taken
+ * the number of the dial that was given up is lost. */
+static void test_a_dial_that_was_given_up_arrives(void **state)
+{
+    (void)state;
+    EACH_TCP(tr)
+    {
+        struct world *w = world_open(world_of(tr, 2, 3, false));
+        struct relay *r = relay_new(w);
+        struct node *a = &w->node[0], *b = &w->node[1];
+        r->pieces[0] = 4;  /* hello, challenge, proof, welcome */
+        r->pieces[1] = -2; /* hello, challenge */
+        node_send(a, 1, 10, 0, false);
+        node_send(b, 0, 10, 0, false);
+        dialled_by_the_other(r, 1, 1);
+        assert_int_equal(r->cuts, 1);
+        assert_true(a->peer[1].ready == 1 && b->peer[0].ready == 0);
+        r->shut = 1;
+        THROUGH(r, path_where(r, true) != NULL);
+        struct path *given_up = path_where(r, true);
+        THROUGH(r, polls(given_up, 0, POLLIN)); /* the proof is written */
+        r->shut = -1;
+        THROUGH(r, b->peer[0].ready == 1);
+        struct path *taken = path_where(r, false);
+        taken->held = true;
+        given_up->held = false;
+        THROUGH(r, polls(taken, 0, POLLRDHUP));
+        taken->held = false;
+        THROUGH(r, all_arrived(w));
+        no_errors(w);
+        assert_int_equal(a->peer[1].closed + b->peer[0].closed, 0);
+        relay_free(r);
+        world_free(w);
+    }
+}
+
 /* A dial of a new link waits as long as its connection lives: its handshake, and what goes with it,
  * is not cut in silence where new links are made. */
 enum { LOUD = 2000 };
@@ -613,6 +666,7 @@ int main(void)
         CONFORM(test_cuts_anywhere),
         CONFORM(test_cuts_of_handshakes),
         CONFORM(test_only_the_acceptor_notices),
+        CONFORM(test_a_dial_that_was_given_up_arrives),
         CONFORM(test_cuts_while_closing),
         CONFORM(test_cuts_under_a_cap),
         CONFORM(test_cuts_in_single_bytes),
