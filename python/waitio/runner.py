@@ -501,14 +501,15 @@ class Runner:
 
     def _status(self, run: BlockRun, launch: Launch, code: int) -> int:
         """Turn what a process ended with into the shell's convention."""
+        asked = self._interrupts()
+        if asked and run.asked_early and (code == 0 or not run.ranks):
+            return 128 + asked[0]  # what the launcher says before its ranks are all there
         if code > 0 and launch.rank < 0 and run.block.mpi in HYDRA:
-            sent = self._interrupts() + ([signal.SIGTERM] if run.ended_by_us else [])
+            sent = asked + ([signal.SIGTERM] if run.ended_by_us else [])
             number = self.intake.hydra_signal(run.block.pbid, sent)
             return 128 + number if number else code
-        if code < 0 and launch.rank < 0 and self._interrupts():
-            return 128 + self._interrupts()[0]  # hydra may crash when all its ranks end at once
-        if code == 0 and run.asked_early and self._interrupts():
-            return 128 + self._interrupts()[0]  # hydra ends well where its ranks are not all there
+        if code < 0 and launch.rank < 0 and asked:
+            return 128 + asked[0]  # hydra may crash when all its ranks end at once
         return code if code >= 0 else 128 - code
 
     def _end(self, run: BlockRun, why: str) -> None:

@@ -159,8 +159,8 @@ def test_signal_while_a_launcher_is_being_started(waitio, need, mpi):
     assert child.returncode == 128 + signal.SIGTERM, err.decode()
 
 
-# As hydra, where SIGTERM comes before it knows its processes: none of them is started any more, or
-# they are, and their end is not told.
+# A launcher to which SIGTERM comes before it knows its processes. As hydra: none of them is started
+# any more, or they are, and their end is not told. As Open MPI's: it fails without a word.
 IDLE_MPIEXEC = """#!/bin/sh
 case "$*" in *version*) exec {mpiexec} "$@";; esac
 while case $1 in */python*) false;; esac; do shift; done
@@ -171,8 +171,8 @@ while :; do sleep 0.05; done
 """
 
 
-@pytest.mark.parametrize("then", [":", "started"])
-def test_launcher_that_ends_well_though_a_signal_came_early(waitio, need, then):
+@pytest.mark.parametrize("then", [":", "started", "exit 1;"])
+def test_launcher_to_which_a_signal_came_early(waitio, need, then):
     need("mpiexec.mpich")
     idle = waitio.cwd / "mpiexec.mpich"
     idle.write_text(IDLE_MPIEXEC.format(mpiexec=shutil.which("mpiexec.mpich"), then=then))
