@@ -503,7 +503,7 @@ class Runner:
         """Turn what a process ended with into the shell's convention."""
         asked = self._interrupts()
         if asked and run.asked_early and (code == 0 or not run.ranks):
-            return 128 + asked[0]  # what the launcher says before its ranks are all there
+            return 128 + asked[0]  # its ranks were not all there: it tells nothing of them
         if code > 0 and launch.rank < 0 and run.block.mpi in HYDRA:
             sent = asked + ([signal.SIGTERM] if run.ended_by_us else [])
             number = self.intake.hydra_signal(run.block.pbid, sent)
