@@ -9,8 +9,6 @@
 
 /* Of each block in `where`. */
 enum { WRITER, ARRAY, BLOCK, WHERE };
-/* Pairs of blocks that are compared to find an overlap, at most: beyond it nobody looks. */
-static const size_t PAIRS_MOST = 50000000;
 
 static int malformed(const char *what)
 {
@@ -223,6 +221,11 @@ struct wio_stg_box wio_stg_block_box(const struct wio_stg_array *a, size_t block
     return wio_stg_box(a->ndims, at, at + a->ndims);
 }
 
+uint32_t wio_stg_block_writer(const struct wio_stg_array *a, size_t block)
+{
+    return a->where[block * WHERE + WRITER];
+}
+
 static void free_names(struct wio_stg_array *a)
 {
     free(a->name);
@@ -416,78 +419,4 @@ void wio_stg_layout_free(struct wio_stg_layout *l)
     free(l->arrays);
     wio_stg_values_free(&l->attributes);
     *l = (struct wio_stg_layout){NULL, 0, 0, {NULL, 0, 0}};
-}
-
-/* ---- overlaps ------------------------------------------------------------------------------- */
-
-struct first {
-    uint64_t start;
-    size_t block;
-};
-
-static int by_start(const void *a, const void *b)
-{
-    const struct first *x = a, *y = b;
-
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return (x->block > y->block) - (x->block < y->block);
-}
-
-static int overlap(const struct wio_stg_array *a, size_t i, size_t k,
-                   const struct wio_stg_box *common)
-{
-    char where[300];
-
-    wio_stg_box_text(common, where, sizeof where);
-    return wio_stg_fail(WAITIO_ERR_ARG,
-                        "variable '%s': writer %u and writer %u have both put %s; blocks of a "
-                        "global array must not overlap",
-                        a->name, a->where[i * WHERE], a->where[k * WHERE], where);
-}
-
-/* Blocks in the order of their first dimension: only those that begin before the end of another one
- * there can overlap it. */
-static int sweep(const struct wio_stg_array *a, const struct first *order)
-{
-    size_t pairs = 0;
-
-    for (size_t i = 0; i < a->n; i++) {
-        struct wio_stg_box x = wio_stg_block_box(a, order[i].block);
-
-        for (size_t k = i + 1; k < a->n && order[k].start < x.start[0] + x.count[0]; k++) {
-            struct wio_stg_box y = wio_stg_block_box(a, order[k].block), common;
-
-            if (wio_stg_box_meet(&x, &y, &common))
-                return overlap(a, order[i].block, order[k].block, &common);
-            if (++pairs > PAIRS_MOST)
-                return 0;
-        }
-    }
-    return 0;
-}
-
-static int check_array(const struct wio_stg_array *a)
-{
-    struct first *order = wio_stg_new(a->n, sizeof *order);
-    int rc;
-
-    if (order == NULL)
-        return WAITIO_ERR_NOMEM;
-    for (size_t i = 0; i < a->n; i++)
-        order[i] = (struct first){a->boxes[i * 2 * (size_t)a->ndims], i};
-    qsort(order, a->n, sizeof *order, by_start);
-    rc = sweep(a, order);
-    free(order);
-    return rc;
-}
-
-int wio_stg_layout_check(const struct wio_stg_layout *l)
-{
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < l->n; i++)
-        if (l->arrays[i].kind == WAITIO_STAGE_GLOBAL && l->arrays[i].n > 1)
-            rc = check_array(&l->arrays[i]);
-    return rc;
 }

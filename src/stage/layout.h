@@ -57,8 +57,6 @@ void wio_stg_write_value(struct wio_stg_bytes *b, const struct wio_stg_value *v)
  * the text); PROTOCOL: malformed */
 int wio_stg_layout_add(struct wio_stg_layout *l, uint32_t writer, const unsigned char *part,
                        size_t n);
-/** Do blocks of a global array overlap? @return 0; ARG: names the array and both writers */
-int wio_stg_layout_check(const struct wio_stg_layout *l);
 void wio_stg_layout_write(const struct wio_stg_layout *l, struct wio_stg_bytes *b);
 /** @param writers blocks of others are malformed */
 int wio_stg_layout_read(struct wio_stg_layout *l, uint32_t writers, const unsigned char *at,
@@ -80,6 +78,11 @@ void wio_stg_values_free(struct wio_stg_values *v);
 const struct wio_stg_array *wio_stg_layout_find(const struct wio_stg_layout *l, const char *name);
 /** The box of a block, and its writer. */
 struct wio_stg_box wio_stg_block_box(const struct wio_stg_array *a, size_t block);
+uint32_t wio_stg_block_writer(const struct wio_stg_array *a, size_t block);
+
+/* overlap.c */
+/** Do blocks of a global array overlap? @return 0; ARG: names the array and both writers; NOMEM */
+int wio_stg_layout_check(const struct wio_stg_layout *l);
 
 /* types.c */
 size_t wio_stg_type_size(int type);

@@ -168,6 +168,90 @@ static void writers_must_agree(void **state)
     wio_stg_layout_free(&l);
 }
 
+/* A layout of one 3-d array, whose block k is the k-th of @p boxes, put by writer k. */
+static struct wio_stg_layout layout_of(const uint64_t *shape, const struct wio_stg_box *boxes,
+                                       uint32_t n)
+{
+    struct wio_stg_layout l = {NULL, 0, 0, {NULL, 0, 0}};
+
+    for (uint32_t k = 0; k < n; k++) {
+        struct wio_stg_bytes b = {NULL, 0, 0, false};
+
+        wio_stg_put_u32(&b, 1);
+        wio_stg_write_array(&b, "v", WAITIO_STAGE_DOUBLE, WAITIO_STAGE_GLOBAL, "", 3, shape, 1);
+        wio_stg_write_box(&b, &boxes[k]);
+        assert_int_equal(add(&l, k, b), 0);
+    }
+    return l;
+}
+
+static struct wio_stg_box brick(uint64_t x, uint64_t y, uint64_t z, uint64_t nx, uint64_t ny,
+                                uint64_t nz)
+{
+    const uint64_t start[] = {x, y, z}, count[] = {nx, ny, nz};
+
+    return wio_stg_box(3, start, count);
+}
+
+/* Also of many blocks that begin at the same place in all dimensions but the last. Guard: where
+ * looking ends after some comparisons, the overlap at the end is not found. */
+static void overlaps_of_many_blocks_are_found(void **state)
+{
+    enum { MANY = 20000 };
+    static struct wio_stg_box boxes[MANY + 1];
+    const uint64_t shape[] = {4, 4, 2 * MANY};
+    struct wio_stg_layout l;
+
+    (void)state;
+    for (uint64_t k = 0; k < MANY; k++)
+        boxes[k] = brick(0, 0, 2 * (MANY - 1 - k), 4, 4, 2);
+    l = layout_of(shape, boxes, MANY);
+    assert_int_equal(wio_stg_layout_check(&l), 0);
+    wio_stg_layout_free(&l);
+    boxes[MANY] = brick(3, 3, 2 * MANY - 1, 1, 1, 1);
+    l = layout_of(shape, boxes, MANY + 1);
+    assert_int_equal(wio_stg_layout_check(&l), WAITIO_ERR_ARG);
+    assert_non_null(strstr(wio_stg_why(), "writer 0 and writer 20000 have both put [3:4, 3:4, "));
+    wio_stg_layout_free(&l);
+}
+
+/* Random boxes, some empty, against all pairs. */
+static void overlaps_are_those_of_all_pairs(void **state)
+{
+    enum { MOST = 200, EDGE = 40 };
+    static struct wio_stg_box boxes[MOST];
+    const uint64_t shape[] = {EDGE, EDGE, EDGE};
+    unsigned found = 0, none = 0;
+
+    (void)state;
+    for (int round = 0; round < 400; round++) {
+        uint32_t n = 2 + dice(MOST - 1), longest = 1 + dice(round % 2 ? 3 : 12);
+        bool meet = false;
+        struct wio_stg_layout l;
+
+        for (uint32_t k = 0; k < n; k++) {
+            struct wio_stg_box common, b;
+            bool free_place = false;
+
+            for (int tries = 0; !free_place && tries < (round % 3 == 0 ? 1 : 50); tries++) {
+                b = brick(dice(EDGE - longest), dice(EDGE - longest), dice(EDGE - longest),
+                          dice(longest + 1), dice(longest + 1), dice(longest + 1));
+                free_place = true;
+                for (uint32_t i = 0; free_place && i < k; i++)
+                    free_place = !wio_stg_box_meet(&boxes[i], &b, &common);
+            }
+            meet = meet || !free_place;
+            boxes[k] = b;
+        }
+        l = layout_of(shape, boxes, n);
+        assert_int_equal(wio_stg_layout_check(&l), meet ? WAITIO_ERR_ARG : 0);
+        wio_stg_layout_free(&l);
+        found += meet;
+        none += !meet;
+    }
+    assert_true(found > 20 && none > 20);
+}
+
 static void plans_find_all_and_name_what_is_missing(void **state)
 {
     const uint64_t shape[] = {10, 3}, start[] = {2, 1}, count[] = {5, 2}, far[] = {8, 1};
@@ -286,6 +370,8 @@ int main(void)
         cmocka_unit_test(boxes_meet_and_lie_inside),
         cmocka_unit_test(copies_as_element_by_element),
         cmocka_unit_test(writers_must_agree),
+        cmocka_unit_test(overlaps_of_many_blocks_are_found),
+        cmocka_unit_test(overlaps_are_those_of_all_pairs),
         cmocka_unit_test(plans_find_all_and_name_what_is_missing),
         cmocka_unit_test(malformed_layouts_do_no_harm),
         cmocka_unit_test(writers_agree_about_operators),
