@@ -93,7 +93,7 @@ static int keep_value(struct wio_stg_values *v, struct wio_stg_value *new)
         free_value(new);
         return 0;
     }
-    if (old != NULL && old->writer <= new->writer) {
+    if (old != NULL && old->writer < new->writer) {
         free_value(new);
         return 0;
     }

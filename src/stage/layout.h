@@ -64,7 +64,7 @@ int wio_stg_layout_read(struct wio_stg_layout *l, uint32_t writers, const unsign
 void wio_stg_layout_free(struct wio_stg_layout *l);
 
 /** Add values that were written one after the other. Of several of one name the lowest writer's
- * counts. @return 0; PROTOCOL, NOMEM */
+ * counts, of several of that one the last. @return 0; PROTOCOL, NOMEM */
 int wio_stg_values_add(struct wio_stg_values *v, const unsigned char *at, size_t n);
 /** The same of values from a machine of the other byte order: they are turned round first, for
  * several writers' values may have to be compared. */

@@ -452,7 +452,6 @@ static int set_attribute(struct wio_stg_writer *w, const char *name, int type, s
                               .count = n,
                               .data = (unsigned char *)values};
     struct wio_stg_bytes b = {NULL, 0, 0, false};
-    const struct wio_stg_value *old;
     int rc = check_name(name);
 
     if (rc == 0 && (!wio_stg_type_known(type) || values == NULL))
@@ -461,9 +460,6 @@ static int set_attribute(struct wio_stg_writer *w, const char *name, int type, s
         return rc;
     v.bytes = text ? strlen(values) : n * wio_stg_type_size(type);
     v.count = text ? v.bytes : n;
-    old = wio_stg_values_find(&w->attributes, name);
-    if (old != NULL) /* the new one shall count */
-        ((struct wio_stg_value *)old)->writer = UINT32_MAX;
     wio_stg_write_value(&b, &v);
     rc = b.bad ? WAITIO_ERR_NOMEM : wio_stg_values_add(&w->attributes, b.at, b.n);
     wio_stg_bytes_free(&b);

@@ -360,6 +360,12 @@ static void the_lowest_writers_value_counts(void **state)
     wio_stg_values_swap(&all);
     wio_stg_values_swap(&all);
     assert_memory_equal(wio_stg_values_find(&all, "t")->data, &one, 8);
+    c.data = (unsigned char *)&two; /* put once more: the last counts */
+    b.n = 0;
+    wio_stg_write_value(&b, &c);
+    assert_int_equal(wio_stg_values_add(&all, b.at, b.n), 0);
+    assert_int_equal(all.n, 1);
+    assert_memory_equal(all.at[0].data, &two, 8);
     wio_stg_values_free(&all);
     wio_stg_bytes_free(&b);
 }
