@@ -106,6 +106,8 @@ void rl_register(struct relay *r, struct guest *g, const struct wio_place *place
     struct seat *s = find_or_make(r, place);
     if (s == NULL || !rl_send(g->fd, WIO_DETOUR_OPEN, place, 0, "")) {
         rl_guest_over(r, g);
+        if (s != NULL)
+            tidy(r, s);
         return;
     }
     if (s->line != NULL)
@@ -121,18 +123,22 @@ void rl_register(struct relay *r, struct guest *g, const struct wio_place *place
     announce_all(r, s);
 }
 
+static void refuse_full(struct relay *r, struct guest *g)
+{
+    rl_guest_refuse(r, g, WAITIO_ERR_BUSY, "all %u links of this relay are in use (--links)",
+                    r->max_links);
+}
+
 void rl_call(struct relay *r, struct guest *g, const struct wio_place *place)
 {
     struct seat *s = r->nguests[G_CALL] < CALLS_MAX ? find_or_make(r, place) : NULL;
-    if (r->npairs >= r->max_links) {
-        rl_guest_refuse(r, g, WAITIO_ERR_BUSY, "all %u links of this relay are in use (--links)",
-                        r->max_links);
+    if (r->npairs >= r->max_links)
+        refuse_full(r, g);
+    else if (s == NULL || wio_os_random(&g->number, sizeof g->number) < 0)
+        rl_guest_refuse(r, g, WAITIO_ERR_BUSY, "too many callers wait");
+    if (g->over) {
         if (s != NULL)
             tidy(r, s);
-        return;
-    }
-    if (s == NULL || wio_os_random(&g->number, sizeof g->number) < 0) {
-        rl_guest_refuse(r, g, WAITIO_ERR_BUSY, "too many callers wait");
         return;
     }
     r->calls++;
@@ -163,6 +169,11 @@ void rl_answer(struct relay *r, struct guest *g, const struct wio_detour_msg *m)
     struct guest *c = caller_of(r, m);
     if (c == NULL) {
         rl_guest_refuse(r, g, WAITIO_ERR_PEER, "the caller has gone");
+        return;
+    }
+    if (r->npairs >= r->max_links) { /* others were quicker */
+        refuse_full(r, c);
+        rl_guest_over(r, g);
         return;
     }
     if (!rl_send(c->fd, WIO_DETOUR_OPEN, &m->place, 0, "") ||

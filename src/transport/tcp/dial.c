@@ -320,12 +320,23 @@ static bool relay_said_no(const struct tcp_conn *c, int err)
            (wio_tcp_via_final(err) || (c->detour->refused && err == WAITIO_ERR_PEER));
 }
 
+/* What a relay says of the peer of a broken link. Another relay may reach it. */
+static void relay_told(struct tcp_dial *d, const struct tcp_conn *c, int err)
+{
+    if (c->connecting || !c->detour->refused)
+        return;
+    d->relays_gone += err == WAITIO_ERR_PEER;
+    d->relays_without += err == WAITIO_ERR_NOROUTE;
+}
+
 /* What a failed dial says about the peer of a broken link. */
 static void mend_failed(struct tcp_link *l, const struct tcp_conn *c, bool refused, int err)
 {
     struct tcp_dial *d = l->dial;
-    bool elsewhere = c->detour == NULL && !c->connecting && !c->dropped; /* another program, run */
-    if (c->detour != NULL ? relay_said_no(c, err) : c->connecting && c->oserr == -ECONNREFUSED)
+    bool elsewhere = !c->connecting && !c->dropped; /* another program, run */
+    if (c->detour != NULL)
+        relay_told(d, c, err);
+    else if (c->connecting && c->oserr == -ECONNREFUSED)
         wio_tcp_mend_refused(l, &c->addr, c->via);
     else if (refused && err == WAITIO_ERR_BUSY)
         wio_tcp_mend_alive(l);

@@ -164,7 +164,7 @@ void wio_tcp_mend(struct tcp_link *l, const char *why, int64_t since, bool dial)
     else if (again && now >= l->mend_until)
         too_long(l, now, why);
     else
-        wio_tcp_dial_later(l, l->tries > 0                     ? pause_of(l)
+        wio_tcp_dial_later(l, again || l->tries > 0            ? pause_of(l)
                               : f->base.table->me < l->ep.peer ? 0
                                                                : GRACE_NS);
 }
@@ -219,15 +219,24 @@ void wio_tcp_mend_alive(struct tcp_link *l)
         l->mend_until = until;
 }
 
-/* A refusal by the address of the connection, or by all for a while, means that the peer is dead:
- * it listens as long as it lives. (One address may be another host's, where only the peer can
- * dial.) */
+/* All relays have waited for the peer in vain, and one of them had it. */
+static bool no_relay_has_it(const struct tcp_link *l)
+{
+    const struct tcp_dial *d = l->dial;
+    return l->was_via != 0 && d->relays_gone > 0 &&
+           d->relays_gone + d->relays_without >= wio_tcp_relays(tcp_of(l));
+}
+
+/* A refusal by the address of the connection, by all relays if it came by one, or by all addresses
+ * for a while, means that the peer is dead: it listens as long as it lives. (One address may be
+ * another host's, where only the peer can dial.) */
 static bool is_dead(const struct tcp_link *l, int64_t now)
 {
     struct tcp_way w[TCP_WAYS];
     const struct tcp_dial *d = l->dial;
     uint32_t n = (uint32_t)wio_tcp_ways(tcp_of(l), l->ep.peer, w);
-    return d->home_refused || (n > 0 && d->refused >= n && now - l->broke_at > SECOND_NS);
+    return d->home_refused || no_relay_has_it(l) ||
+           (n > 0 && d->refused >= n && now - l->broke_at > SECOND_NS);
 }
 
 void wio_tcp_mend_again(struct tcp_link *l)
@@ -260,7 +269,7 @@ void wio_tcp_mend_retry(struct tcp_link *l)
     }
     wio_tcp_link_drop_socket(l);
     if (d != NULL) {
-        d->addr = d->refused = 0;
+        d->addr = d->refused = d->relays_gone = d->relays_without = 0;
         d->home_refused = d->dropped = d->silent = false;
         d->err = 0;
         d->tried.len = 0;

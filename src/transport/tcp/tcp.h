@@ -184,6 +184,8 @@ struct tcp_dial {
     uint32_t busy;           /* times it said: busy, later */
     uint32_t refused;        /* addresses that refused the connection in this round */
     bool home_refused;       /* ... one of them is that of the broken connection */
+    uint32_t relays_gone;    /* relays that said in this round: it has left or died */
+    uint32_t relays_without; /* ... it is not registered here */
     bool gone;               /* the peer does not know the broken link */
     int err;                 /* most telling error so far */
     struct wio_strbuf tried; /* "10.0.0.2:4433 connection refused; ..." */
@@ -468,6 +470,8 @@ void wio_tcp_via_close(struct tcp_iface *f);
 /** The ways to a peer, in order. @return how many */
 int wio_tcp_ways(struct tcp_iface *f, uint32_t peer, struct tcp_way out[TCP_WAYS]);
 const char *wio_tcp_relay_name(const struct tcp_iface *f, int via);
+/** How many relays there are. */
+uint32_t wio_tcp_relays(const struct tcp_iface *f);
 /** Is the first way to the peer a relay? @param[out] via  which */
 bool wio_tcp_is_far(struct tcp_iface *f, uint32_t peer, int *via);
 /** The peer was reached so; its own addresses were tried before, or have no route. */

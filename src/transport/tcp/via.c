@@ -147,6 +147,11 @@ const char *wio_tcp_relay_name(const struct tcp_iface *f, int via)
                                                                 : "?";
 }
 
+uint32_t wio_tcp_relays(const struct tcp_iface *f)
+{
+    return f->via != NULL ? (uint32_t)f->via->relays.n : 0;
+}
+
 bool wio_tcp_is_far(struct tcp_iface *f, uint32_t peer, int *via)
 {
     struct tcp_way w[TCP_WAYS];
