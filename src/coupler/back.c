@@ -278,6 +278,9 @@ static void adopt(struct waitio_cpl *cpl, struct waitio_cpl *now)
     SWAP(WAITIO_MPI_Request, alarm);
     SWAP(char *, alarm_text);
     SWAP(struct wio_cpl_list *, streams);
+    SWAP(struct wio_cpl_list, collectives);
+    SWAP(int64_t *, questions);
+    SWAP(WAITIO_MPI_Comm, ends);
     cpl->deaf = false;
     now->deaf = true; /* its receive went with its universe */
 }
@@ -406,7 +409,7 @@ static int hear_newcomer(struct waitio_cpl *cpl)
 
 static int greet_newcomer(struct waitio_cpl *cpl)
 {
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op;
     char text[200];
     int rc;
 
@@ -417,6 +420,7 @@ static int greet_newcomer(struct waitio_cpl *cpl)
     if (rc != 0 || cpl->components[cpl->mine].n == 1)
         return rc;
     /* The others of this component go on only with one that fits. */
+    op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), 0);
     if (WAITIO_MPI_Ibarrier(cpl->own, &op.req) != 0)
         return wio_cpl_failed();
     return wio_cpl_wait(cpl, &op, 1);

@@ -46,6 +46,8 @@ struct wio_cpl_op {
     bool sends;                          /**< else it receives */
     int64_t turn;                        /**< it is the stream's message of this number, from 1 */
     const struct wio_cpl_bundle *bundle; /**< whose it is, or NULL */
+    int set; /**< a collective: whose (wio_cpl_collective), and its number is turn; 0: not known */
+    int root; /**< of a broadcast: universe rank + 1 of who sends; 0: all wait for all */
 };
 
 /** Messages of one tag with one peer: how many this process has begun to send, and to receive. */
@@ -59,6 +61,7 @@ struct wio_cpl_team {
     WAITIO_MPI_Comm comm;
     int n, me;
     const int *ranks; /**< universe ranks by rank in comm; NULL: the same */
+    int set;          /**< wio_cpl_collective's */
 };
 
 /** Where a point is. */
@@ -197,6 +200,7 @@ enum wio_cpl_phase { WIO_CPL_DEFINES, WIO_CPL_MAPS, WIO_CPL_RUNS, WIO_CPL_FAILED
 struct waitio_cpl {
     struct wio_cpl_conf conf;
     WAITIO_MPI_Comm all, own, alarms;
+    WAITIO_MPI_Comm ends; /**< of all, for meeting: another call of the program cannot match it */
     int me, size; /**< universe rank and size */
     struct wio_cpl_component *components;
     int n_components, mine, rank; /**< rank in the own component */
@@ -235,6 +239,9 @@ struct waitio_cpl {
     int alarm_from; /**< universe rank of who raised it, -1 none */
     /* circles of waits */
     struct wio_cpl_list *streams;     /**< struct wio_cpl_stream, by universe rank */
+    struct wio_cpl_list collectives;  /**< collective.c */
+    int64_t *questions;               /**< by universe rank: the last one of it that was passed on */
+    int64_t asked_in, asked;          /**< the wait in which this process asked last; how often */
     const struct wio_cpl_op *waiting; /**< what this process waits for now, or NULL */
     int64_t waits;                    /**< how many waits there were */
     bool leaving;                     /**< it will send nothing more */
@@ -303,6 +310,35 @@ void wio_cpl_circle_ask(struct waitio_cpl *cpl);
 bool wio_cpl_circle_is_question(const char *text);
 /** Pass it on, or find that the circle is closed. @return 0; STATE, with the whole circle */
 int wio_cpl_circle_hear(struct waitio_cpl *cpl, const char *text);
+
+/* ---- collective.c -------------------------------------------------------------------------- */
+
+/** Sets of processes that make calls together: all; wio_cpl_set_own(); wio_cpl_set_pair(). */
+enum { WIO_CPL_SET_ALL = 1 };
+/** The processes of a component. */
+int wio_cpl_set_own(const struct waitio_cpl *cpl, int component);
+/** Those of two components, of a first, as in wio_cpl_team_pair(). */
+int wio_cpl_set_pair(const struct waitio_cpl *cpl, int a, int b);
+bool wio_cpl_set_exists(const struct waitio_cpl *cpl, int set);
+int wio_cpl_set_size(const struct waitio_cpl *cpl, int set);
+/** Universe rank of the i-th member. */
+int wio_cpl_set_member(const struct waitio_cpl *cpl, int set, int i);
+/** "components 'ocean' and 'ice'" */
+void wio_cpl_set_text(const struct waitio_cpl *cpl, int set, char *out, size_t room);
+/** An operation for a collective call of a set, which this process enters now: all members must
+ * make the same ones in the same order. @param root universe rank + 1 of who sends a broadcast; 0:
+ * each member waits for all */
+struct wio_cpl_op wio_cpl_collective(struct waitio_cpl *cpl, int set, int root);
+/** How many calls of the set this process has entered. */
+int64_t wio_cpl_collectives(struct waitio_cpl *cpl, int set);
+/** The first member has heard that another one has entered its call of a number. @return false: no
+ * memory */
+bool wio_cpl_collective_told(struct waitio_cpl *cpl, int set, int by, int64_t turn);
+/** The next member, from the i-th on, of which this process does not know that it has entered the
+ * call: its index, -1: there is none. */
+int wio_cpl_collective_lacks(struct waitio_cpl *cpl, int set, int64_t turn, int i);
+void wio_cpl_collectives_free(struct waitio_cpl *cpl);
+
 /* ---- look.c -------------------------------------------------------------------------------- */
 
 /** Wait for one of @p n requests, at most @p seconds, looking at the program's signals meanwhile.

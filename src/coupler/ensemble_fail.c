@@ -63,12 +63,13 @@ bool wio_cpl_lose_all(struct waitio_cpl *cpl)
 
 static int agree(struct waitio_cpl *cpl, unsigned char *mine, unsigned char *all)
 {
-    struct wio_cpl_op op = {.peer = -1};
     int rc = 0;
 
     for (int c = 0; c < cpl->n_components; c++)
         mine[c] = all[c] = cpl->components[c].gone;
     if (cpl->components[cpl->mine].n > 1) {
+        struct wio_cpl_op op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), 0);
+
         if (WAITIO_MPI_Iallreduce(mine, all, cpl->n_components, WAITIO_MPI_UNSIGNED_CHAR,
                                   WAITIO_MPI_MAX, cpl->own, &op.req) != 0)
             return wio_cpl_failed();
@@ -151,7 +152,7 @@ static int meet_living(struct waitio_cpl *cpl, int host)
 
 int wio_cpl_meet(struct waitio_cpl *cpl)
 {
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op;
 
     if (cpl->closing && any_may_fail(cpl)) {
         for (int c = 0; c < cpl->n_components; c++)
@@ -160,8 +161,9 @@ int wio_cpl_meet(struct waitio_cpl *cpl)
         cpl->alone = true;
         return 0; /* all may fail: each leaves when it has said goodbye to its partners */
     }
+    op = wio_cpl_collective(cpl, WIO_CPL_SET_ALL, 0);
     op.tag = WIO_CPL_TAG_LEAVE;
-    if (WAITIO_MPI_Ibarrier(cpl->all, &op.req) != 0) /* some died in it already? */
+    if (WAITIO_MPI_Ibarrier(cpl->ends, &op.req) != 0) /* some died in it already? */
         return cpl->back.any ? wio_cpl_broken(cpl, WAITIO_ERR_REVOKED, -1) : wio_cpl_failed();
     return wio_cpl_wait(cpl, &op, 1);
 }

@@ -153,11 +153,13 @@ int waitio_cpl_wait(waitio_cpl_t cpl)
     return wio_cpl_leave(cpl, rc);
 }
 
-static int bcast(struct waitio_cpl *cpl, WAITIO_MPI_Comm comm, int root, void *buf, int count,
-                 WAITIO_MPI_Datatype type)
+/* @param sender universe rank of the root */
+static int bcast(struct waitio_cpl *cpl, int set, int sender, WAITIO_MPI_Comm comm, int root,
+                 void *buf, int count, WAITIO_MPI_Datatype type)
 {
-    struct wio_cpl_op op = {.peer = -1, .tag = WIO_CPL_TAG_USER};
+    struct wio_cpl_op op = wio_cpl_collective(cpl, set, sender + 1);
 
+    op.tag = WIO_CPL_TAG_USER;
     cpl->back.spoke = true;
     if (WAITIO_MPI_Ibcast(buf, count, type, root, comm, &op.req) != 0)
         return wio_cpl_failed();
@@ -171,7 +173,9 @@ int waitio_cpl_bcast_all(waitio_cpl_t cpl, int component, void *buf, int count,
 
     if (rc == 0)
         rc = find(cpl, component, 0, 0, &root);
-    return wio_cpl_leave(cpl, rc == 0 ? bcast(cpl, cpl->all, root, buf, count, type) : rc);
+    if (rc == 0)
+        rc = bcast(cpl, WIO_CPL_SET_ALL, root, cpl->all, root, buf, count, type);
+    return wio_cpl_leave(cpl, rc);
 }
 
 int waitio_cpl_bcast_own(waitio_cpl_t cpl, int root, void *buf, int count, WAITIO_MPI_Datatype type)
@@ -180,5 +184,7 @@ int waitio_cpl_bcast_own(waitio_cpl_t cpl, int root, void *buf, int count, WAITI
 
     if (rc == 0)
         rc = find(cpl, cpl->mine, root, 0, &rank);
-    return wio_cpl_leave(cpl, rc == 0 ? bcast(cpl, cpl->own, root, buf, count, type) : rc);
+    if (rc == 0)
+        rc = bcast(cpl, wio_cpl_set_own(cpl, cpl->mine), rank, cpl->own, root, buf, count, type);
+    return wio_cpl_leave(cpl, rc);
 }

@@ -105,12 +105,13 @@ uint64_t wio_cpl_restart_sum(uint64_t sum, const double *x, size_t n)
 int wio_cpl_restart_counts(struct waitio_cpl *cpl, const struct wio_cpl_grid *grid, int64_t **n)
 {
     static int64_t mine; /* its message may outlive this call */
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op;
 
     *n = wio_cpl_new((size_t)cpl->components[cpl->mine].n, sizeof **n);
     if (*n == NULL)
         return WAITIO_ERR_NOMEM;
     mine = (int64_t)grid->n;
+    op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), 0);
     if (WAITIO_MPI_Iallgather(&mine, 1, WAITIO_MPI_INT64_T, *n, 1, WAITIO_MPI_INT64_T, cpl->own,
                               &op.req) != 0)
         return wio_cpl_failed();

@@ -147,11 +147,12 @@ static int incomplete(const struct waitio_cpl *cpl, const struct times *all)
 static int gather(struct waitio_cpl *cpl, struct times *all)
 {
     struct times *by_rank = wio_cpl_new((size_t)cpl->size + 1, sizeof *by_rank);
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op;
     int rc;
 
     if (by_rank == NULL)
         return WAITIO_ERR_NOMEM;
+    op = wio_cpl_collective(cpl, WIO_CPL_SET_ALL, 0);
     if (cpl->rank == 0 && cpl->resume_from == NULL)
         by_rank[cpl->size] = find(cpl, cpl->components[cpl->mine].name);
     else
@@ -184,8 +185,8 @@ int wio_cpl_restart_latest(struct waitio_cpl *cpl, int64_t *time)
 int wio_cpl_restart_own_latest(struct waitio_cpl *cpl, int64_t *time)
 {
     static int64_t latest; /* its message may outlive this call */
-    struct wio_cpl_op op = {.peer = -1};
-    int rc;
+    int first = cpl->components[cpl->mine].ranks[0], rc;
+    struct wio_cpl_op op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), first + 1);
 
     if (cpl->rank == 0)
         latest = find(cpl, cpl->components[cpl->mine].name).at[0];

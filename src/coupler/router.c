@@ -360,7 +360,7 @@ static int one_side(const struct router *r, const int64_t *all)
 static int agree(const struct router *r, const struct wio_cpl_given *mine)
 {
     int64_t n = (int64_t)(mine->entries.n + mine->n_fixed), facts[FACTS] = {0}, all[FACTS] = {0};
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op = wio_cpl_collective(r->cpl, r->team->set, 0);
     int rc;
 
     facts[VECTORS] = mine->entries.n > 0 && mine->entries.cos != NULL;

@@ -51,7 +51,7 @@ int wio_cpl_settings_agree(struct waitio_cpl *cpl)
 {
     int n = 1 + cpl->n_components, rc;
     int *mine = wio_cpl_new((size_t)n * 4, sizeof *mine), *all = mine + (ptrdiff_t)n * 2;
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op = wio_cpl_collective(cpl, WIO_CPL_SET_ALL, 0);
 
     if (mine == NULL)
         return WAITIO_ERR_NOMEM;

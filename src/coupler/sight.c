@@ -43,7 +43,7 @@ static int agree(struct waitio_cpl *cpl)
     struct wio_cpl_sight *s = &cpl->sight;
     int all[WISHES], mine[WISHES] = {writes_report(cpl), setting("WAITIO_CPL_TRACE") != NULL,
                                      (int)wio_cpl_files_wanted(cpl)};
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op = wio_cpl_collective(cpl, WIO_CPL_SET_ALL, 0);
     int rc;
 
     if (WAITIO_MPI_Iallreduce(mine, all, WISHES, WAITIO_MPI_INT, WAITIO_MPI_MAX, cpl->all,

@@ -145,7 +145,7 @@ static const struct wio_cpl_link *forced(const struct planner *p)
 static int decide(struct planner *p, int wanted, bool *ahead)
 {
     int64_t mine[FACTS] = {0}, all[FACTS] = {0};
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op = wio_cpl_collective(p->cpl, p->team->set, 0);
     const struct wio_cpl_link *l = forced(p);
     int rc;
 

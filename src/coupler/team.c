@@ -10,7 +10,8 @@ struct wio_cpl_team wio_cpl_team_own(const struct waitio_cpl *cpl)
 {
     const struct wio_cpl_component *c = &cpl->components[cpl->mine];
 
-    return (struct wio_cpl_team){cpl->own, c->n, cpl->rank, c->ranks};
+    return (struct wio_cpl_team){cpl->own, c->n, cpl->rank, c->ranks,
+                                 wio_cpl_set_own(cpl, cpl->mine)};
 }
 
 int wio_cpl_team_pair(struct waitio_cpl *cpl, int a, int b, struct wio_cpl_team *team)
@@ -23,7 +24,8 @@ int wio_cpl_team_pair(struct waitio_cpl *cpl, int a, int b, struct wio_cpl_team 
         return WAITIO_ERR_NOMEM;
     memcpy(ranks, x->ranks, (size_t)x->n * sizeof *ranks);
     memcpy(ranks + x->n, y->ranks, (size_t)y->n * sizeof *ranks);
-    *team = (struct wio_cpl_team){WAITIO_MPI_COMM_NULL, x->n + y->n, -1, ranks};
+    *team = (struct wio_cpl_team){WAITIO_MPI_COMM_NULL, x->n + y->n, -1, ranks,
+                                  wio_cpl_set_pair(cpl, a, b)};
     if (WAITIO_MPI_Comm_group(cpl->all, &all) != 0)
         rc = wio_cpl_failed();
     if (rc == 0 && WAITIO_MPI_Group_incl(all, team->n, ranks, &group) != 0)
@@ -117,7 +119,7 @@ static int sort(struct trade *t, const struct wio_cpl_team *team, const struct w
 
 static int tell_counts(struct waitio_cpl *cpl, const struct wio_cpl_team *team, struct trade *t)
 {
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op = wio_cpl_collective(cpl, team->set, 0);
 
     if (WAITIO_MPI_Ialltoall(t->send, 1, WAITIO_MPI_INT64_T, t->receive, 1, WAITIO_MPI_INT64_T,
                              team->comm, &op.req) != 0)

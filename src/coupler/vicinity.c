@@ -103,7 +103,7 @@ static bool areas(const struct vicinity *v)
 
 static int agree(struct vicinity *v)
 {
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op = wio_cpl_collective(v->cpl, v->team->set, 0);
     double mine[2][FACTS];
 
     memcpy(mine, v->facts, sizeof mine);
@@ -428,7 +428,7 @@ static int fetch(struct vicinity *v, bool asks)
 /* Does any process want more? */
 static int any(struct vicinity *v, bool *again)
 {
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op = wio_cpl_collective(v->cpl, v->team->set, 0);
     int mine = *again, all = 0, rc;
 
     if (WAITIO_MPI_Iallreduce(&mine, &all, 1, WAITIO_MPI_INT, WAITIO_MPI_MAX, v->team->comm,

@@ -30,7 +30,7 @@ static int largest(struct waitio_cpl *cpl, const struct wio_cpl_table *t,
     bool sends = cpl->mine == t->from;
     const struct wio_cpl_grid *g = wio_cpl_grid_find(cpl, sends ? t->grid_put : t->grid_get);
     int64_t mine[2] = {0, 0};
-    struct wio_cpl_op op = {.peer = -1};
+    struct wio_cpl_op op = wio_cpl_collective(cpl, team->set, 0);
 
     for (size_t i = 0; i < g->n; i++)
         if (g->index[i] > mine[!sends])

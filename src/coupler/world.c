@@ -175,8 +175,10 @@ int wio_cpl_world_open(struct waitio_cpl *cpl, const char *component, int member
         WAITIO_MPI_Comm_rank(cpl->own, &cpl->rank) != 0)
         return wio_cpl_failed();
     cpl->greeted = wio_cpl_new((size_t)cpl->n_components, 1);
+    cpl->questions = wio_cpl_new((size_t)cpl->size, sizeof *cpl->questions);
     cpl->streams = wio_cpl_new((size_t)cpl->size, sizeof *cpl->streams);
-    return cpl->greeted == NULL || cpl->streams == NULL ? WAITIO_ERR_NOMEM : 0;
+    return cpl->greeted == NULL || cpl->questions == NULL || cpl->streams == NULL ? WAITIO_ERR_NOMEM
+                                                                                : 0;
 }
 
 void wio_cpl_world_close(struct waitio_cpl *cpl)
@@ -193,6 +195,8 @@ void wio_cpl_world_close(struct waitio_cpl *cpl)
     for (int r = 0; cpl->streams != NULL && r < cpl->size; r++)
         wio_cpl_list_free(&cpl->streams[r]);
     free(cpl->streams);
+    free(cpl->questions);
+    wio_cpl_collectives_free(cpl);
     cpl->components = NULL;
     if (cpl->own != WAITIO_MPI_COMM_NULL)
         (void)WAITIO_MPI_Comm_free(&cpl->own);

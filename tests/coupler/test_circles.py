@@ -107,6 +107,36 @@ def test_messages_of_programs(troupe, tmp_path, patient, mode, says):
     assert text.count(says) >= 2 and "a message with tag 5" in text, text
 
 
+BROADCAST = "component 'compA', process 0 waits until component 'compB', process 0 broadcasts to all"
+TOGETHER = "component 'compA', process 0 waits in a call that all processes of component 'compA' make"
+
+
+@pytest.mark.parametrize(
+    "mode, numbers, says",
+    [
+        ("bcast", (1, 1), ("in a circle", BROADCAST, "sends a message with tag 5")),
+        ("bcast", (3, 2), ("in a circle", BROADCAST[:19])),
+        ("ended", (1, 1), (f"component 'compB' has ended its run, but {BROADCAST}",)),
+        ("together", (2, 1), ("in a circle", TOGETHER, "process 1 waits until component 'compB'")),
+    ],
+)
+def test_calls_of_several_processes(troupe, tmp_path, patient, mode, numbers, says):
+    """Who waits in one is waited for. Guard: where nobody asks those that have not come, all wait
+    for ever."""
+    conf = tmp_path / "calls.conf"
+    conf.write_text("")
+    program = troupe.compile("mpich", troupe.source_dir / "tests" / "coupler" / "cross.c")
+    since = time.monotonic()
+    line = troupe.one_job(
+        "mpich", [(n, [program, c, conf, mode]) for n, c in zip(numbers, ("compA", "compB"))]
+    )
+    done = troupe.run(line, WAITIO_JOB_ID=f"calls{os.getpid()}")
+    text = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0 and time.monotonic() - since < patient(15), text
+    for words in says:
+        assert words in text, text
+
+
 def test_messages_without_a_number(troupe, tmp_path):
     """A process without points receives into no array; it does not send."""
     conf = tmp_path / "empty.conf"
