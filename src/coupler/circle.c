@@ -36,7 +36,8 @@ struct question {
     int waiter, tag;  /* the last one on its way waits for a message of this stream ... */
     int sends;        /* ... to be taken, or to come ... */
     long long turn;   /* ... the one of this number */
-    const char *told; /* Or, with a tag below 0, in a call of the set -tag, for the root sends, or 0 */
+    const char
+        *told; /* Or, with a tag below 0, in a call of the set -tag, for the root sends, or 0 */
 };
 
 static struct wio_cpl_stream *stream(struct waitio_cpl *cpl, int peer, int tag)
@@ -210,7 +211,8 @@ static bool read_question(const struct waitio_cpl *cpl, const char *text, struct
     if (*q->told == '\n')
         q->told++;
     return q->asker >= 0 && q->asker < cpl->size && q->waiter >= 0 && q->waiter < cpl->size &&
-           q->hops >= ONLY_TOLD && (q->tag >= 0 || (q->tag > -INT_MAX && wio_cpl_set_exists(cpl, -q->tag)));
+           q->hops >= ONLY_TOLD &&
+           (q->tag >= 0 || (q->tag > -INT_MAX && wio_cpl_set_exists(cpl, -q->tag)));
 }
 
 /* Has this process done its part of what is waited for? */

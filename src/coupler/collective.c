@@ -2,10 +2,10 @@
 /*
  * Calls that processes make together, for those who look for circles of waits (circle.c).
  *
- * The calls of each set of processes are numbered on all of them, for all make the same calls in the
- * same order. Who waits in a broadcast waits for its root, in any other such call for all members.
- * Nobody knows who of them has not come yet. So each of those who wait tells the first member of the
- * set, which then knows whom to ask: all others.
+ * The calls of each set of processes are numbered on all of them, for all make the same calls in
+ * the same order. Who waits in a broadcast waits for its root, in any other such call for all
+ * members. Nobody knows who of them has not come yet. So each of those who wait tells the first
+ * member of the set, which then knows whom to ask: all others.
  */
 #include <stdlib.h>
 
@@ -131,9 +131,9 @@ int wio_cpl_collective_lacks(struct waitio_cpl *cpl, int set, int64_t turn, int 
 {
     const struct calls *c = calls_of(cpl, set);
 
-    while (c != NULL && i < wio_cpl_set_size(cpl, set) &&
-           (wio_cpl_set_member(cpl, set, i) == cpl->me ||
-            (c->known != NULL && c->known[i] >= turn)))
+    while (
+        c != NULL && i < wio_cpl_set_size(cpl, set) &&
+        (wio_cpl_set_member(cpl, set, i) == cpl->me || (c->known != NULL && c->known[i] >= turn)))
         i++;
     return c != NULL && i < wio_cpl_set_size(cpl, set) ? i : -1;
 }

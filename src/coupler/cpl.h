@@ -46,7 +46,7 @@ struct wio_cpl_op {
     bool sends;                          /**< else it receives */
     int64_t turn;                        /**< it is the stream's message of this number, from 1 */
     const struct wio_cpl_bundle *bundle; /**< whose it is, or NULL */
-    int set; /**< a collective: whose (wio_cpl_collective), and its number is turn; 0: not known */
+    int set;  /**< a collective: whose (wio_cpl_collective), and its number is turn; 0: not known */
     int root; /**< of a broadcast: universe rank + 1 of who sends; 0: all wait for all */
 };
 
@@ -201,7 +201,7 @@ struct waitio_cpl {
     struct wio_cpl_conf conf;
     WAITIO_MPI_Comm all, own, alarms;
     WAITIO_MPI_Comm ends; /**< of all, for meeting: another call of the program cannot match it */
-    int me, size; /**< universe rank and size */
+    int me, size;         /**< universe rank and size */
     struct wio_cpl_component *components;
     int n_components, mine, rank; /**< rank in the own component */
     int *component_of;            /**< by universe rank */
@@ -238,10 +238,10 @@ struct waitio_cpl {
     bool *lives;    /**< by universe rank: which of them are such */
     int alarm_from; /**< universe rank of who raised it, -1 none */
     /* circles of waits */
-    struct wio_cpl_list *streams;     /**< struct wio_cpl_stream, by universe rank */
-    struct wio_cpl_list collectives;  /**< collective.c */
-    int64_t *questions;               /**< by universe rank: the last one of it that was passed on */
-    int64_t asked_in, asked;          /**< the wait in which this process asked last; how often */
+    struct wio_cpl_list *streams;    /**< struct wio_cpl_stream, by universe rank */
+    struct wio_cpl_list collectives; /**< collective.c */
+    int64_t *questions;              /**< by universe rank: the last one of it that was passed on */
+    int64_t asked_in, asked;         /**< the wait in which this process asked last; how often */
     const struct wio_cpl_op *waiting; /**< what this process waits for now, or NULL */
     int64_t waits;                    /**< how many waits there were */
     bool leaving;                     /**< it will send nothing more */

@@ -178,7 +178,7 @@ int wio_cpl_world_open(struct waitio_cpl *cpl, const char *component, int member
     cpl->questions = wio_cpl_new((size_t)cpl->size, sizeof *cpl->questions);
     cpl->streams = wio_cpl_new((size_t)cpl->size, sizeof *cpl->streams);
     return cpl->greeted == NULL || cpl->questions == NULL || cpl->streams == NULL ? WAITIO_ERR_NOMEM
-                                                                                : 0;
+                                                                                  : 0;
 }
 
 void wio_cpl_world_close(struct waitio_cpl *cpl)

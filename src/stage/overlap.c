@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Do blocks of a global array overlap? Many blocks are cut in two by a plane, again and again, until
- * few are left to be compared with each other. A block on both sides of a plane belongs to both.
- * Writers cut arrays in rows, slabs or bricks, so of each cut most blocks are on one side, and all
- * takes n log(n)^2 steps for n blocks. Where no plane parts them well, all pairs are compared.
+ * Do blocks of a global array overlap? Many blocks are cut in two by a plane, again and again,
+ * until few are left to be compared with each other. A block on both sides of a plane belongs to
+ * both. Writers cut arrays in rows, slabs or bricks, so of each cut most blocks are on one side,
+ * and all takes n log(n)^2 steps for n blocks. Where no plane parts them well, all pairs are
+ * compared.
  */
 #include <stdlib.h>
 

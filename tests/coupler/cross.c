@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two components that wait for each other for ever, by waitio_cpl.h alone: each receives before it
- * sends (cross); one closes while the other receives (gone), or waits for its broadcast (ended); one
- * waits for a broadcast of the other, which receives (bcast); of the first one process 0 waits in a
- * call of both its processes, 1 for a message, which the other one sends after one of process 0
- * (together). Or all is well: messages without any number come before one with a number (empty). */
+ * sends (cross); one closes while the other receives (gone), or waits for its broadcast (ended);
+ * one waits for a broadcast of the other, which receives (bcast); of the first one process 0 waits
+ * in a call of both its processes, 1 for a message, which the other one sends after one of process
+ * 0 (together). Or all is well: messages without any number come before one with a number (empty).
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -107,8 +107,12 @@ def test_messages_of_programs(troupe, tmp_path, patient, mode, says):
     assert text.count(says) >= 2 and "a message with tag 5" in text, text
 
 
-BROADCAST = "component 'compA', process 0 waits until component 'compB', process 0 broadcasts to all"
-TOGETHER = "component 'compA', process 0 waits in a call that all processes of component 'compA' make"
+BROADCAST = (
+    "component 'compA', process 0 waits until component 'compB', process 0 broadcasts to all"
+)
+TOGETHER = (
+    "component 'compA', process 0 waits in a call that all processes of component 'compA' make"
+)
 
 
 @pytest.mark.parametrize(
