@@ -184,9 +184,10 @@ def test_wrong_secret(run, tmp_path):
     assert "secret" in bad.err(), bad.story()
 
 
-def test_target_dies(run):
-    """Its link tells, and so does the relay to who dials later: within 2 s, by name."""
-    r = run()
+@pytest.mark.parametrize("relays, resume", [(1, 0), (2, 20)])
+def test_target_dies(run, relays, resume):
+    """Its link tells, and so do the relays to who dials, now or later: within 2 s, by name."""
+    r = run(relays=relays, WAITIO_RESUME_TIMEOUT=resume)
     a, b, c = r.pair("abb")
     r.relays[0].logs("universe rank 2 of")
     r.u.exchange(a, 0, b, 1, 1000)
@@ -353,6 +354,27 @@ def test_through_a_tunnel(run, net):
     a, b = r.pair()
     for size in (1, 100000, 2 << 20):
         r.u.exchange(a, 0, b, 1, size)
+    r.u.leave(a, b)
+
+
+def test_relay_loses_its_way_to_a_stopped_peer(run, net):
+    """What one relay says of a peer does not end a link that another one can carry."""
+    r = run(relays=2, names={"a": "10.98.1.254", "b": "127.0.0.1"}, WAITIO_RESUME_TIMEOUT=20)
+    ip("-n", net.name["b"], "link", "set", "w", "down")
+    ways = [Tunnel(r.u, net, "b", ("127.0.0.1", p), ("127.0.0.1", p)) for p in (7201, 7202)]
+    a, b = r.pair()
+    r.u.exchange(a, 0, b, 1, 1000)  # ranks 0 and 1: the second relay
+    a.ok("irecv 1 0 1 1000 7")
+    a.begin("wait 1 0")
+    b.stop()  # else it dials by the other relay at once
+    ways[1].p.kill()
+    r.relays[1].logs("has gone")
+    a.silent(1)
+    b.resume()
+    b.ok("isend 2 0 0 1000 7 7")
+    a.was_ok(a.answer())
+    a.ok("dump")
+    assert "through relay 10.98.1.254:7201" in a.err()
     r.u.leave(a, b)
 
 
