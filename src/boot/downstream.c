@@ -103,10 +103,11 @@ static void drop(struct ld_follower *f)
         wio_list_remove(&f->m->node);
         wio_os_free(f->m);
         f->m = NULL;
-    } else if (wio_auth_is_final(f->bc.error) &&
-               wio_log_gate(&l->strangers, wio_os_now_ns(), note, sizeof note)) {
-        wio_warn(l->j->log, WIO_C_BOOT, "refused another process of this host: %s%s", f->bc.text,
-                 note);
+    } else if (wio_auth_is_final(f->bc.error)) {
+        wio_text(l->j->refused, sizeof l->j->refused, "refused another process of this host: %s",
+                 f->bc.text);
+        if (wio_log_gate(&l->strangers, wio_os_now_ns(), note, sizeof note))
+            wio_warn(l->j->log, WIO_C_BOOT, "%s%s", l->j->refused, note);
     }
     wio_bc_close(&f->bc);
     wio_list_remove(&f->bc.node);

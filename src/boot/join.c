@@ -53,8 +53,9 @@ int wio_join_timeout(struct wio_joiner *j)
 {
     char text[WIO_BOOT_TEXT + sizeof j->note];
     describe(j, text, sizeof text);
-    return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s",
-                    (double)(wio_os_now_ns() - j->start_ns) / 1e9, text);
+    return wio_fail(WAITIO_ERR_TIMEOUT, "joining timed out after %.1f s: %s%s%s",
+                    (double)(wio_os_now_ns() - j->start_ns) / 1e9, text,
+                    j->refused[0] != '\0' ? "; " : "", j->refused);
 }
 
 /* The variables that are needed to start the missing block by hand. */

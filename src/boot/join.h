@@ -46,6 +46,7 @@ struct wio_joiner {
     struct wio_boot_progress progress;
     bool have_progress; /* progress comes from the service; otherwise only note counts */
     char note[400];     /* last problem with the connection to the service */
+    char refused[240];  /* the last process of this host that the leader did not take, and why */
     int64_t lost_ns;    /* when the rendezvous with our registration was lost; 0 = it was not */
     /* the result */
     void *map;

@@ -71,18 +71,20 @@ def test_plain_meets_encrypted(universe, encrypts):
     assert "WAITIO_TLS=1" in a.err() and "WAITIO_TLS=0" in a.err(), a.story()
 
 
-def test_other_secret(universe, tmp_path):
-    u = universe(WAITIO_INIT_TIMEOUT=4, **TLS)
+@pytest.mark.parametrize("first", [0, 1])
+def test_other_secret(universe, tmp_path, first):
+    """The leader of the host refuses the other one, and says so when it has waited in vain."""
+    u = universe(WAITIO_INIT_TIMEOUT=4, WAITIO_LOG="debug", **TLS)
     cast = []
-    for pb, name in enumerate(("one", "two")):
-        file = tmp_path / name
-        file.write_text(f"the secret called {name}, long enough\n")
+    for pb in (first, 1 - first):
+        file = tmp_path / f"secret{pb}"
+        file.write_text(f"the secret of block {pb}, long enough\n")
         file.chmod(0o600)
         cast.append(u.process(pb, 0, 1, 2, "actor", env=dict(WAITIO_SECRET_FILE=file)))
         cast[-1].begin("init 4")
-        cast[-1].ports()
+        cast[0].logs("leading this host")
     cast[1].failed("AUTH", "secret", timeout=15)
-    cast[0].failed("TIMEOUT", "PB 1", timeout=15)
+    cast[0].failed("TIMEOUT", "refused another process of this host", "secrets differ", timeout=15)
 
 
 @pytest.mark.parametrize(
