@@ -21,18 +21,18 @@ struct calls {
 int wio_cpl_set_own(const struct waitio_cpl *cpl, int component)
 {
     (void)cpl;
-    return WIO_CPL_SET_ALL + 1 + component;
+    return WIO_CPL_SET_COMPONENTS + component;
 }
 
 int wio_cpl_set_pair(const struct waitio_cpl *cpl, int a, int b)
 {
-    return WIO_CPL_SET_ALL + 1 + cpl->n_components + a * cpl->n_components + b;
+    return WIO_CPL_SET_COMPONENTS + cpl->n_components + a * cpl->n_components + b;
 }
 
 /* The components of a set: one, or two. @return false: it is that of all processes */
 static bool components(const struct waitio_cpl *cpl, int set, int *a, int *b)
 {
-    int n = cpl->n_components, k = set - WIO_CPL_SET_ALL - 1;
+    int n = cpl->n_components, k = set - WIO_CPL_SET_COMPONENTS;
 
     *a = k < n ? k : (k - n) / n;
     *b = k < n ? -1 : (k - n) % n;
@@ -43,7 +43,7 @@ bool wio_cpl_set_exists(const struct waitio_cpl *cpl, int set)
 {
     int64_t n = cpl->n_components;
 
-    return set >= WIO_CPL_SET_ALL && set <= WIO_CPL_SET_ALL + n + n * n;
+    return set >= WIO_CPL_SET_ALL && set < WIO_CPL_SET_COMPONENTS + n + n * n;
 }
 
 int wio_cpl_set_size(const struct waitio_cpl *cpl, int set)

@@ -313,8 +313,10 @@ int wio_cpl_circle_hear(struct waitio_cpl *cpl, const char *text);
 
 /* ---- collective.c -------------------------------------------------------------------------- */
 
-/** Sets of processes that make calls together: all; wio_cpl_set_own(); wio_cpl_set_pair(). */
-enum { WIO_CPL_SET_ALL = 1 };
+/** Sets of processes that make calls together: all, and all in wio_cpl_meet(), whose calls have
+ * their own order, for another call of the program may stand where one meets;
+ * wio_cpl_set_own(); wio_cpl_set_pair(). */
+enum { WIO_CPL_SET_ALL = 1, WIO_CPL_SET_MEET, WIO_CPL_SET_COMPONENTS };
 /** The processes of a component. */
 int wio_cpl_set_own(const struct waitio_cpl *cpl, int component);
 /** Those of two components, of a first, as in wio_cpl_team_pair(). */

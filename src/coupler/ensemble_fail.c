@@ -161,7 +161,7 @@ int wio_cpl_meet(struct waitio_cpl *cpl)
         cpl->alone = true;
         return 0; /* all may fail: each leaves when it has said goodbye to its partners */
     }
-    op = wio_cpl_collective(cpl, WIO_CPL_SET_ALL, 0);
+    op = wio_cpl_collective(cpl, WIO_CPL_SET_MEET, 0);
     op.tag = WIO_CPL_TAG_LEAVE;
     if (WAITIO_MPI_Ibarrier(cpl->ends, &op.req) != 0) /* some died in it already? */
         return cpl->back.any ? wio_cpl_broken(cpl, WAITIO_ERR_REVOKED, -1) : wio_cpl_failed();

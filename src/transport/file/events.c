@@ -112,6 +112,19 @@ static bool look_at_events(struct file_iface *f, enum wio_progress_how how)
 
 /* ---- timers ---- */
 
+/* How far we have read: a moment after we did. */
+static void tell_in_time(struct file_link *l, int64_t now)
+{
+    if (l->tell_ns == 0 || l->state == FILE_OVER)
+        return;
+    if (l->tell_ns > now) {
+        file_timer(file_of(l), l->tell_ns);
+        return;
+    }
+    l->tell_ns = 0;
+    wio_file_ack_tell(l, true);
+}
+
 static int link_timers(struct file_link *l, int64_t now)
 {
     struct file_iface *f = file_of(l);
@@ -122,6 +135,7 @@ static int link_timers(struct file_link *l, int64_t now)
     }
     if (l->tell_due && l->state != FILE_OVER && l->timer <= now)
         wio_file_ack_tell(l, true);
+    tell_in_time(l, now);
     if (l->state != FILE_OVER && l->check_ns <= now)
         wio_file_check(l, now);
     if (l->state != FILE_OVER && l->tidy_ns <= now) { /* others check() more often */

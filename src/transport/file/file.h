@@ -115,6 +115,7 @@ struct file_link {
     int64_t looked_ns;              /* our last look at its sign of life */
     int64_t moved_ns, renew_at; /* weak: something came or was written; opens its stream again */
     int64_t beat_ns, check_ns, timer, heard_ns, bad_ns, begun_ns, full_ns, tidy_ns;
+    int64_t tell_ns; /* then the peer is told how far we have read, 0: nothing new */
     uint32_t rx_total, rx_pos, look;
     struct wio_sink sink;
     struct wio_tx *cur; /* half written */
@@ -257,6 +258,8 @@ const char *wio_file_seg_path(const struct file_link *l, char *buf, size_t n);
 bool wio_file_ack_read(struct file_link *l);
 /** Tell the peer how far we have read, where it is much or @p all. The link may be over then. */
 void wio_file_ack_tell(struct file_link *l, bool all);
+/** Tell it in a moment. */
+void wio_file_ack_soon(struct file_link *l);
 /** Say it once more, on a weak file system where something was written. As above. */
 void wio_file_ack_echo(struct file_link *l);
 

@@ -323,6 +323,7 @@ int wio_file_rx_run(struct file_link *l)
         f->gap = FILE_GAP_MIN_NS;
         f->base.p.counters->rx_bytes += total;
         wio_file_ack_tell(l, false);
+        wio_file_ack_soon(l);
     } else {
         wio_file_still(l);
     }

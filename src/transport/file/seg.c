@@ -334,6 +334,16 @@ void wio_file_ack_tell(struct file_link *l, bool all)
         write_cell(l);
 }
 
+/* On a full disk its peer gives back the space of what it knows to be read, and has no other. Where
+ * each word has to be synced, the sign of life is soon enough. */
+void wio_file_ack_soon(struct file_link *l)
+{
+    if (l->tell_ns != 0 || l->in_pos == l->in_told || l->weak || l->state == FILE_OVER)
+        return;
+    l->tell_ns = l->heard_ns + FILE_FULL_NS;
+    file_timer(file_of(l), l->tell_ns);
+}
+
 void wio_file_ack_echo(struct file_link *l)
 {
     bool moved = l->out_written != l->out_echo, due = l->echo_due && !moved;
