@@ -701,6 +701,14 @@ static inline struct world *pair_ready(const struct wio_transport *tr)
     return w;
 }
 
+/* One test alone: CONFORM_TEST=pattern. */
+__attribute__((constructor)) static void choose_tests(void)
+{
+    const char *pattern = getenv("CONFORM_TEST");
+    if (pattern != NULL)
+        cmocka_set_test_filter(pattern);
+}
+
 static inline int reset_faults(void **state)
 {
     (void)state;

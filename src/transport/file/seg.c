@@ -300,9 +300,14 @@ bool wio_file_ack_read(struct file_link *l)
     if (wio_os_preadv(l->in.fd, &iov, 1, FILE_CELL_AT) != (ssize_t)sizeof buf ||
         !wio_file_cell_decode(buf, &c))
         return false;
-    if (c.consumed <= l->out_acked || c.consumed > l->out_written)
+    if (c.consumed <= l->out_acked || c.consumed - l->out_acked > l->out.ring)
         return false; /* an older one, or none that can be */
-    l->out_acked = c.consumed;
+    /* It may have read records of a write that failed in part: they are written again, and told
+     * again. What came before them is read. */
+    uint64_t acked = c.consumed < l->out_written ? c.consumed : l->out_written;
+    if (acked == l->out_acked)
+        return false;
+    l->out_acked = acked;
     wio_file_sight_stir(l);
     return true;
 }
