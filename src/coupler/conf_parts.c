@@ -170,13 +170,29 @@ static int check_rejoin(struct wio_cpl_conf *conf, const struct wio_cpl_part *pa
     return rc;
 }
 
+/* Components write at one time. */
+static int check_restart(struct wio_cpl_conf *conf, const struct wio_cpl_part *part)
+{
+    int64_t interval = conf->restart.interval;
+
+    if (part->step == 0 || interval % part->step == 0)
+        return 0;
+    return wio_cpl_conf_fault(conf, part->line, 0,
+                              "the interval of restart, %lld s, is no multiple of the step of "
+                              "component '%s', %lld s",
+                              (long long)interval, part->name, (long long)part->step);
+}
+
 int wio_cpl_conf_check_parts(struct wio_cpl_conf *conf)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < conf->parts.n; i++)
+    for (size_t i = 0; rc == 0 && i < conf->parts.n; i++) {
         if (wio_cpl_conf_part(conf, i)->rejoin)
             rc = check_rejoin(conf, wio_cpl_conf_part(conf, i));
+        if (rc == 0)
+            rc = check_restart(conf, wio_cpl_conf_part(conf, i));
+    }
     if (rc != 0 || !conf->yaml || conf->parts.n == 0)
         return rc;
     for (size_t i = 0; rc == 0 && i < conf->links.n; i++) {

@@ -151,6 +151,7 @@ struct wio_cpl_bundle {
     struct wio_cpl_list vars;  /**< struct wio_cpl_var *, in the order of the file */
     void **buffers;            /**< one for each peer: head, then numbers */
     struct wio_cpl_op *ops;    /**< one for each peer */
+    bool told;                 /**< receiver: that its steps pass over the interval (rhythm.c) */
     bool busy;                 /**< sends may be under way */
     int64_t have;              /**< receiver: stamp of what its variables hold, -1 nothing yet */
     int64_t passed;            /**< receiver, nothing yet: stamp of what sources hold, -1 nothing */
@@ -340,6 +341,12 @@ bool wio_cpl_collective_told(struct waitio_cpl *cpl, int set, int by, int64_t tu
  * call: its index, -1: there is none. */
 int wio_cpl_collective_lacks(struct waitio_cpl *cpl, int set, int64_t turn, int i);
 void wio_cpl_collectives_free(struct waitio_cpl *cpl);
+
+/* ---- rhythm.c ------------------------------------------------------------------------------ */
+
+/** A step has begun: does it pass over the time of an exchange or a restart? @return 0; CONFIG: no
+ * restart can be written */
+int wio_cpl_rhythm(struct waitio_cpl *cpl);
 
 /* ---- look.c -------------------------------------------------------------------------------- */
 

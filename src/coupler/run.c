@@ -238,6 +238,8 @@ static int step(struct waitio_cpl *cpl, int64_t seconds, bool exchanges)
     if (rc == 0)
         rc = wio_cpl_clock_step(&cpl->clock, seconds);
     if (rc == 0)
+        rc = wio_cpl_rhythm(cpl);
+    if (rc == 0)
         wio_cpl_sight_step(cpl);
     if (rc == 0)
         rc = wio_cpl_hear_starts(cpl);

@@ -111,6 +111,16 @@ def test_a_run_cut_in_two_has_the_bits_of_the_whole(troupe, tmp_path):
             assert found[name] == want[name], f"{name} differs with {numbers} processes"
 
 
+def test_a_restart_within_a_step(troupe, tmp_path):
+    """All components write at one time, or the run ends: it would have nothing to come back to."""
+    s = two("within", (7200,), steps_a=HOURS, steps_b=HOURS)
+    s.conf = keys(tmp_path, restart_intvl=9000) + s.conf
+    done, _ = play(troupe, tmp_path / "1", s, (2, 1))
+    assert done.returncode != 0
+    says = "cannot write its restart for 9000 s: its step goes from 7200 s to 10800 s; let"
+    assert says in done.stderr, done.stdout + done.stderr
+
+
 def test_the_end_of_a_run_may_be_the_cut(troupe, tmp_path):
     """The first half ends; the second half writes again, and removes what is older."""
     head = keys(tmp_path, restart_intvl=14400, restart_read=".true.")

@@ -53,6 +53,20 @@ def test_results_do_not_depend_on_the_partition(troupe, tmp_path):
         assert result == results[0], f"{way} differs from one process each"
 
 
+def test_steps_that_pass_over_an_interval_are_told_once(troupe, tmp_path):
+    hours = "3600 3600 3600 3600"
+    scenario = two("over", (5400,), (7200,), steps_a=hours, steps_b=hours)
+    write(tmp_path, [scenario], "block")
+    words = [[troupe.puppet("mpich"), c, tmp_path, "over"] for c in ("compA", "compB")]
+    done = troupe.run(
+        troupe.one_job("mpich", [(2, w) for w in words]), PUPPET_OUT=str(tmp_path)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    says = "component 'compB' gets 'yA' less often than its interval, 5400 s, says: only where one"
+    assert says in done.stderr and done.stderr.count("less often") == 1, done.stderr
+    assert "from 3600 s to 7200 s passes over 5400 s" in done.stderr, done.stderr
+
+
 def test_world_ranks_of_components_may_alternate(troupe, tmp_path):
     scenario = two("mixed", (3600,), (3600,), steps_a="3600 3600", steps_b="3600 3600")
     write(tmp_path, [scenario], "cyclic")
