@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -349,14 +350,25 @@ class Runner:
         return reading
 
     def _type(self) -> None:
+        """Pass on what was typed, or pasted: not more than the pipe takes."""
+        pipe = select.poll()
+        pipe.register(self.keyboard, select.POLLOUT)
+        if not pipe.poll(0):  # read on when the program has read
+            self.selector.unregister(0)
+            self.selector.register(self.keyboard, selectors.EVENT_WRITE, self._type_on)
+            return
         data = b""
         with contextlib.suppress(OSError):
-            data = os.read(0, 4096)
+            data = os.read(0, select.PIPE_BUF)  # so much goes whole into a pipe that has room
         with contextlib.suppress(OSError):
             os.write(self.keyboard, data)
         if not data:
             self.selector.unregister(0)
             os.close(self.keyboard)
+
+    def _type_on(self) -> None:
+        self.selector.unregister(self.keyboard)
+        self.selector.register(0, selectors.EVENT_READ, self._type)
 
     def _admit(self, pbid: int, rank: int, pid: int) -> Owner:
         """Note a rank that has handed over its output; tell whose output it is."""

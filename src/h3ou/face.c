@@ -205,12 +205,20 @@ static const char *target(void)
 
 void wio_h3ou_who(int other, char *out, int room)
 {
+    char text[500];
     const char *name;
     size_t n;
 
     (void)wio_h3ou_cpl("get_my_name");
     name = other ? target() : waitio_cpl_component_name(own.cpl, own.component);
-    n = strlen(name) < (size_t)room ? strlen(name) : (size_t)room;
+    n = strlen(name);
+    if (n > (size_t)room) {
+        (void)snprintf(text, sizeof text,
+                       "the name of component '%.300s' has %zu characters, and a Fortran program "
+                       "has room for %d: choose a shorter one",
+                       name, n, room);
+        wio_h3ou_die(text);
+    }
     memset(out, ' ', (size_t)room);
     memcpy(out, name, n);
 }

@@ -131,15 +131,19 @@ ssize_t wio_os_pwritev(int fd, const struct iovec *iov, int n, uint64_t offset)
     return r < 0 ? -errno : r;
 }
 
-/* Beyond the limit on files (ulimit -f) the system would end the process by a signal. */
-static int may_grow(int fd, uint64_t bytes)
+uint64_t wio_os_file_limit(void)
 {
     struct rlimit limit;
+    bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return limited ? limit.rlim_cur : UINT64_MAX;
+}
+
+static int may_grow(int fd, uint64_t bytes)
+{
     int r = wio_os_refuse(WIO_OS_SPACE, fd, bytes);
     if (r < 0)
         return r;
-    bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return limited && bytes > limit.rlim_cur ? -EFBIG : 0;
+    return bytes > wio_os_file_limit() ? -EFBIG : 0;
 }
 
 int wio_os_resize(int fd, uint64_t bytes)

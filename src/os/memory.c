@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -43,13 +42,6 @@ void wio_os_free(void *p)
     free(p);
 }
 
-/* Beyond the limit on files (ulimit -f) the system would end the process by a signal. */
-static bool within_limit(size_t bytes)
-{
-    struct rlimit r;
-    return getrlimit(RLIMIT_FSIZE, &r) < 0 || r.rlim_cur == RLIM_INFINITY || bytes <= r.rlim_cur;
-}
-
 /** Allocate the file's pages now: with a hole the process would be killed later, when memory runs
  * out. */
 static int give_pages(int fd, size_t bytes, bool seal)
@@ -72,7 +64,7 @@ int wio_os_memfd(const char *name, size_t bytes, bool seal)
         return refused;
     if (bytes == 0 || bytes > (size_t)INT64_MAX)
         return -EINVAL;
-    if (!within_limit(bytes))
+    if (bytes > wio_os_file_limit())
         return -EFBIG;
     if (!wio_os_memory_fits("", bytes))
         return -ENOMEM;

@@ -238,6 +238,9 @@ int wio_os_list_at(int at, void (*each)(void *arg, const char *name), void *arg)
  */
 ssize_t wio_os_preadv(int fd, const struct iovec *iov, int n, uint64_t offset);
 ssize_t wio_os_pwritev(int fd, const struct iovec *iov, int n, uint64_t offset);
+/** Most bytes of a file that this process may write (ulimit -f): beyond it the system ends the
+ * process by a signal. UINT64_MAX: no limit */
+uint64_t wio_os_file_limit(void);
 /** Set the size; what is new reads as zeros and takes no space yet. @return 0; -EFBIG: beyond the
  * limit on files (ulimit -f), where the system would end the process by a signal */
 int wio_os_resize(int fd, uint64_t bytes);

@@ -85,8 +85,8 @@ struct wio_sent {
 /** The checksum of its data. @return 0; NOMEM */
 int wio_journal_sum_of(const struct wio_sent *m, uint32_t *crc);
 /** Append a message; after an error nothing of it is left.
- * @param most  a segment that would be larger is followed by another one
- * @return 0; SYSTEM, LIMIT: the disk is full; NOMEM */
+ * @param most  a segment that would be larger, or than files may be, is followed by another one
+ * @return 0; SYSTEM, LIMIT: the disk is full, or no file may be so large; NOMEM */
 int wio_journal_append(struct wio_journal *j, struct wio_writer *w, uint32_t dst, uint64_t most,
                        const struct wio_sent *m);
 /** Remove own segments to @p dst that hold no message above @p number; the last one stays. */

@@ -85,7 +85,8 @@ static int failed(const struct wio_journal *j, int oserr, uint64_t bytes)
 {
     bool full = oserr == -ENOSPC || oserr == -EDQUOT || oserr == -EFBIG;
     return wio_fail_os(full ? WAITIO_ERR_LIMIT : WAITIO_ERR_SYSTEM, oserr,
-                       "cannot write %" PRIu64 " bytes to a journal in %s", bytes, j->path);
+                       "cannot write %" PRIu64 " bytes to a journal in %s%s", bytes, j->path,
+                       oserr == -EFBIG ? " (raise the limit on files: ulimit -f)" : "");
 }
 
 /* A new segment; the descriptor of the one before is closed. */
@@ -146,8 +147,10 @@ static int write_record(struct output *o, const struct wio_sent *m)
 int wio_journal_append(struct wio_journal *j, struct wio_writer *w, uint32_t dst, uint64_t most,
                        const struct wio_sent *m)
 {
-    uint64_t bytes = WIO_JOURNAL_RECORD + m->bytes + WIO_JOURNAL_TAIL;
-    bool full = w->at > WIO_JOURNAL_HEAD && w->at + bytes > most;
+    uint64_t bytes = WIO_JOURNAL_RECORD + m->bytes + WIO_JOURNAL_TAIL, limit = wio_os_file_limit();
+    bool full = w->at > WIO_JOURNAL_HEAD && w->at + bytes > (most < limit ? most : limit);
+    if (WIO_JOURNAL_HEAD + bytes > limit)
+        return failed(j, -EFBIG, bytes);
     int rc = w->first == 0 || full ? begin(j, w, dst, m->number) : 0;
     if (rc != 0)
         return rc;

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import subprocess
+import termios
 import time
 
 import pytest
@@ -120,6 +121,22 @@ def test_colour_only_on_a_terminal(waitio):
     assert terminal_output(waitio, "--color", "never", env=term) == plain
     assert waitio("run", "echo", "hi", env=term)[1] == b"[echo 0] hi\n"
     assert waitio("run", "--color", "always", "echo", "hi")[1].startswith(b"\x1b[")
+
+
+def test_pasting_more_than_a_pipe_holds(waitio):
+    """A program that reads late gets all that was typed. Guard: 64 KiB came, the rest was lost."""
+    ours, theirs = pty.openpty()
+    mode = termios.tcgetattr(theirs)
+    mode[3] &= ~termios.ECHO  # nobody reads that here
+    termios.tcsetattr(theirs, termios.TCSANOW, mode)
+    child = waitio.start("run", "--stdin", "sh", "sh", "-c", "sleep 1; wc -c", stdin=theirs)
+    os.close(theirs)
+    text = memoryview((b"x" * 79 + b"\n") * 2500 + b"\x04")
+    while text:
+        text = text[os.write(ours, text) :]
+    out, _ = child.communicate(timeout=20)
+    os.close(ours)
+    assert out.split() == [b"[sh", b"0]", b"200000"]
 
 
 def test_reader_that_goes_away_ends_the_run(waitio):

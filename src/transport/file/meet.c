@@ -254,7 +254,7 @@ void wio_file_tell_leaving(struct file_link *l)
     int fd = wio_os_create_at(l->folder, name, 0600);
     l->leave_made = fd >= 0 || fd == -EEXIST;
     l->leave_due =
-        fd < 0 && fd != -EEXIST && fd != -ENOENT; /* once more with the next sign of life */
+        fd < 0 && fd != -EEXIST && fd != -ENOENT && fd != -ESTALE; /* once more with the next sign of life */
     wio_os_close(fd);
 }
 
@@ -270,7 +270,7 @@ void wio_file_unanswered(struct file_link *l, int64_t now)
     f->base.p.counters->file_looks++;
     int fd = wio_os_open_at(l->folder, name, false);
     wio_os_close(fd);
-    if (fd == -ENOENT)
+    if (fd == -ENOENT || fd == -ESTALE)
         wio_file_link_over(l, WAITIO_ERR_PEER,
                            "%s was asked for a link through %s, and could not make a file for it: "
                            "its own messages say why",
