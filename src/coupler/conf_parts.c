@@ -183,16 +183,20 @@ static int check_restart(struct wio_cpl_conf *conf, const struct wio_cpl_part *p
                               (long long)interval, part->name, (long long)part->step);
 }
 
+/* What becomes of a component after a death. */
+static int check_lives(struct wio_cpl_conf *conf, const struct wio_cpl_part *part)
+{
+    int rc = part->rejoin ? check_rejoin(conf, part) : 0;
+
+    return rc == 0 ? check_restart(conf, part) : rc;
+}
+
 int wio_cpl_conf_check_parts(struct wio_cpl_conf *conf)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < conf->parts.n; i++) {
-        if (wio_cpl_conf_part(conf, i)->rejoin)
-            rc = check_rejoin(conf, wio_cpl_conf_part(conf, i));
-        if (rc == 0)
-            rc = check_restart(conf, wio_cpl_conf_part(conf, i));
-    }
+    for (size_t i = 0; rc == 0 && i < conf->parts.n; i++)
+        rc = check_lives(conf, wio_cpl_conf_part(conf, i));
     if (rc != 0 || !conf->yaml || conf->parts.n == 0)
         return rc;
     for (size_t i = 0; rc == 0 && i < conf->links.n; i++) {

@@ -58,9 +58,7 @@ def test_steps_that_pass_over_an_interval_are_told_once(troupe, tmp_path):
     scenario = two("over", (5400,), (7200,), steps_a=hours, steps_b=hours)
     write(tmp_path, [scenario], "block")
     words = [[troupe.puppet("mpich"), c, tmp_path, "over"] for c in ("compA", "compB")]
-    done = troupe.run(
-        troupe.one_job("mpich", [(2, w) for w in words]), PUPPET_OUT=str(tmp_path)
-    )
+    done = troupe.run(troupe.one_job("mpich", [(2, w) for w in words]), PUPPET_OUT=str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     says = "component 'compB' gets 'yA' less often than its interval, 5400 s, says: only where one"
     assert says in done.stderr and done.stderr.count("less often") == 1, done.stderr

@@ -253,8 +253,8 @@ void wio_file_tell_leaving(struct file_link *l)
     f->base.p.counters->file_looks++;
     int fd = wio_os_create_at(l->folder, name, 0600);
     l->leave_made = fd >= 0 || fd == -EEXIST;
-    l->leave_due =
-        fd < 0 && fd != -EEXIST && fd != -ENOENT && fd != -ESTALE; /* once more with the next sign of life */
+    l->leave_due = fd < 0 && fd != -EEXIST && fd != -ENOENT &&
+                   fd != -ESTALE; /* once more with the next sign of life */
     wio_os_close(fd);
 }
 
