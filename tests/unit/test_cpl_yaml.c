@@ -179,7 +179,7 @@ static const struct {
     {X("interval: 60, remap: target"), "remap: target is none of auto, sender, receiver"},
     {"components: {A: {on_failure: rejoin}}", "on_failure: rejoin is none of end, go on"},
     {DAILY "components: {A: {step: 7h}}",
-     "c.yaml:2:0: the interval of restart, 86400 s, is no multiple of the step of component 'A'"},
+     "c.yaml:2: the interval of restart, 86400 s, is no multiple of the step of component 'A'"},
     {"restart: {interval: 1d}", "c.yaml:1:10: restart needs file"},
     {"restart: {file: a, intvl: 1d}", "intvl is no key of restart"},
     {X("interval: 3h, ensemble: q2"), "ensemble must be mean, spread, min, max, median or a"},
