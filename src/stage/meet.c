@@ -32,13 +32,6 @@ static int failed(int rc)
     return wio_stg_fail(rc, "%s", waitio_last_error());
 }
 
-static int say(struct waitio_stage *s, int to, enum wio_stg_word word, int64_t opening)
-{
-    const struct wio_stg_head h = {.word = word, .a = opening};
-
-    return wio_stg_tell(&s->r->office, to, WIO_STG_T_HELLO, &h, s->name, strlen(s->name));
-}
-
 static int known_writer(struct waitio_stage *s, int *rank)
 {
     int rc = waitio_group_find(s->group, s->set.writer_pb, s->set.writer_rank, rank);
@@ -53,38 +46,61 @@ static int known_writer(struct waitio_stage *s, int *rank)
                         s->set.writer_rank, s->set.writer_pb);
 }
 
-/* The first process of each block. */
-static int say_to_all(struct waitio_stage *s, enum wio_stg_word word, int64_t opening, int *asked)
-{
-    int blocks = 0, rc = waitio_pb_size(&blocks), rank = -1;
+/* Who is asked, by universe rank. */
+struct asked {
+    int *ranks, n;
+    int left; /* so many have died or left */
+};
 
-    *asked = 0;
-    if (rc != 0)
-        return failed(rc);
-    if (s->set.writer_known) {
-        rc = known_writer(s, &rank);
-        *asked = 1;
-        return rc == 0 ? say(s, rank, word, opening) : rc;
-    }
+/* The first process of each block. */
+static int find_firsts(struct waitio_stage *s, struct asked *a, int blocks)
+{
+    int rc = 0, rank = -1;
+
     for (int pb = 0; rc == 0 && pb < blocks; pb++) {
         rc = waitio_group_find(s->group, pb, 0, &rank);
         if (rc != 0)
             return failed(rc);
-        if (rank < 0 || is_reader(s, rank))
-            continue;
-        rc = say(s, rank, word, opening);
-        ++*asked;
+        if (rank >= 0 && !is_reader(s, rank))
+            a->ranks[a->n++] = rank;
     }
     return rc;
 }
 
-static int await_welcome(struct waitio_stage *s)
+static int find_asked(struct waitio_stage *s, struct asked *a)
 {
-    return wio_stg_await(&s->r->office, WAITIO_ANY_SOURCE, WIO_STG_T_WELCOME, WIO_STG_K_WELCOME,
-                         NULL);
+    int blocks = 0, rc = waitio_pb_size(&blocks);
+
+    if (rc != 0)
+        return failed(rc);
+    a->ranks = wio_stg_new((size_t)blocks + 1, sizeof *a->ranks);
+    if (a->ranks == NULL)
+        return WAITIO_ERR_NOMEM;
+    if (!s->set.writer_known)
+        return find_firsts(s, a, blocks);
+    a->n = 1;
+    return known_writer(s, a->ranks);
 }
 
-static int nobody(struct waitio_stage *s, int asked)
+static int say_to_all(struct waitio_stage *s, const struct asked *a, enum wio_stg_word word,
+                      int64_t opening)
+{
+    const struct wio_stg_head h = {.word = word, .a = opening};
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && i < a->n; i++)
+        rc = wio_stg_tell(&s->r->office, a->ranks[i], WIO_STG_T_HELLO, &h, s->name,
+                          strlen(s->name));
+    return rc;
+}
+
+/* From each by itself: so it is known of each that it has left. */
+static int await_welcome(struct waitio_stage *s, int from)
+{
+    return wio_stg_await(&s->r->office, from, WIO_STG_T_WELCOME, WIO_STG_K_WELCOME, NULL);
+}
+
+static int nobody(struct waitio_stage *s, const struct asked *a)
 {
     if (s->set.writer_known)
         return wio_stg_fail(WAITIO_ERR_TIMEOUT,
@@ -94,24 +110,47 @@ static int nobody(struct waitio_stage *s, int asked)
                         "no block has opened it for writing within %g s; asked were the first "
                         "processes of %d blocks; if the first writer is another process, say so in "
                         "the settings (writer_known)",
-                        s->set.limit, asked);
+                        s->set.limit, a->n);
+}
+
+/* A stream ends with its writers. */
+static int all_left(const struct asked *a)
+{
+    char why[WIO_STG_WHY];
+
+    if (a->n == 0)
+        return wio_stg_fail(WAITIO_ERR_STATE, "there is no other block that could write it");
+    wio_stg_text(why, sizeof why, "%s", wio_stg_why());
+    return wio_stg_fail(WAITIO_ERR_PEER,
+                        "nobody is left who could write it: %s; let the writers wait for readers "
+                        "(setting readers), or start this program sooner",
+                        why);
 }
 
 /* Welcomes of another opening, which gave up, are passed over. */
-static int hear_welcome(struct waitio_stage *s, int64_t opening, int asked, struct wio_stg_event *e)
+static int hear_welcome(struct waitio_stage *s, int64_t opening, struct asked *a,
+                        struct wio_stg_event *e)
 {
     double until = wio_stg_now() + s->set.limit;
-    int rc = await_welcome(s);
+    int rc = 0;
 
-    while (rc == 0) {
+    for (int i = 0; rc == 0 && i < a->n; i++)
+        rc = await_welcome(s, a->ranks[i]);
+    while (rc == 0 && a->left < a->n) {
         rc = wio_stg_hear(s, WIO_STG_K_WELCOME, until, e);
         if (rc == WAITIO_ERR_TIMEOUT)
-            return nobody(s, asked);
-        if (rc != 0 || (rc = e->rc) != 0 || e->head.a == opening)
+            return nobody(s, a);
+        if (rc != 0 || (e->rc == 0 && e->head.a == opening))
             break;
+        if (e->rc != 0 && e->bytes > 0) /* what has come is no welcome */
+            return e->rc;
+        a->left += e->rc != 0;
         wio_stg_event_end(e);
-        rc = await_welcome(s);
+        if (e->rc == 0)
+            rc = await_welcome(s, e->source);
     }
+    if (rc == 0 && a->left >= a->n)
+        return all_left(a);
     if (rc == 0 && e->head.word == WIO_STG_REFUSED)
         rc = wio_stg_fail(e->head.b < 0 ? (int)e->head.b : WAITIO_ERR_PROTOCOL,
                           "process %d refuses to let this one read: %.*s", e->source,
@@ -161,23 +200,28 @@ static int tell_failure(struct waitio_stage *s, int code)
 static int meet_first(struct waitio_stage *s)
 {
     struct wio_stg_event e = {.kind = 0};
+    struct asked a = {NULL, 0, 0};
     int64_t opening = next_opening();
-    int asked = 0, rc = say_to_all(s, WIO_STG_HELLO, opening, &asked);
+    int rc = find_asked(s, &a);
     char why[WIO_STG_WHY];
 
     if (rc == 0)
-        rc = hear_welcome(s, opening, asked, &e);
+        rc = say_to_all(s, &a, WIO_STG_HELLO, opening);
+    if (rc == 0)
+        rc = hear_welcome(s, opening, &a, &e);
+    wio_stg_withdraw(&s->r->office, WIO_STG_K_WELCOME);
     if (rc == 0)
         rc = keep_welcome(s, &e);
     if (rc == 0)
         rc = wio_stg_pass_down(s, WIO_STG_T_OPEN, &e.head, e.body, e.n_body);
     if (rc != 0) {
         wio_stg_text(why, sizeof why, "%s", wio_stg_why());
-        (void)say_to_all(s, WIO_STG_BYE, opening, &asked);
+        (void)say_to_all(s, &a, WIO_STG_BYE, opening);
         (void)wio_stg_fail(rc, "%s", why);
         rc = tell_failure(s, rc);
     }
     wio_stg_event_end(&e);
+    free(a.ranks);
     return rc;
 }
 

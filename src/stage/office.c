@@ -392,6 +392,13 @@ static int abandon(struct wio_stg_office *o)
     return others;
 }
 
+void wio_stg_withdraw(struct wio_stg_office *o, int kind)
+{
+    for (int i = 0; i < o->n; i++)
+        if (o->slots[i].kind == kind && !o->slots[i].sends && o->slots[i].head == NULL)
+            (void)waitio_cancel(&o->reqs[i]);
+}
+
 int wio_stg_office_close(struct wio_stg_office *o, double seconds)
 {
     double until = wio_stg_now() + seconds;

@@ -133,6 +133,9 @@ int wio_stg_give(struct wio_stg_office *o, int peer, int tag, const void *from, 
  * @return 0; CANCELLED: a signal (wio_stg_look); STATE: the universe was left */
 int wio_stg_next(struct wio_stg_office *o, double seconds, struct wio_stg_event *e, bool *found);
 void wio_stg_event_end(struct wio_stg_event *e);
+/** Await nothing of that kind any more: what comes of it is an event nevertheless, as a rule with
+ * an error. */
+void wio_stg_withdraw(struct wio_stg_office *o, int kind);
 /** Has a message of this process come that nobody awaits? */
 bool wio_stg_waits(const struct wio_stg_office *o, int peer, int tag);
 /** Is anything of that kind under way? */

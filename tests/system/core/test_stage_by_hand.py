@@ -250,6 +250,24 @@ def test_a_reader_that_has_given_up_does_not_count(universe):
         ends([writer], [reader])
 
 
+def test_a_stream_that_has_ended(universe):
+    """Who opens it when its writers have left hears so at once; another block that lives may still
+    open it. Guard: the reader waited for its whole limit."""
+    for bystander in (False, True):
+        cast = cast_of(universe(), 1, 1, *([1] if bystander else []))
+        (writer,), (reader,) = cast[:2]
+        writer.ok("open write flow limit=30")
+        put([writer])
+        writer.ok("close")
+        writer.ok("leave")
+        if bystander:
+            reader.begin("open read flow limit=30")
+            cast[2][0].ok("open write flow readers=1 limit=30")
+            reader.was_ok(reader.answer(60), "open")
+        else:
+            reader.fails("open read flow limit=300", "PEER", "nobody is left who could write it")
+
+
 def test_writers_give_up_opening(universe):
     """A group that came hears of it. Then they open the stream again. Guards: the group waited
     without end; what one writer said to the other made the next open fail."""
