@@ -89,8 +89,8 @@ static int say_to_all(struct waitio_stage *s, const struct asked *a, enum wio_st
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < a->n; i++)
-        rc = wio_stg_tell(&s->r->office, a->ranks[i], WIO_STG_T_HELLO, &h, s->name,
-                          strlen(s->name));
+        rc =
+            wio_stg_tell(&s->r->office, a->ranks[i], WIO_STG_T_HELLO, &h, s->name, strlen(s->name));
     return rc;
 }
 
@@ -127,35 +127,47 @@ static int all_left(const struct asked *a)
                         why);
 }
 
-/* Welcomes of another opening, which gave up, are passed over. */
+/* Welcomes of another opening, which gave up, are passed over.
+ * @param[out] found the one that is awaited has come */
+static int hear_one(struct waitio_stage *s, int64_t opening, struct asked *a, double until,
+                    struct wio_stg_event *e, bool *found)
+{
+    int rc = wio_stg_hear(s, WIO_STG_K_WELCOME, until, e);
+
+    if (rc == WAITIO_ERR_TIMEOUT)
+        return nobody(s, a);
+    if (rc != 0)
+        return rc;
+    *found = e->rc == 0 && e->head.a == opening;
+    if (*found)
+        return 0;
+    if (e->rc != 0 && e->bytes > 0) /* what has come is no welcome */
+        return e->rc;
+    a->left += e->rc != 0;
+    wio_stg_event_end(e);
+    return e->rc == 0 ? await_welcome(s, e->source) : 0;
+}
+
 static int hear_welcome(struct waitio_stage *s, int64_t opening, struct asked *a,
                         struct wio_stg_event *e)
 {
     double until = wio_stg_now() + s->set.limit;
+    bool found = false;
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < a->n; i++)
         rc = await_welcome(s, a->ranks[i]);
-    while (rc == 0 && a->left < a->n) {
-        rc = wio_stg_hear(s, WIO_STG_K_WELCOME, until, e);
-        if (rc == WAITIO_ERR_TIMEOUT)
-            return nobody(s, a);
-        if (rc != 0 || (e->rc == 0 && e->head.a == opening))
-            break;
-        if (e->rc != 0 && e->bytes > 0) /* what has come is no welcome */
-            return e->rc;
-        a->left += e->rc != 0;
-        wio_stg_event_end(e);
-        if (e->rc == 0)
-            rc = await_welcome(s, e->source);
-    }
-    if (rc == 0 && a->left >= a->n)
+    while (rc == 0 && !found && a->left < a->n)
+        rc = hear_one(s, opening, a, until, e, &found);
+    if (rc != 0)
+        return rc;
+    if (!found)
         return all_left(a);
-    if (rc == 0 && e->head.word == WIO_STG_REFUSED)
-        rc = wio_stg_fail(e->head.b < 0 ? (int)e->head.b : WAITIO_ERR_PROTOCOL,
-                          "process %d refuses to let this one read: %.*s", e->source,
-                          (int)(e->n_body < 800 ? e->n_body : 800), (const char *)e->body);
-    return rc;
+    return e->head.word != WIO_STG_REFUSED
+               ? 0
+               : wio_stg_fail(e->head.b < 0 ? (int)e->head.b : WAITIO_ERR_PROTOCOL,
+                              "process %d refuses to let this one read: %.*s", e->source,
+                              (int)(e->n_body < 800 ? e->n_body : 800), (const char *)e->body);
 }
 
 static int keep_welcome(struct waitio_stage *s, const struct wio_stg_event *e)

@@ -335,7 +335,7 @@ static void check_open(struct job *j)
     fails(waitio_stage_open("x", 1, NULL, &set, &j->stage), WAITIO_ERR_ARG, "share is 3");
     set = (struct waitio_stage_settings){.limit = 0.1};
     fails(waitio_stage_open("nobody writes it", WAITIO_STAGE_READ, NULL, &set, &j->stage),
-          WAITIO_ERR_TIMEOUT, "no block has opened it");
+          WAITIO_ERR_STATE, "there is no other block that could write it");
     set = (struct waitio_stage_settings){.limit = 0.1, .readers = 1};
     fails(waitio_stage_open("nobody reads it", WAITIO_STAGE_WRITE, NULL, &set, &j->stage),
           WAITIO_ERR_TIMEOUT, "1 groups of readers were to come");
