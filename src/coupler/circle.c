@@ -12,7 +12,8 @@
  *
  * Calls that processes make together are waits, too (collective.c). Who waits in a broadcast asks
  * its root. Who waits in another one waits for each member that has not come. It asks the first
- * member, which asks all that have not told it that they have come; the first time it is only told.
+ * member, which asks those that have not told it that they have come; the first time it is only
+ * told.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@
 enum { QUESTION = 1300, ONE = 330, TOLD = 800 };
 /* Most questions of one wait that are told apart. */
 enum { ASKED = 128 };
+/* Most processes to which one question goes at once. */
+enum { AT_ONCE = 8 };
 /* A question that is none yet: a member tells the first one that it waits. */
 enum { ONLY_TOLD = -1 };
 
@@ -147,13 +150,20 @@ static void send(struct waitio_cpl *cpl, int to, const struct question *q)
     (void)wio_cpl_alarm_send(cpl, to, text, strlen(text) + 1);
 }
 
-/* The first member asks all that have not come, as far as it knows. */
+/* The first member asks those that have not come, as far as it knows. Where many have not, they
+ * compute, as a rule: each question goes to some of them, the next one of the same wait to the
+ * next. */
 static void ask_members(struct waitio_cpl *cpl, const struct question *q)
 {
-    int set = -q->tag, i = -1;
+    int set = -q->tag, n = 0, from = 0, i = -1;
 
     while ((i = wio_cpl_collective_lacks(cpl, set, q->turn, i + 1)) >= 0)
-        send(cpl, wio_cpl_set_member(cpl, set, i), q);
+        n++;
+    if (n > AT_ONCE)
+        from = (int)(q->number % ASKED) * AT_ONCE % n;
+    for (int k = 0; (i = wio_cpl_collective_lacks(cpl, set, q->turn, i + 1)) >= 0; k++)
+        if ((k - from + n) % n < AT_ONCE)
+            send(cpl, wio_cpl_set_member(cpl, set, i), q);
 }
 
 /* Pass a question on to whom this process waits for. */
