@@ -122,6 +122,7 @@ TOGETHER = (
         ("bcast", (3, 2), ("in a circle", BROADCAST[:19])),
         ("ended", (1, 1), (f"component 'compB' has ended its run, but {BROADCAST}",)),
         ("together", (2, 1), ("in a circle", TOGETHER, "process 1 waits until component 'compB'")),
+        ("together", (12, 1), ("in a circle", TOGETHER, "waits until component 'compB'")),
     ],
 )
 def test_calls_of_several_processes(troupe, tmp_path, patient, mode, numbers, says):
