@@ -212,8 +212,8 @@ int waitio_stage_derive(waitio_stage_t stage, const char *name, const char *what
  */
 int waitio_stage_put(waitio_stage_t stage, int variable, const uint64_t *start,
                      const uint64_t *count, const void *data, int how);
-/** Put a scalar: one element of @p type, copied. Of several writers' the lowest one's counts, of
- * several in a step the last. @return 0; ARG, STATE */
+/** Put a scalar: one element of @p type, copied. Where several writers put it, the value of the
+ * lowest rank counts; where one puts it twice in a step, the last value. @return 0; ARG, STATE */
 int waitio_stage_put_scalar(waitio_stage_t stage, const char *name, int type, const void *value);
 /** Put a text, copied. @return 0; ARG, STATE */
 int waitio_stage_put_text(waitio_stage_t stage, const char *name, const char *text);

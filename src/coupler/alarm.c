@@ -56,8 +56,7 @@ int wio_cpl_alarm_open(struct waitio_cpl *cpl)
     cpl->alarm_text = wio_cpl_new(TEXT, 1);
     if (cpl->alarm_text == NULL)
         return WAITIO_ERR_NOMEM;
-    if (WAITIO_MPI_Comm_dup(cpl->all, &cpl->alarms) != 0 ||
-        WAITIO_MPI_Comm_dup(cpl->all, &cpl->ends) != 0 || (cpl->size > 1 && post(cpl) != 0))
+    if (WAITIO_MPI_Comm_dup(cpl->all, &cpl->alarms) != 0 || (cpl->size > 1 && post(cpl) != 0))
         return wio_cpl_failed();
     return 0;
 }
@@ -72,8 +71,6 @@ void wio_cpl_alarm_close(struct waitio_cpl *cpl)
     }
     if (cpl->alarms != WAITIO_MPI_COMM_NULL)
         (void)WAITIO_MPI_Comm_free(&cpl->alarms);
-    if (cpl->ends != WAITIO_MPI_COMM_NULL)
-        (void)WAITIO_MPI_Comm_free(&cpl->ends);
     free(cpl->alarm_text);
     cpl->alarm_text = NULL;
 }

@@ -420,7 +420,7 @@ static int greet_newcomer(struct waitio_cpl *cpl)
     if (rc != 0 || cpl->components[cpl->mine].n == 1)
         return rc;
     /* The others of this component go on only with one that fits. */
-    op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), 0);
+    op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl), 0);
     if (WAITIO_MPI_Ibarrier(cpl->own, &op.req) != 0)
         return wio_cpl_failed();
     return wio_cpl_wait(cpl, &op, 1);

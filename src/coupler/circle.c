@@ -24,8 +24,8 @@
 /* An alarm's text begins with a name, a question with this. */
 #define MARK '?'
 enum { QUESTION = 1300, ONE = 330, TOLD = 800 };
-/* Most questions of one wait that are told apart. */
-enum { ASKED = 128 };
+/* Most questions of one wait that are told apart: more than a wait can ask. */
+enum { ASKED = 1 << 20 };
 /* Most processes to which one question goes at once. */
 enum { AT_ONCE = 8 };
 /* A question that is none yet: a member tells the first one that it waits. */
@@ -36,11 +36,11 @@ struct question {
     int asker;        /* universe rank of who asked first */
     long long number; /* of its questions: that of its wait, times ASKED, and one more each time */
     int hops;         /* how often it was passed on */
-    int waiter, tag;  /* the last one on its way waits for a message of this stream ... */
-    int sends;        /* ... to be taken, or to come ... */
-    long long turn;   /* ... the one of this number */
-    const char
-        *told; /* Or, with a tag below 0, in a call of the set -tag, for the root sends, or 0 */
+    /* The last one on its way waits for a message of a stream, to be taken or to come; or in a call
+     * of several processes, whose set is -tag, for the root sends or for all. */
+    int waiter, tag, sends;
+    long long turn;   /* number of the message, or call */
+    const char *told; /* who waits where */
 };
 
 static struct wio_cpl_stream *stream(struct waitio_cpl *cpl, int peer, int tag)
@@ -160,7 +160,7 @@ static void ask_members(struct waitio_cpl *cpl, const struct question *q)
     while ((i = wio_cpl_collective_lacks(cpl, set, q->turn, i + 1)) >= 0)
         n++;
     if (n > AT_ONCE)
-        from = (int)(q->number % ASKED) * AT_ONCE % n;
+        from = (int)(q->number % ASKED * AT_ONCE % n);
     for (int k = 0; (i = wio_cpl_collective_lacks(cpl, set, q->turn, i + 1)) >= 0; k++)
         if ((k - from + n) % n < AT_ONCE)
             send(cpl, wio_cpl_set_member(cpl, set, i), q);

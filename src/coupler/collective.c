@@ -18,10 +18,9 @@ struct calls {
     int64_t *known;  /* at the first member: by each, as far as it has told; or NULL */
 };
 
-int wio_cpl_set_own(const struct waitio_cpl *cpl, int component)
+int wio_cpl_set_own(const struct waitio_cpl *cpl)
 {
-    (void)cpl;
-    return WIO_CPL_SET_COMPONENTS + component;
+    return WIO_CPL_SET_COMPONENTS + cpl->mine;
 }
 
 int wio_cpl_set_pair(const struct waitio_cpl *cpl, int a, int b)

@@ -318,8 +318,8 @@ int wio_cpl_circle_hear(struct waitio_cpl *cpl, const char *text);
  * their own order, for another call of the program may stand where one meets;
  * wio_cpl_set_own(); wio_cpl_set_pair(). */
 enum { WIO_CPL_SET_ALL = 1, WIO_CPL_SET_MEET, WIO_CPL_SET_COMPONENTS };
-/** The processes of a component. */
-int wio_cpl_set_own(const struct waitio_cpl *cpl, int component);
+/** The processes of the own component. */
+int wio_cpl_set_own(const struct waitio_cpl *cpl);
 /** Those of two components, of a first, as in wio_cpl_team_pair(). */
 int wio_cpl_set_pair(const struct waitio_cpl *cpl, int a, int b);
 bool wio_cpl_set_exists(const struct waitio_cpl *cpl, int set);

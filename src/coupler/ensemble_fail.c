@@ -68,7 +68,7 @@ static int agree(struct waitio_cpl *cpl, unsigned char *mine, unsigned char *all
     for (int c = 0; c < cpl->n_components; c++)
         mine[c] = all[c] = cpl->components[c].gone;
     if (cpl->components[cpl->mine].n > 1) {
-        struct wio_cpl_op op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), 0);
+        struct wio_cpl_op op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl), 0);
 
         if (WAITIO_MPI_Iallreduce(mine, all, cpl->n_components, WAITIO_MPI_UNSIGNED_CHAR,
                                   WAITIO_MPI_MAX, cpl->own, &op.req) != 0)

@@ -175,7 +175,7 @@ static int check_grids(const struct waitio_cpl *cpl)
 /* All processes of a component define the same grids: else they would wait for each other. */
 static int same_grids(struct waitio_cpl *cpl)
 {
-    struct wio_cpl_op op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), 0);
+    struct wio_cpl_op op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl), 0);
     int64_t mine[2], all[2];
     uint64_t h = 0;
     int rc;

@@ -185,6 +185,6 @@ int waitio_cpl_bcast_own(waitio_cpl_t cpl, int root, void *buf, int count, WAITI
     if (rc == 0)
         rc = find(cpl, cpl->mine, root, 0, &rank);
     if (rc == 0)
-        rc = bcast(cpl, wio_cpl_set_own(cpl, cpl->mine), rank, cpl->own, root, buf, count, type);
+        rc = bcast(cpl, wio_cpl_set_own(cpl), rank, cpl->own, root, buf, count, type);
     return wio_cpl_leave(cpl, rc);
 }

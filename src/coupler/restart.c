@@ -111,7 +111,7 @@ int wio_cpl_restart_counts(struct waitio_cpl *cpl, const struct wio_cpl_grid *gr
     if (*n == NULL)
         return WAITIO_ERR_NOMEM;
     mine = (int64_t)grid->n;
-    op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), 0);
+    op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl), 0);
     if (WAITIO_MPI_Iallgather(&mine, 1, WAITIO_MPI_INT64_T, *n, 1, WAITIO_MPI_INT64_T, cpl->own,
                               &op.req) != 0)
         return wio_cpl_failed();

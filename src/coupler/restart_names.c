@@ -186,7 +186,7 @@ int wio_cpl_restart_own_latest(struct waitio_cpl *cpl, int64_t *time)
 {
     static int64_t latest; /* its message may outlive this call */
     int first = cpl->components[cpl->mine].ranks[0], rc;
-    struct wio_cpl_op op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), first + 1);
+    struct wio_cpl_op op = wio_cpl_collective(cpl, wio_cpl_set_own(cpl), first + 1);
 
     if (cpl->rank == 0)
         latest = find(cpl, cpl->components[cpl->mine].name).at[0];

@@ -92,7 +92,7 @@ static int bcast(const struct reading *r, double *x, int n)
 {
     const struct waitio_cpl *cpl = r->cpl;
     int first = cpl->components[cpl->mine].ranks[0];
-    struct wio_cpl_op op = wio_cpl_collective(r->cpl, wio_cpl_set_own(cpl, cpl->mine), first + 1);
+    struct wio_cpl_op op = wio_cpl_collective(r->cpl, wio_cpl_set_own(cpl), first + 1);
 
     if (WAITIO_MPI_Ibcast(x, n, WAITIO_MPI_DOUBLE, 0, r->cpl->own, &op.req) != 0)
         return wio_cpl_failed();

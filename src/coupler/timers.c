@@ -115,7 +115,7 @@ static void write_all(const struct timers *t)
 static int reduce(struct waitio_cpl *cpl, const double *mine, double *all, size_t n,
                   WAITIO_MPI_Op op)
 {
-    struct wio_cpl_op wait = wio_cpl_collective(cpl, wio_cpl_set_own(cpl, cpl->mine), 0);
+    struct wio_cpl_op wait = wio_cpl_collective(cpl, wio_cpl_set_own(cpl), 0);
 
     if (WAITIO_MPI_Iallreduce(mine, all, (int)n, WAITIO_MPI_DOUBLE, op, cpl->own, &wait.req) != 0)
         return wio_cpl_failed();

@@ -172,7 +172,8 @@ int wio_cpl_world_open(struct waitio_cpl *cpl, const char *component, int member
     if (rc != 0)
         return rc;
     if (WAITIO_MPI_Comm_split(cpl->all, cpl->mine, 0, &cpl->own) != 0 ||
-        WAITIO_MPI_Comm_rank(cpl->own, &cpl->rank) != 0)
+        WAITIO_MPI_Comm_rank(cpl->own, &cpl->rank) != 0 ||
+        WAITIO_MPI_Comm_dup(cpl->all, &cpl->ends) != 0)
         return wio_cpl_failed();
     cpl->greeted = wio_cpl_new((size_t)cpl->n_components, 1);
     cpl->questions = wio_cpl_new((size_t)cpl->size, sizeof *cpl->questions);
@@ -200,6 +201,8 @@ void wio_cpl_world_close(struct waitio_cpl *cpl)
     cpl->components = NULL;
     if (cpl->own != WAITIO_MPI_COMM_NULL)
         (void)WAITIO_MPI_Comm_free(&cpl->own);
+    if (cpl->ends != WAITIO_MPI_COMM_NULL)
+        (void)WAITIO_MPI_Comm_free(&cpl->ends);
     if (cpl->all != WAITIO_MPI_COMM_NULL)
         (void)WAITIO_MPI_Comm_free(&cpl->all);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -129,13 +128,6 @@ ssize_t wio_os_pwritev(int fd, const struct iovec *iov, int n, uint64_t offset)
         r = pwritev(fd, part, m, (off_t)offset);
     while (r < 0 && errno == EINTR);
     return r < 0 ? -errno : r;
-}
-
-uint64_t wio_os_file_limit(void)
-{
-    struct rlimit limit;
-    bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return limited ? limit.rlim_cur : UINT64_MAX;
 }
 
 static int may_grow(int fd, uint64_t bytes)

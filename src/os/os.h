@@ -238,9 +238,6 @@ int wio_os_list_at(int at, void (*each)(void *arg, const char *name), void *arg)
  */
 ssize_t wio_os_preadv(int fd, const struct iovec *iov, int n, uint64_t offset);
 ssize_t wio_os_pwritev(int fd, const struct iovec *iov, int n, uint64_t offset);
-/** Most bytes of a file that this process may write (ulimit -f): beyond it the system ends the
- * process by a signal. UINT64_MAX: no limit */
-uint64_t wio_os_file_limit(void);
 /** Set the size; what is new reads as zeros and takes no space yet. @return 0; -EFBIG: beyond the
  * limit on files (ulimit -f), where the system would end the process by a signal */
 int wio_os_resize(int fd, uint64_t bytes);
@@ -304,6 +301,9 @@ int wio_os_random(void *buf, size_t n);
 int wio_os_cpus(void);                     /* processors this process may run on */
 int wio_os_cpus_online(void);              /* processors of the whole system */
 int wio_os_fd_limit(void);                 /* soft limit, raised to the hard one first */
+/** Most bytes of a file that this process may write (ulimit -f): beyond it the system ends the
+ * process by a signal. UINT64_MAX: no limit */
+uint64_t wio_os_file_limit(void);
 int64_t wio_os_involuntary_switches(void); /* of this thread */
 bool wio_os_pid_alive(int64_t pid);
 int wio_os_daemonize(void); /* fork, setsid, std streams to /dev/null; 0 in child, pid in parent */

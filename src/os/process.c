@@ -106,6 +106,13 @@ int wio_os_fd_limit(void)
     return limit.rlim_cur > INT_MAX ? INT_MAX : (int)limit.rlim_cur;
 }
 
+uint64_t wio_os_file_limit(void)
+{
+    struct rlimit limit;
+    bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return limited ? limit.rlim_cur : UINT64_MAX;
+}
+
 int64_t wio_os_involuntary_switches(void)
 {
     struct rusage usage;

@@ -78,8 +78,9 @@ static int find_asked(struct waitio_stage *s, struct asked *a)
         return WAITIO_ERR_NOMEM;
     if (!s->set.writer_known)
         return find_firsts(s, a, blocks);
-    a->n = 1;
-    return known_writer(s, a->ranks);
+    rc = known_writer(s, a->ranks);
+    a->n = rc == 0;
+    return rc;
 }
 
 static int say_to_all(struct waitio_stage *s, const struct asked *a, enum wio_stg_word word,

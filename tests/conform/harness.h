@@ -524,8 +524,8 @@ static inline void world_free(struct world *w)
     free(w);
 }
 
-/* Whoever looks at single links still keeps the interface's times: else it shows no sign of life
- * while a file system makes each round last half a second. */
+/* Timers that are due need a look at the whole interface. Without it a node would show no sign of
+ * life for seconds where a slow file system makes each round last half a second. */
 static inline bool timers_due(struct node *nd, enum wio_progress_how how)
 {
     return nd->w->tr->next_timer_ns(nd->iface, how) <= wio_os_now_ns();

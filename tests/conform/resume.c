@@ -538,6 +538,31 @@ static void test_limit(void **state)
     }
 }
 
+/* Each new connection is cut before a message is through. Guard: without a pause before the next
+ * one there were many more. */
+static void test_dials_pause(void **state)
+{
+    (void)state;
+    EACH_TCP(tr)
+    {
+        struct world *w = world_of(tr, 2, 1, false);
+        w->node[0].cfg.resume_timeout = w->node[1].cfg.resume_timeout = 60;
+        world_open(w);
+        struct relay *r = meet(w);
+        int dials = r->dials;
+        r->budget_max = 4000;
+        node_send(&w->node[0], 1, 1 << 20, 0, false);
+        relay_cut(r, CUT_RESET);
+        for (int64_t end = wio_os_now_ns() + SECOND; wio_os_now_ns() < end;)
+            relay_step(r);
+        assert_in_range(r->dials - dials, 1, 20); /* 13; without a pause 27 to 47 */
+        r->budget_max = 0;
+        THROUGH(r, all_arrived(w));
+        relay_free(r);
+        world_free(w);
+    }
+}
+
 /* One side has said and heard both goodbyes, the other one has heard none, and the network is away
  * for three seconds. Guard: who needs nothing more gives up after two, and the other side takes it
  * for dead. */
@@ -676,6 +701,7 @@ int main(void)
         CONFORM(test_peer_dies_meanwhile),
         CONFORM(test_peer_dies_while_it_is_answered),
         CONFORM(test_limit),
+        CONFORM(test_dials_pause),
         CONFORM(test_goodbye_after_an_outage),
         CONFORM(test_a_peer_that_dials_lives),
         CONFORM(test_an_idle_link_breaks_now_and_then),
