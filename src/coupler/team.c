@@ -10,8 +10,7 @@ struct wio_cpl_team wio_cpl_team_own(const struct waitio_cpl *cpl)
 {
     const struct wio_cpl_component *c = &cpl->components[cpl->mine];
 
-    return (struct wio_cpl_team){cpl->own, c->n, cpl->rank, c->ranks,
-                                 wio_cpl_set_own(cpl)};
+    return (struct wio_cpl_team){cpl->own, c->n, cpl->rank, c->ranks, wio_cpl_set_own(cpl)};
 }
 
 int wio_cpl_team_pair(struct waitio_cpl *cpl, int a, int b, struct wio_cpl_team *team)

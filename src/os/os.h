@@ -298,9 +298,9 @@ char **wio_os_environ(void);
 int64_t wio_os_pid(void);
 uid_t wio_os_uid(void);
 int wio_os_random(void *buf, size_t n);
-int wio_os_cpus(void);                     /* processors this process may run on */
-int wio_os_cpus_online(void);              /* processors of the whole system */
-int wio_os_fd_limit(void);                 /* soft limit, raised to the hard one first */
+int wio_os_cpus(void);        /* processors this process may run on */
+int wio_os_cpus_online(void); /* processors of the whole system */
+int wio_os_fd_limit(void);    /* soft limit, raised to the hard one first */
 /** Most bytes of a file that this process may write (ulimit -f): beyond it the system ends the
  * process by a signal. UINT64_MAX: no limit */
 uint64_t wio_os_file_limit(void);
