@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** @file common.h  Shared by the benchmark programs: clock, pinning, sizes, medians, JSON lines. */
+/** @file common.h  Shared by the benchmark programs: clock, pinning, buffers, medians, JSON lines.
+ */
 #ifndef WAITIO_BENCH_COMMON_H
 #define WAITIO_BENCH_COMMON_H
 
@@ -11,34 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BENCH_BATCHES = 7, BENCH_WINDOW = 64 };
-
-/** One measurement: message size and round trips per batch. */
-struct bench_size {
-    size_t bytes;
-    int rounds;
-};
-static struct bench_size bench_sizes[] = {
-    {8, 4000},     {1024, 3000},  {8192, 2000},  {65536, 800},
-    {262144, 200}, {1048576, 60}, {8388608, 12}, {67108864, 3},
-};
-enum { BENCH_SIZES = sizeof bench_sizes / sizeof bench_sizes[0] };
-
-/** BENCH_BYTES="400,40000": these sizes in place of the table. */
-__attribute__((constructor)) static void bench_other_sizes(void)
-{
-    const char *at = getenv("BENCH_BYTES");
-    for (int i = 0; at != NULL && i < BENCH_SIZES; i++) {
-        char *end = NULL;
-        size_t bytes = strtoull(at, &end, 10);
-        size_t rounds = bytes > 0 ? 60000000 / (bytes + 20000) : 1;
-        if (end == at) /* never wanted: a largest size is given, too */
-            bench_sizes[i].bytes = SIZE_MAX;
-        else
-            bench_sizes[i] = (struct bench_size){bytes, (int)rounds};
-        at = end != at && *end == ',' ? end + 1 : end;
-    }
-}
+enum { BENCH_BATCHES = 7 };
 
 static inline double bench_now(void)
 {
@@ -134,152 +108,6 @@ static inline int bench_listed(const char *list, const char *word)
             return 1;
     }
     return 0;
-}
-
-/**
- * The measuring loop of rank 0: batches of round trips, median of the half round trips.
- * @param trip one round trip of @p bytes
- */
-static inline double bench_pingpong(void (*trip)(void *arg, size_t bytes), void *arg,
-                                    struct bench_size s, int scale)
-{
-    double v[BENCH_BATCHES];
-    int rounds = s.rounds / scale > 1 ? s.rounds / scale : 1;
-    for (int i = 0; i < rounds / 4 + 1; i++)
-        trip(arg, s.bytes);
-    for (int b = 0; b < BENCH_BATCHES; b++) {
-        double t = bench_now();
-        for (int i = 0; i < rounds; i++)
-            trip(arg, s.bytes);
-        v[b] = (bench_now() - t) / rounds / 2;
-    }
-    return bench_median(v, BENCH_BATCHES);
-}
-
-/** Round trips that bench_pingpong() makes, for the echoing side. */
-static inline int bench_trips(struct bench_size s, int scale)
-{
-    int rounds = s.rounds / scale > 1 ? s.rounds / scale : 1;
-    return rounds / 4 + 1 + BENCH_BATCHES * rounds;
-}
-
-enum { BENCH_RATE_WINDOWS = 1500 };
-
-/** Rate loop of rank 0: window() sends BENCH_WINDOW messages of 8 B and waits for one answer. */
-static inline double bench_rate(void (*window)(void *arg), void *arg, int scale)
-{
-    double v[BENCH_BATCHES];
-    int n = BENCH_RATE_WINDOWS / scale > 1 ? BENCH_RATE_WINDOWS / scale : 1;
-    for (int b = 0; b < BENCH_BATCHES; b++) {
-        double t = bench_now();
-        for (int i = 0; i < n; i++)
-            window(arg);
-        v[b] = n * (double)BENCH_WINDOW / (bench_now() - t);
-    }
-    return bench_median(v, BENCH_BATCHES);
-}
-
-static inline int bench_windows(int scale)
-{
-    int n = BENCH_RATE_WINDOWS / scale > 1 ? BENCH_RATE_WINDOWS / scale : 1;
-    return BENCH_BATCHES * n;
-}
-
-/* Streams: one side only sends. */
-static size_t bench_stream_sizes[] = {8, 1024, SIZE_MAX, SIZE_MAX}; /* the last two: none */
-enum { BENCH_STREAMS = 4, BENCH_STREAM_MESSAGES = 40000, BENCH_STREAM_BYTES = 160 << 20 };
-
-/** BENCH_STREAMS="1024,1048576": these sizes in place of the table. */
-__attribute__((constructor)) static void bench_other_streams(void)
-{
-    const char *at = getenv("BENCH_STREAMS");
-    for (int i = 0; at != NULL && i < BENCH_STREAMS; i++) {
-        char *end = NULL;
-        size_t bytes = strtoull(at, &end, 10);
-        bench_stream_sizes[i] = end != at ? bytes : SIZE_MAX;
-        at = end != at && *end == ',' ? end + 1 : end;
-    }
-}
-
-/** Send one message, or take one. */
-typedef void (*bench_one)(void *arg, size_t bytes);
-
-static inline int bench_stream_length(size_t bytes, int scale)
-{
-    size_t n = BENCH_STREAM_MESSAGES, most = BENCH_STREAM_BYTES / (bytes + 1);
-    n = (n < most ? n : most) / (size_t)scale;
-    return n > 1 ? (int)n : 1;
-}
-
-static inline int bench_stream_wanted(size_t bytes, size_t max)
-{
-    return bytes != SIZE_MAX && bench_wanted(bytes, max);
-}
-
-/** Rank 0: messages per second that it sends one after the other; the last is answered. */
-static inline void bench_streams(bench_one give, bench_one take, void *arg, int scale, size_t max)
-{
-    for (int s = 0; s < BENCH_STREAMS; s++) {
-        size_t bytes = bench_stream_sizes[s];
-        double v[BENCH_BATCHES];
-        int n = bench_stream_length(bytes, scale);
-        if (!bench_stream_wanted(bytes, max))
-            continue;
-        for (int b = 0; b < BENCH_BATCHES; b++) {
-            double t = bench_now();
-            for (int i = 0; i < n; i++)
-                give(arg, bytes);
-            take(arg, 8);
-            v[b] = n / (bench_now() - t);
-        }
-        bench_report("stream", bytes, bench_median(v, BENCH_BATCHES));
-    }
-}
-
-/** The other side of bench_streams(). */
-static inline void bench_answer_streams(bench_one give, bench_one take, void *arg, int scale,
-                                        size_t max)
-{
-    for (int s = 0; s < BENCH_STREAMS; s++)
-        for (int b = 0; bench_stream_wanted(bench_stream_sizes[s], max) && b < BENCH_BATCHES; b++) {
-            for (int i = 0; i < bench_stream_length(bench_stream_sizes[s], scale); i++)
-                take(arg, bench_stream_sizes[s]);
-            give(arg, 8);
-        }
-}
-
-/** All that rank 0 measures. @param window sends BENCH_WINDOW messages of 8 B, and takes an answer
- */
-static inline void bench_measure(bench_one trip, void (*window)(void *arg), bench_one give,
-                                 bench_one take, void *arg, int scale, size_t max)
-{
-    for (int i = 0; i < BENCH_SIZES; i++)
-        if (bench_wanted(bench_sizes[i].bytes, max))
-            bench_report("half_rtt", bench_sizes[i].bytes,
-                         bench_pingpong(trip, arg, bench_sizes[i], scale));
-    bench_report("rate", 8, bench_rate(window, arg, scale));
-    bench_streams(give, take, arg, scale, max);
-}
-
-/** The other side of bench_measure(). @param taken takes what window() sends; NULL: one by one */
-static inline void bench_answer(bench_one give, bench_one take, void (*taken)(void *arg), void *arg,
-                                int scale, size_t max)
-{
-    for (int i = 0; i < BENCH_SIZES; i++)
-        for (int k = 0;
-             bench_wanted(bench_sizes[i].bytes, max) && k < bench_trips(bench_sizes[i], scale);
-             k++) {
-            take(arg, bench_sizes[i].bytes);
-            give(arg, bench_sizes[i].bytes);
-        }
-    for (int k = 0; k < bench_windows(scale); k++) {
-        for (int i = 0; taken == NULL && i < BENCH_WINDOW; i++)
-            take(arg, 8);
-        if (taken != NULL)
-            taken(arg);
-        give(arg, 8);
-    }
-    bench_answer_streams(give, take, arg, scale, max);
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "common.h"
+#include "pt2pt.h"
 
 /* Of one direction, each in a cache line of its own: messages written, and read. */
 struct lane {
@@ -21,7 +21,7 @@ struct floor {
     int in, out; /* files */
     struct lane *ours, *theirs;
     uint64_t sent, got;
-    char *sbuf, *rbuf;
+    struct bench_memory out_memory, in_memory;
 };
 
 static void die(const char *what)
@@ -40,9 +40,10 @@ static void await(_Atomic uint64_t *word, uint64_t value)
 static void give(void *arg, size_t bytes)
 {
     struct floor *f = arg;
+    const char *from = bench_place(&f->out_memory, bytes);
     await(&f->ours->taken, f->sent);
     for (size_t at = 0; at < bytes;) {
-        ssize_t n = pwrite(f->out, f->sbuf + at, bytes - at, (off_t)at);
+        ssize_t n = pwrite(f->out, from + at, bytes - at, (off_t)at);
         if (n <= 0)
             die("pwrite");
         at += (size_t)n;
@@ -53,9 +54,10 @@ static void give(void *arg, size_t bytes)
 static void take(void *arg, size_t bytes)
 {
     struct floor *f = arg;
+    char *to = bench_place(&f->in_memory, bytes);
     await(&f->theirs->given, f->got + 1);
     for (size_t at = 0; at < bytes;) {
-        ssize_t n = pread(f->in, f->rbuf + at, bytes - at, (off_t)at);
+        ssize_t n = pread(f->in, to + at, bytes - at, (off_t)at);
         if (n <= 0)
             die("pread");
         at += (size_t)n;
@@ -63,17 +65,11 @@ static void take(void *arg, size_t bytes)
     atomic_store_explicit(&f->theirs->taken, ++f->got, memory_order_release);
 }
 
-static void trip(void *arg, size_t bytes)
+/* Files hold any amount. */
+static void both(void *arg, size_t bytes)
 {
     give(arg, bytes);
     take(arg, bytes);
-}
-
-static void window(void *arg)
-{
-    for (int i = 0; i < BENCH_WINDOW; i++)
-        give(arg, 8);
-    take(arg, 8);
 }
 
 static int open_one(char *path, size_t n, const char *dir, const char *number, const char *what)
@@ -117,13 +113,12 @@ int main(int argc, char **argv)
     size_t max = argc > 7 ? strtoull(argv[7], NULL, 10) : 0;
     bool zero = argv[2][0] == '0';
     bench_pin(argc > 5 ? atoi(argv[5]) : -1);
-    size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
-    struct floor f = {.sbuf = bench_buffer(room), .rbuf = bench_buffer(room)};
+    struct floor f = {.out_memory = bench_memory(max), .in_memory = bench_memory(max)};
     meet(&f, argv, zero);
-    if (!zero) {
-        bench_answer(give, take, NULL, &f, scale, max);
-        return 0;
-    }
-    bench_measure(trip, window, give, take, &f, scale, max);
+    struct bench_pair p = {give, take, both, NULL, NULL, &f, scale, max};
+    if (zero)
+        bench_measure(&p);
+    else
+        bench_answer(&p);
     return 0;
 }

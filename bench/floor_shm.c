@@ -11,8 +11,9 @@
  * ranks on one core. memcpy copies the same sizes within side 0: the least that moving them can
  * cost.
  *
- * FLOOR_RING and FLOOR_PIECE in the environment are the bytes of ring and piece (512 KiB; 16 KiB
- * with spin, else the whole ring).
+ * FLOOR_RING and FLOOR_PIECE in the environment are the bytes of ring and piece (two second-level
+ * caches, or 2 MiB where the system does not tell their size; 16 KiB with spin, else the whole
+ * ring).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "pt2pt.h"
 
 enum { LINE = 64, SLOTS = 256, SLOT_DATA = LINE - 8, RING_MAX = 8 << 20, PATIENCE_S = 30 };
 
@@ -59,7 +60,7 @@ struct floor {
     size_t ring, piece;
     uint64_t out_slot, in_slot, out_bytes, in_bytes; /* our own counts */
     uint64_t free_slots;                             /* known to be free for writing */
-    char *sbuf, *rbuf;
+    struct bench_memory send, receive;
 };
 
 static void die(const char *what)
@@ -182,45 +183,79 @@ static void get(struct floor *f, char *p, size_t n)
 static void give(void *arg, size_t bytes)
 {
     struct floor *f = arg;
-    put(f, f->sbuf, bytes);
+    put(f, bench_place(&f->send, bytes), bytes);
 }
 
 static void take(void *arg, size_t bytes)
 {
     struct floor *f = arg;
-    get(f, f->rbuf, bytes);
+    get(f, bench_place(&f->receive, bytes), bytes);
 }
 
-static void trip(void *arg, size_t bytes)
+/* A piece of what is left to be sent, if there is room. @return bytes */
+static size_t put_some(struct floor *f, const char *p, size_t n)
 {
-    give(arg, bytes);
-    take(arg, bytes);
+    size_t k = step(f, f->out_bytes, n);
+    uint64_t end = f->out_bytes + k;
+    if (n == 0 || end > f->ring + atomic_load_explicit(&f->out->read, memory_order_acquire))
+        return 0;
+    memcpy(f->out->ring + f->out_bytes % f->ring, p, k);
+    atomic_store_explicit(&f->out->written, end, memory_order_release);
+    bell(f, DATA);
+    f->out_bytes = end;
+    return k;
 }
 
-static void window(void *arg)
+static size_t get_some(struct floor *f, char *p, size_t n)
+{
+    size_t k = step(f, f->in_bytes, n);
+    if (n == 0 || atomic_load_explicit(&f->in->written, memory_order_acquire) < f->in_bytes + k)
+        return 0;
+    memcpy(p, f->in->ring + f->in_bytes % f->ring, k);
+    f->in_bytes += k;
+    atomic_store_explicit(&f->in->read, f->in_bytes, memory_order_release);
+    bell(f, SPACE);
+    return k;
+}
+
+static void both(void *arg, size_t bytes)
 {
     struct floor *f = arg;
-    for (int i = 0; i < BENCH_WINDOW; i++)
-        put(f, f->sbuf, 8);
-    get(f, f->rbuf, 8);
+    const char *from = bench_place(&f->send, bytes);
+    char *to = bench_place(&f->receive, bytes);
+    if (bytes <= SLOT_DATA) {
+        put_slot(f, from, bytes);
+        get_slot(f, to, bytes);
+        return;
+    }
+    for (size_t sent = 0, got = 0; sent < bytes || got < bytes;) {
+        size_t before = sent + got;
+        sent += put_some(f, from + sent, bytes - sent);
+        got += get_some(f, to + got, bytes - got);
+        if (sent + got != before)
+            continue;
+        if (f->idle == SPIN)
+            relax();
+        else
+            sched_yield();
+    }
 }
 
-/* Twice, as a round trip moves the data twice; one copy each way. */
+/* One copy of the same size. */
 static void copy(void *arg, size_t bytes)
 {
-    const struct floor *f = arg;
-    memcpy(f->rbuf, f->sbuf, bytes);
-    __asm__ volatile("" ::: "memory");
-    memcpy(f->sbuf, f->rbuf, bytes);
+    struct floor *f = arg;
+    memcpy(bench_place(&f->receive, bytes), bench_place(&f->send, bytes), bytes);
     __asm__ volatile("" ::: "memory");
 }
 
-static void report(struct floor *f, void (*one)(void *, size_t), size_t from, int scale, size_t max)
+/* "give" copies, and so does "take": as much as a round trip moves, with one copy each way. */
+static void report_copies(struct floor *f, int scale, size_t max)
 {
+    struct bench_pair p = {copy, copy, NULL, NULL, NULL, f, scale, max};
     for (int i = 0; i < BENCH_SIZES; i++)
-        if (bench_sizes[i].bytes >= from && bench_wanted(bench_sizes[i].bytes, max))
-            bench_report("half_rtt", bench_sizes[i].bytes,
-                         bench_pingpong(one, f, bench_sizes[i], scale));
+        if (bench_sizes[i].bytes >= 1024 && bench_has(&p, bench_sizes[i].bytes))
+            bench_half_rtt(&p, bench_sizes[i]);
 }
 
 /* Whoever comes first makes the memory; its name goes as soon as both have it. */
@@ -261,6 +296,17 @@ static size_t setting(const char *name, size_t standard, size_t most)
     exit(2);
 }
 
+/* A ring that lies in the second-level caches makes each of its lines travel from cache to cache
+ * twice; from a longer one the writer finds its lines in the third level. */
+static size_t standard_ring(void)
+{
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    size_t ring = 512u << 10;
+    while (cache > 0 && ring < 2 * (size_t)cache && ring < RING_MAX)
+        ring *= 2;
+    return cache > 0 ? ring : 2u << 20;
+}
+
 static int kind(const char *word)
 {
     static const char *const kinds[] = {"spin", "yield", "futex", "memcpy"};
@@ -281,28 +327,25 @@ int main(int argc, char **argv)
     int scale = argc > 6 ? atoi(argv[6]) : 1;
     size_t max = argc > 7 ? strtoull(argv[7], NULL, 10) : 0;
     struct floor f = {.side = argv[2][0] == '0' ? 0 : 1, .idle = (enum idle)which};
-    f.ring = setting("FLOOR_RING", 512u << 10, RING_MAX);
+    f.ring = setting("FLOOR_RING", standard_ring(), RING_MAX);
     /* On one core pieces only make the two take turns more often. */
     f.piece = setting("FLOOR_PIECE", f.idle == SPIN ? 16u << 10 : f.ring, f.ring);
     bench_pin(argc > 5 ? atoi(argv[5]) : -1);
-    size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
-    f.sbuf = bench_buffer(room);
-    f.rbuf = bench_buffer(room);
+    f.send = bench_memory(max);
+    f.receive = bench_memory(max);
     if (which == 3) {
         if (f.side == 0)
-            report(&f, copy, 1024, scale, max);
+            report_copies(&f, scale, max);
         return 0;
     }
     f.shared = meet(argv[3]);
     f.out = &f.shared->lane[f.side];
     f.in = &f.shared->lane[1 - f.side];
     f.free_slots = SLOTS;
-    if (f.side != 0) {
-        bench_answer(give, take, NULL, &f, scale, max);
-        return 0;
-    }
-    report(&f, trip, 0, scale, max);
-    bench_report("rate", 8, bench_rate(window, &f, scale));
-    bench_streams(give, take, &f, scale, max);
+    struct bench_pair p = {give, take, both, NULL, NULL, &f, scale, max};
+    if (f.side == 0)
+        bench_measure(&p);
+    else
+        bench_answer(&p);
     return 0;
 }

@@ -9,16 +9,17 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "pt2pt.h"
 
 struct floor {
     int fd;
     bool spin, yield;
-    char *sbuf, *rbuf;
+    struct bench_memory out, in;
 };
 
 static void die(const char *what)
@@ -59,28 +60,44 @@ static void get(const struct floor *f, char *p, size_t n)
 
 static void give(void *arg, size_t bytes)
 {
-    const struct floor *f = arg;
-    put(f, f->sbuf, bytes);
+    struct floor *f = arg;
+    put(f, bench_place(&f->out, bytes), bytes);
 }
 
 static void take(void *arg, size_t bytes)
 {
-    const struct floor *f = arg;
-    get(f, f->rbuf, bytes);
+    struct floor *f = arg;
+    get(f, bench_place(&f->in, bytes), bytes);
 }
 
-static void trip(void *arg, size_t bytes)
+/* As much as the socket takes, or has. @return bytes */
+static size_t some(ssize_t k, const char *what)
 {
-    give(arg, bytes);
-    take(arg, bytes);
+    if (k == 0 || (k < 0 && errno != EAGAIN && errno != EINTR))
+        die(what);
+    return k > 0 ? (size_t)k : 0;
 }
 
-static void window(void *arg)
+static void both(void *arg, size_t bytes)
 {
-    const struct floor *f = arg;
-    for (int i = 0; i < BENCH_WINDOW; i++)
-        put(f, f->sbuf, 8);
-    get(f, f->rbuf, 8);
+    struct floor *f = arg;
+    const char *from = bench_place(&f->out, bytes);
+    char *to = bench_place(&f->in, bytes);
+    size_t sent = 0, got = 0;
+    while (sent < bytes || got < bytes) {
+        size_t before = sent + got;
+        if (sent < bytes)
+            sent +=
+                some(send(f->fd, from + sent, bytes - sent, MSG_NOSIGNAL | MSG_DONTWAIT), "send");
+        if (got < bytes)
+            got += some(recv(f->fd, to + got, bytes - got, MSG_DONTWAIT), "recv");
+        short want = (short)((sent < bytes ? POLLOUT : 0) | (got < bytes ? POLLIN : 0));
+        struct pollfd pf = {f->fd, want, 0};
+        if (sent + got == before && f->yield)
+            sched_yield();
+        else if (sent + got == before && !f->spin && want != 0)
+            poll(&pf, 1, -1);
+    }
 }
 
 static struct addrinfo *resolve(const char *host, const char *port)
@@ -139,7 +156,7 @@ static int await(const char *host, const char *port, const char *cc)
 static void window_taken(void *arg)
 {
     struct floor *f = arg;
-    get(f, f->rbuf, 8 * BENCH_WINDOW);
+    get(f, f->in.at, 8 * BENCH_WINDOW);
 }
 
 int main(int argc, char **argv)
@@ -157,15 +174,14 @@ int main(int argc, char **argv)
     struct floor f = {.yield = strcmp(argv[1], "yield") == 0};
     f.spin = f.yield || strcmp(argv[1], "spin") == 0;
     f.fd = zero ? dial(argv[4], argv[3], cc) : await(argv[4], argv[3], cc);
-    size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
-    f.sbuf = bench_buffer(room); /* apart, as in the programs that it is compared with */
-    f.rbuf = bench_buffer(room);
+    f.out = bench_memory(max); /* apart, as in the programs that it is compared with */
+    f.in = bench_memory(max);
     if (f.spin)
         fcntl(f.fd, F_SETFL, O_NONBLOCK);
-    if (!zero) {
-        bench_answer(give, take, window_taken, &f, scale, max);
-        return 0;
-    }
-    bench_measure(trip, window, give, take, &f, scale, max);
+    struct bench_pair p = {give, take, both, NULL, window_taken, &f, scale, max};
+    if (zero)
+        bench_measure(&p);
+    else
+        bench_answer(&p);
     return 0;
 }

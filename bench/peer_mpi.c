@@ -6,38 +6,42 @@
  */
 #include <mpi.h>
 
-#include "common.h"
+#include "pt2pt.h"
 
-static char *sbuf, *rbuf;
-
+static struct bench_memory out, in;
 static int other;
 
 static void give(void *arg, size_t bytes)
 {
     (void)arg;
-    MPI_Send(sbuf, (int)bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD);
+    MPI_Send(bench_place(&out, bytes), (int)bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD);
 }
 
 static void take(void *arg, size_t bytes)
 {
     (void)arg;
-    MPI_Recv(rbuf, (int)bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(bench_place(&in, bytes), (int)bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
 }
 
-static void trip(void *arg, size_t bytes)
+static void both(void *arg, size_t bytes)
 {
-    give(arg, bytes);
-    take(arg, bytes);
+    MPI_Request r[2];
+    MPI_Status status[2];
+    (void)arg;
+    MPI_Irecv(bench_place(&in, bytes), (int)bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD, &r[0]);
+    MPI_Isend(bench_place(&out, bytes), (int)bytes, MPI_CHAR, other, 0, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, status);
 }
 
 static void window(void *arg)
 {
     MPI_Request r[BENCH_WINDOW];
     MPI_Status status[BENCH_WINDOW];
+    (void)arg;
     for (int i = 0; i < BENCH_WINDOW; i++)
-        MPI_Isend(sbuf, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &r[i]);
+        MPI_Isend(out.at, 8, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &r[i]);
     MPI_Waitall(BENCH_WINDOW, r, status);
-    take(arg, 8);
 }
 
 static void window_taken(void *arg)
@@ -46,7 +50,7 @@ static void window_taken(void *arg)
     MPI_Status status[BENCH_WINDOW];
     (void)arg;
     for (int i = 0; i < BENCH_WINDOW; i++)
-        MPI_Irecv(rbuf + 8 * i, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[i]);
+        MPI_Irecv(in.at + 8 * i, 8, MPI_CHAR, 0, 0, MPI_COMM_WORLD, &r[i]);
     MPI_Waitall(BENCH_WINDOW, r, status);
 }
 
@@ -59,14 +63,13 @@ int main(int argc, char **argv)
     int scale = argc > 1 ? atoi(argv[1]) : 1;
     size_t max = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     bench_pin(argc > 4 ? atoi(argv[3 + me]) : me);
-    size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
-    sbuf = bench_buffer(room);
-    rbuf = bench_buffer(room);
-    if (me == 0) {
-        bench_measure(trip, window, give, take, NULL, scale, max);
-    } else {
-        bench_answer(give, take, window_taken, NULL, scale, max);
-    }
+    out = bench_memory(max);
+    in = bench_memory(max);
+    struct bench_pair p = {give, take, both, window, window_taken, NULL, scale, max};
+    if (me == 0)
+        bench_measure(&p);
+    else
+        bench_answer(&p);
     MPI_Finalize();
     return 0;
 }

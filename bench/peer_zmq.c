@@ -6,10 +6,10 @@
  */
 #include <zmq.h>
 
-#include "common.h"
+#include "pt2pt.h"
 
 static void *sock;
-static char *sbuf, *rbuf;
+static struct bench_memory out, in;
 
 static void must(int rc)
 {
@@ -22,26 +22,20 @@ static void must(int rc)
 static void give(void *arg, size_t n)
 {
     (void)arg;
-    must(zmq_send(sock, sbuf, n, 0));
+    must(zmq_send(sock, bench_place(&out, n), n, 0));
 }
 
 static void take(void *arg, size_t n)
 {
     (void)arg;
-    must(zmq_recv(sock, rbuf, n, 0));
+    must(zmq_recv(sock, bench_place(&in, n), n, 0));
 }
 
-static void trip(void *arg, size_t bytes)
+/* Its threads send. */
+static void both(void *arg, size_t bytes)
 {
     give(arg, bytes);
     take(arg, bytes);
-}
-
-static void window(void *arg)
-{
-    for (int i = 0; i < BENCH_WINDOW; i++)
-        give(arg, 8);
-    take(arg, 8);
 }
 
 int main(int argc, char **argv)
@@ -52,10 +46,10 @@ int main(int argc, char **argv)
     }
     int scale = argc > 4 ? atoi(argv[4]) : 1, none = 0, patience_ms = 60000;
     size_t max = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
-    size_t room = max != 0 ? max + 8 * BENCH_WINDOW : bench_sizes[BENCH_SIZES - 1].bytes;
     bench_pin(argc > 3 ? atoi(argv[3]) : -1); /* its own threads too: they start later */
-    sbuf = bench_buffer(room);
-    rbuf = bench_buffer(room);
+    out = bench_memory(max);
+    in = bench_memory(max);
+    struct bench_pair p = {give, take, both, NULL, NULL, NULL, scale, max};
     void *context = zmq_ctx_new();
     sock = zmq_socket(context, ZMQ_PAIR);
     must(zmq_setsockopt(sock, ZMQ_SNDHWM, &none, sizeof none));
@@ -63,10 +57,10 @@ int main(int argc, char **argv)
     must(zmq_setsockopt(sock, ZMQ_RCVTIMEO, &patience_ms, sizeof patience_ms));
     if (argv[2][0] == '0') {
         must(zmq_connect(sock, argv[1]));
-        bench_measure(trip, window, give, take, NULL, scale, max);
+        bench_measure(&p);
     } else {
         must(zmq_bind(sock, argv[1]));
-        bench_answer(give, take, NULL, NULL, scale, max);
+        bench_answer(&p);
     }
     zmq_close(sock);
     zmq_ctx_term(context);

@@ -20,13 +20,19 @@ from waitio.ports import free_port  # noqa: E402
 LIMIT_S = 300
 
 
+def _headers():
+    return "".join((HERE / name).read_text() for name in ("common.h", "pt2pt.h"))
+
+
 def _constant(text, name):
-    return int(re.search(rf"{name} = (\d+)", text)[1])
+    """The value of an enumerator: a number, or one that is shifted."""
+    value, shift = re.search(rf"{name} = (\d+)(?: << (\d+))?", text).groups()
+    return int(value) << int(shift or 0)
 
 
 def plan(args):
-    """What every program does, from common.h: (bytes, round trips of a batch, of all batches)."""
-    text = (HERE / "common.h").read_text()
+    """What every program does, from pt2pt.h: (bytes, round trips of a batch, of all batches)."""
+    text = _headers()
     table = re.search(r"bench_sizes\[\] = \{(.*?)\};", text, re.S)[1]
     batches = _constant(text, "BENCH_BATCHES")
     rows = []
@@ -40,9 +46,20 @@ def plan(args):
 
 def rate_messages(args):
     """Messages of one batch of the rate loop."""
-    text = (HERE / "common.h").read_text()
+    text = _headers()
     windows = max(1, _constant(text, "BENCH_RATE_WINDOWS") // args.scale)
     return windows * _constant(text, "BENCH_WINDOW")
+
+
+def streams(args):
+    """Of every program: (bytes, messages of a stream's batch, exchanges both ways of a batch)."""
+    text = _headers()
+    most, total = _constant(text, "BENCH_STREAM_MESSAGES"), _constant(text, "BENCH_STREAM_BYTES")
+    rows = []
+    for size, _, _ in plan(args):
+        n = max(1, min(most, total // (size + 1)) // args.scale)
+        rows.append((size, n, max(1, n // 4)))
+    return rows
 
 
 class Place:

@@ -15,6 +15,7 @@ with the spread.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -24,8 +25,10 @@ import tempfile
 from pathlib import Path
 
 import draw
+import first
 import offsets
 import perfmodes
+import placement
 from peers import Peers
 from place import HERE, PeerNet, Place, free_port, parse, run_all, waitio_pair
 
@@ -38,6 +41,9 @@ FLOORS = {
     ("shm", True): {"raw futex": ("floor_shm", "futex"), "raw yield": ("floor_shm", "yield")},
     ("file", False): {"plain calls": ("floor_file", "spin")},
 }
+
+
+TIMES = ("half_rtt", "both")  # the others are rates
 
 
 def run_floor(program, kind, args, place):
@@ -83,7 +89,8 @@ def run_python(args, place):
     return parse(waitio_pair(args, place, [[*words, str(cpu), *numbers] for cpu in place.cpus]))
 
 
-def measure(args, place, peers):
+def our_runs(args, place):
+    """{name: run it} of the floors and of WaitIO."""
     floors = FLOORS[args.transport, args.one_core]
     runs = {
         name: lambda program=program, kind=kind: run_floor(program, kind, args, place)
@@ -92,9 +99,14 @@ def measure(args, place, peers):
     runs["waitio"] = lambda: run_waitio(args, place)
     if args.python:
         runs["waitio (Python)"] = lambda: run_python(args, place)
+    return runs
+
+
+def measure(args, place, peers):
+    runs = our_runs(args, place)
     names = list(peers.found) if peers else []
-    rounds = []
-    for i in range(args.rounds):
+
+    def one():
         found = {name: run() for name, run in runs.items()}
         for name in list(names):
             try:
@@ -102,9 +114,13 @@ def measure(args, place, peers):
             except (RuntimeError, OSError, subprocess.SubprocessError) as error:
                 names.remove(name)
                 peers.skipped.append(f"{name}: {error}")
-        rounds.append(found)
-        print(f"round {i + 1} of {args.rounds} done", file=sys.stderr)
-    return [{name: found[name] for name in [*runs, *names]} for found in rounds]
+        return found
+
+    rounds = placement.Rounds(args, place)
+    rounds.make(one)
+    for which, some in rounds.of.items():
+        rounds.of[which] = [{name: found[name] for name in [*runs, *names]} for found in some]
+    return rounds
 
 
 def ratios(rounds, name, key, base):
@@ -120,6 +136,7 @@ def label(key):
         "half_rtt": f"half round trip, {text}",
         "rate": f"{text} messages, window 64",
         "stream": f"{text} messages, one after the other",
+        "both": f"{text} both ways at once",
     }[metric]
 
 
@@ -138,7 +155,7 @@ def table(rounds, floor):
     ]
     for key in rounds[0][floor]:
         base = statistics.median(r[floor][key] for r in rounds)
-        first = f"{base * 1e6:.2f} us" if key[0] == "half_rtt" else f"{base / 1e6:.3f} M/s"
+        first = f"{base * 1e6:.2f} us" if key[0] in TIMES else f"{base / 1e6:.3f} M/s"
         cells = [cell(ratios(rounds, n, key, floor)) for n in names]
         lines.append(f"| {label(key)} | {first} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -200,6 +217,14 @@ def arguments():
         "--offsets", action="store_true", help="only: 24 x 24 places of both buffers in their pages"
     )
     p.add_argument(
+        "--first", action="store_true", help="only: the first 1,000 messages of a pair, by size"
+    )
+    p.add_argument(
+        "--turn",
+        action="store_true",
+        help="each message from, and to, the next place in 256 MiB: none is in a cache",
+    )
+    p.add_argument(
         "--fifo",
         action="store_true",
         help="real-time scheduling (root): shuts out other load; short runs only",
@@ -242,34 +267,58 @@ def rows(rounds):
     ]
 
 
-def compare(args, place):
-    """The comparison by size; returns the data of the JSON file."""
+@contextlib.contextmanager
+def with_peers(args, place):
+    """The peers that were asked for, or None; afterwards what was left out is told."""
     net = PeerNet(args.cc) if args.peers and args.transport == "tcp" else None
     try:
         with tempfile.TemporaryDirectory() as folder:
             peers = Peers(args, place, net, folder) if args.peers else None
-            rounds = measure(args, place, peers)
+            yield peers
     finally:
         if net:
             net.close()
-    print(table(rounds, next(iter(FLOORS[args.transport, args.one_core]))))
-    if peers or args.transport != "tcp":
-        print("\n" + against(rounds))
     for reason in [*(peers.skipped if peers else []), net.note if net else ""]:
         if reason:
             print(f"note: {reason}", file=sys.stderr)
+
+
+def first_messages(args, place):
+    with with_peers(args, place) as peers:
+        runs = our_runs(args, place)
+        for name in peers.found if peers else ():
+            if not name.startswith("UCX"):  # its tool has no such row
+                runs[name] = peers.found[name]
+        return {"first": first.report(args, place, runs)}
+
+
+def compare(args, place):
+    """The comparison by size; returns the data of the JSON file."""
+    with with_peers(args, place) as peers:
+        rounds = measure(args, place, peers)
+    for which, some in rounds.of.items():
+        if which:
+            print(rounds.heading(which))
+        print(table(some, next(iter(FLOORS[args.transport, args.one_core]))))
+        if args.peers or args.transport != "tcp":
+            print("\n" + against(some))
+    most = max(rounds.of.values(), key=len)
     if args.plot:
-        draw.draw(rounds, list(rounds[0]), args.plot, args.transport)
-    return rows(rounds)
+        draw.draw(most, list(most[0]), args.plot, args.transport)
+    return [row for some in rounds.of.values() for row in rows(some)]
 
 
 def main():
     args = arguments()
     modes = [mode for mode in perfmodes.TABLES if getattr(args, mode)]
+    if args.turn:
+        os.environ["BENCH_TURN"] = str(256 << 20)  # of all programs
     place = Place(args.one_core, args.netns, args.fifo)
     try:
         if modes:
             data = {mode: perfmodes.report(args, place, mode) for mode in modes}
+        elif args.first:
+            data = first_messages(args, place)
         elif args.offsets:
             data = {"offsets": offsets.report(args, place)}
         else:

@@ -44,11 +44,12 @@ def check(data, names):
     for name, rows in found.items():
         keys = [(r["metric"], r["bytes"]) for r in rows]
         if name != "memcpy":
-            trips = [("half_rtt", size) for size in (8, 1024, 8192)]
-            streams = [] if name.startswith("UCX") else [("stream", 8), ("stream", 1024)]
-            assert keys == [*trips, ("rate", 8), *streams]
+            sizes = (8, 256, 1024, 2048, 4096, 5120, 8192)
+            more = () if name.startswith("UCX") else ("stream", "both")
+            rest = [(metric, size) for metric in more for size in sizes]
+            assert keys == [*(("half_rtt", size) for size in sizes), ("rate", 8), *rest]
         for row in rows:
-            low, high = (1e-9, 1) if row["metric"] == "half_rtt" else (10, 1e10)
+            low, high = (1e-9, 1) if row["metric"] in ("half_rtt", "both") else (10, 1e10)
             assert low < row["value"] < high, (name, row)
 
 
@@ -157,11 +158,15 @@ def test_floor_over_shared_memory(build_dir, kind):
         for side in sides:
             side.kill()
             side.communicate()
-    rows = [json.loads(line) for line in out.splitlines()]
-    sizes = [r["bytes"] for r in rows if r["metric"] == "half_rtt"]
-    some = [1024, 8192, 65536, 262144, 1048576]
-    assert sizes == (some if kind == "memcpy" else [8, *some])
-    assert all(1e-10 < r["value"] < 1 for r in rows if r["metric"] == "half_rtt")
+    found = {}
+    for row in map(json.loads, out.splitlines()):
+        found.setdefault(row["metric"], {})[row["bytes"]] = row["value"]
+    some = [1024, 2048, 4096, 5120, 8192, 16384, 65536, 262144, 1048576]
+    if kind == "memcpy":
+        assert {m: list(rows) for m, rows in found.items()} == {"half_rtt": some}
+    else:
+        assert list(found["half_rtt"]) == list(found["both"]) == [8, 256, *some]
+    assert all(1e-10 < v < 1 for v in found["half_rtt"].values())
     assert not list(p for p in os.listdir("/dev/shm") if word in p)
 
 
@@ -192,6 +197,41 @@ def test_modes_of_waitio_perf(bench, mode):
     for progress in ("service", "thread"):
         assert found[progress]["mode"] == mode and found[progress]["bytes"] == 16777216
         assert f"| {progress} | " in out
+
+
+def test_first_messages_and_buffers_in_turn(bench):
+    status, out, err, data = bench("--transport", "shm", "--first", "--turn")
+    assert status == 0, err
+    (found,) = data["first"]
+    assert list(found) == ["8", "1024", "4096", "8192"]
+    for size, programs in found.items():
+        assert list(programs) == ["raw ring", "waitio"]
+        assert all(0 < value < 1 for pair in programs.values() for value in pair), size
+    assert re.search(
+        r"^(near|far): a word takes \d+ ns between the processors; 1 rounds$", out, re.M
+    )
+    assert re.search(r"^\| 8 KiB \| [\d.]+ us, x[\d.]+ \(", out, re.M)
+
+
+def test_rounds_belong_to_their_placement(source_dir, monkeypatch):
+    """A round in which the processors were moved is left out and made again."""
+    monkeypatch.syspath_prepend(str(source_dir / "bench"))
+    import placement
+
+    class Args:
+        transport, one_core, rounds = "shm", False, 3
+
+    seen = iter([60e-9, 65e-9, 60e-9, 250e-9, 250e-9, 240e-9, 70e-9, 60e-9])
+    monkeypatch.setattr(placement, "flag", lambda args, place: next(seen))
+    made = iter(range(9))
+    rounds = placement.Rounds(Args, None)
+    rounds.make(lambda: next(made))
+    assert rounds.of == {"near": [0, 3], "far": [2]} and rounds.dropped == 1
+    assert rounds.heading("far") == ("far: a word takes 245 ns between the processors; 1 rounds\n")
+    always = iter([60e-9, 250e-9] * 6)
+    monkeypatch.setattr(placement, "flag", lambda args, place: next(always))
+    with pytest.raises(RuntimeError, match="changed in every round"):
+        placement.Rounds(Args, None).make(lambda: 0)
 
 
 def test_offsets_of_buffers(bench):
