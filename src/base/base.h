@@ -166,6 +166,34 @@ void *wio_pool_get(struct wio_pool *p); /* NOT zeroed; NULL when out of memory *
 void wio_pool_put(struct wio_pool *p, void *block);
 void wio_pool_free(struct wio_pool *p);
 
+/* ---- buffers of any size, kept for the next one (buffers.c); one thread at a time; zeroed: empty
+ */
+#define WIO_BUFFER_MOST ((size_t)2 << 20)     /* larger ones are not kept */
+#define WIO_BUFFERS_KEPT ((size_t)8 << 20)    /* bytes of all that are kept */
+#define WIO_BUFFERS_TIDY_NS 1000000000LL      /* what was not needed for so long is given back */
+enum { WIO_BUFFER_CLASSES = 25 };
+struct wio_buffer;
+struct wio_buffers {
+    struct wio_buffer_class {
+        struct wio_buffer *first;
+        uint32_t free, spare; /* now, and at any time since the last look */
+    } of[WIO_BUFFER_CLASSES];
+    size_t kept; /* bytes of the free ones */
+    int64_t tidied_ns;
+};
+/** @return a buffer of at least @p bytes, aligned as malloc's, NOT zeroed; NULL: no memory */
+void *wio_buffer_get(struct wio_buffers *b, size_t bytes);
+/** @param buffer  from wio_buffer_get(), or NULL. @param bytes  what was asked for there, or its
+ * wio_buffer_room() */
+void wio_buffer_put(struct wio_buffers *b, void *buffer, size_t bytes);
+/** So many bytes has a buffer that is asked for with @p bytes. */
+size_t wio_buffer_room(size_t bytes);
+/** Give back what was not needed lately; at most once in WIO_BUFFERS_TIDY_NS, else it does nothing.
+ * To be called twice after that time when all is idle. */
+void wio_buffers_tidy(struct wio_buffers *b, int64_t now);
+/** All of them. */
+void wio_buffers_free(struct wio_buffers *b);
+
 /* ---- hashing, byte order, crc ---- */
 /** Strong 64-bit mixing of one word (splitmix64 finaliser). */
 static inline uint64_t wio_mix64(uint64_t x)

@@ -66,7 +66,7 @@ static struct wio_unexpected *hold_new(struct wio_universe *u, struct wio_peer *
     bool rts = msg->op == WIO_OP_RTS;
     size_t size = sizeof(struct wio_unexpected) + (rts ? 0 : (size_t)msg->a);
     struct wio_unexpected *m =
-        size <= WIO_SMALL_HELD ? wio_pool_get(&u->small_pool) : wio_os_realloc(NULL, size);
+        size <= WIO_SMALL_HELD ? wio_pool_get(&u->small_pool) : wio_buffer_get(&u->buffers, size);
     if (m == NULL)
         return NULL;
     *m = (struct wio_unexpected){.peer = p,

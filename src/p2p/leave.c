@@ -311,7 +311,7 @@ static void free_requests(struct wio_universe *u)
             struct wio_request *r = &u->slab[s][i];
             if (r->kind == WIO_REQ_FREE)
                 continue;
-            wio_os_free(r->pool);
+            wio_buffer_put(&u->buffers, r->pool, r->bytes);
             wio_spread_end(r);
             if (r->group != NULL && --r->group->refs == 0)
                 wio_group_destroy(r->group);
@@ -357,11 +357,11 @@ void wio_universe_destroy(struct wio_universe *u)
         wio_match_each_held(&u->match, free_held, u);
     free_peers(u);
     free_requests(u);
-    wio_pieces_free(u);
     wio_match_free(&u->match);
     wio_groups_end(u);
     wio_pool_free(&u->ctl_pool);
     wio_pool_free(&u->small_pool);
+    wio_buffers_free(&u->buffers);
     wio_resume_free(u);
     wio_mark_close(u);
     wio_os_close(u->kick_fd);

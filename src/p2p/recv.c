@@ -81,7 +81,7 @@ void wio_unexpected_free(struct wio_universe *u, struct wio_unexpected *m)
     wio_os_free(m->stored);
     u->ctr.unexpected_bytes -= sizeof *m + (m->rts || m->stored != NULL ? 0 : m->total);
     if (!m->rts && m->stored == NULL && sizeof *m + m->total > WIO_SMALL_HELD)
-        wio_os_free(m);
+        wio_buffer_put(&u->buffers, m, sizeof *m + m->total);
     else
         wio_pool_put(&u->small_pool, m);
 }

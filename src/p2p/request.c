@@ -140,7 +140,7 @@ static void pool_release(struct wio_request *r)
 {
     if (r->pool != NULL) {
         r->u->ctr.pool_bytes -= r->bytes;
-        wio_os_free(r->pool);
+        wio_buffer_put(&r->u->buffers, r->pool, r->bytes);
         r->pool = NULL;
     }
     if (r->local) {

@@ -332,7 +332,7 @@ void wio_send_local(struct wio_request *r)
     }
     if (r->bytes > 0) {
         if (u->ctr.pool_bytes + r->bytes > u->cfg.send_buffer_max ||
-            (r->pool = wio_os_realloc(NULL, r->bytes)) == NULL) {
+            (r->pool = wio_buffer_get(&u->buffers, r->bytes)) == NULL) {
             u->ctr.pool_waits++;
             return; /* not complete: the user waits, the stuck-wait report says why */
         }

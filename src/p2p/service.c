@@ -42,6 +42,8 @@ static int64_t next_look(struct wio_universe *u, struct service *s, int64_t now,
     }
     if (!s->away && u->ctr.links > 0 && now + AWAY_NS < wake)
         wake = now + AWAY_NS;
+    if (u->buffers.kept > 0 && now + WIO_BUFFERS_TIDY_NS < wake)
+        wake = now + WIO_BUFFERS_TIDY_NS;
     for (int t = 0; t < WIO_TR_COUNT; t++) {
         if (u->iface[t] == NULL)
             continue;
@@ -150,6 +152,7 @@ static void *service_main(void *arg)
     while (!u->service_stop) {
         int64_t now = wio_os_now_ns();
         look_at_program(u, &s, now);
+        wio_buffers_tidy(&u->buffers, now);
         enum wio_progress_how how = s.away ? WIO_PROGRESS_FULL : WIO_PROGRESS_SERVICE;
         int events = 0;
         if (!(s.away && u->polling))

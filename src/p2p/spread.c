@@ -2,43 +2,17 @@
 /*
  * Messages that are spread in the program's memory. What is sent is read into a buffer just before
  * the transport gets it, so only the pieces on their way are held, not the message. What arrives is
- * written on as soon as a piece is complete. The buffers are kept, some of them: the next piece
- * finds its buffer in a cache.
+ * written on as soon as a piece is complete.
  */
 #include "p2p/universe.h"
 
-enum { KEPT = 4, KEPT_ROOM = 1 << 20 }; /* longer pieces are rare */
-
-/* The smallest that is kept, and has this room. NULL: none */
-static struct wio_piece **fitting(struct wio_universe *u, size_t room)
-{
-    struct wio_piece **best = NULL;
-    for (struct wio_piece **at = &u->pieces; *at != NULL; at = &(*at)->next)
-        if ((*at)->room >= room && (best == NULL || (*at)->room < (*best)->room))
-            best = at;
-    return best;
-}
-
-static struct wio_piece *take_off(struct wio_universe *u, struct wio_piece **at)
-{
-    struct wio_piece *piece = *at;
-    *at = piece->next;
-    u->npieces--;
-    return piece;
-}
-
 static struct wio_piece *piece_get(struct wio_universe *u, size_t n)
 {
-    struct wio_piece **at = fitting(u, n), *piece;
-    if (at != NULL) {
-        piece = take_off(u, at);
-    } else {
-        size_t room = n > WIO_SPREAD_PIECE ? n : WIO_SPREAD_PIECE;
-        piece = wio_os_realloc(NULL, sizeof *piece + room);
-        if (piece == NULL)
-            return NULL;
-        piece->room = room;
-    }
+    size_t bytes = sizeof(struct wio_piece) + (n > WIO_SPREAD_PIECE ? n : WIO_SPREAD_PIECE);
+    struct wio_piece *piece = wio_buffer_get(&u->buffers, bytes);
+    if (piece == NULL)
+        return NULL;
+    piece->room = wio_buffer_room(bytes) - sizeof *piece;
     u->ctr.piece_bytes += piece->room;
     if (u->ctr.piece_bytes > u->ctr.piece_max)
         u->ctr.piece_max = u->ctr.piece_bytes;
@@ -47,30 +21,12 @@ static struct wio_piece *piece_get(struct wio_universe *u, size_t n)
 
 void wio_spread_piece_free(struct wio_request *r)
 {
-    struct wio_universe *u = r->u;
     struct wio_piece *piece = r->piece;
     if (piece == NULL)
         return;
     r->piece = NULL;
-    u->ctr.piece_bytes -= piece->room;
-    if (piece->room > KEPT_ROOM) {
-        wio_os_free(piece);
-        return;
-    }
-    piece->next = u->pieces;
-    u->pieces = piece;
-    if (++u->npieces > KEPT) /* the smallest goes */
-        wio_os_free(take_off(u, fitting(u, 0)));
-}
-
-void wio_pieces_free(struct wio_universe *u)
-{
-    while (u->pieces != NULL) {
-        struct wio_piece *piece = u->pieces;
-        u->pieces = piece->next;
-        wio_os_free(piece);
-    }
-    u->npieces = 0;
+    r->u->ctr.piece_bytes -= piece->room;
+    wio_buffer_put(&r->u->buffers, piece, sizeof *piece + piece->room);
 }
 
 void wio_spread_set(struct wio_request *r, const struct wio_spread *f)

@@ -279,8 +279,7 @@ struct wio_universe {
     struct wio_before *before; /* of the universes before this one, or NULL */
     /* groups checked lately, each at the place its address gives: most calls use a few */
     _Atomic uintptr_t known_group[WIO_KNOWN_GROUPS];
-    struct wio_piece *pieces; /* buffers that are kept for the next pieces */
-    int npieces;
+    struct wio_buffers buffers; /* of messages that wait here, and of pieces */
     uint64_t credit_left; /* unexpected budget not granted to any peer, in units */
     uint64_t credit_debt; /* units that closed links hold beyond what was taken from the budget */
     uint32_t burst;       /* sends since the last arrival or wait */
@@ -582,7 +581,6 @@ void wio_fetch_pump(struct wio_universe *u, struct wio_peer *p);
 /* ---- messages that are spread in memory (spread.c) ---- */
 /** A buffer for a piece. */
 struct wio_piece {
-    struct wio_piece *next; /* of those that are kept */
     size_t room;
     uint8_t data[];
 };
@@ -602,8 +600,6 @@ uint8_t *wio_spread_room(struct wio_request *r, size_t n);
 void wio_spread_write(struct wio_request *r, size_t at, size_t n, const void *from);
 /** The piece is not needed any more. */
 void wio_spread_piece_free(struct wio_request *r);
-/** Free the buffers that are kept. */
-void wio_pieces_free(struct wio_universe *u);
 /** Pieces that are sent are not longer than that: they stay in a cache until they have left. Each
  * costs a system call over sockets, so these are longer than those through memory. */
 #define WIO_SPREAD_PIECE ((size_t)128 << 10)

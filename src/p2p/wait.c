@@ -197,6 +197,7 @@ static void tick(struct wio_universe *u, struct poll_turn *t, int64_t now)
 {
     t->tick_ns = now;
     wio_stuck_check(u, now);
+    wio_buffers_tidy(&u->buffers, now);
     double warn = u->cfg.warn_wait;
     if (warn > 0 && now - t->warn_ns > (int64_t)(warn * 1e9)) {
         t->warn_ns = now;

@@ -166,6 +166,60 @@ static void test_pool_without_memory(void **state)
     assert_null(wio_pool_get(&p));
 }
 
+/* The sizes are two for each power of two, and a freed buffer comes again. */
+static void test_buffers(void **state)
+{
+    (void)state;
+    struct wio_buffers b = {0};
+    for (size_t n = 1; n <= WIO_BUFFER_MOST; n += 1 + n / 7) {
+        size_t room = wio_buffer_room(n);
+        assert_true(room >= n && (n <= 512 ? room == 512 : 2 * room < 3 * n + 3));
+        assert_int_equal(wio_buffer_room(room), room);
+        unsigned char *first = wio_buffer_get(&b, n);
+        assert_non_null(first);
+        memset(first, 1, room);
+        wio_buffer_put(&b, first, n);
+        assert_int_equal(b.kept, room);
+        assert_ptr_equal(wio_buffer_get(&b, room), first);
+        assert_int_equal(b.kept, 0);
+        wio_os_free(first);
+    }
+    wio_buffer_put(&b, NULL, 5000);
+    wio_buffer_put(&b, wio_buffer_get(&b, WIO_BUFFER_MOST + 1), WIO_BUFFER_MOST + 1);
+    assert_int_equal(b.kept, 0);
+    assert_int_equal(wio_buffer_room(SIZE_MAX), SIZE_MAX);
+}
+
+/* No more is kept than allowed; and what was not needed between two looks goes back. */
+static void test_buffers_are_given_back(void **state)
+{
+    (void)state;
+    enum { SIZE = 3 << 16, MANY = 100 };
+    struct wio_buffers b = {0};
+    void *buffer[MANY];
+    int64_t now = WIO_BUFFERS_TIDY_NS;
+    for (int i = 0; i < MANY; i++)
+        assert_non_null(buffer[i] = wio_buffer_get(&b, SIZE));
+    for (int i = 0; i < MANY; i++)
+        wio_buffer_put(&b, buffer[i], SIZE);
+    assert_true(b.kept <= WIO_BUFFERS_KEPT && b.kept + SIZE > WIO_BUFFERS_KEPT);
+    wio_buffers_tidy(&b, now); /* all were needed just now */
+    assert_true(b.kept + SIZE > WIO_BUFFERS_KEPT);
+    for (int i = 0; i < 3; i++)
+        buffer[i] = wio_buffer_get(&b, SIZE);
+    for (int i = 0; i < 3; i++)
+        wio_buffer_put(&b, buffer[i], SIZE);
+    wio_buffers_tidy(&b, now + WIO_BUFFERS_TIDY_NS / 2); /* too soon */
+    assert_true(b.kept + SIZE > WIO_BUFFERS_KEPT);
+    wio_buffers_tidy(&b, now + WIO_BUFFERS_TIDY_NS);
+    assert_int_equal(b.kept, 3 * SIZE);
+    wio_buffers_tidy(&b, now + 2 * WIO_BUFFERS_TIDY_NS);
+    assert_int_equal(b.kept, 0);
+    wio_buffer_put(&b, wio_buffer_get(&b, SIZE), SIZE);
+    wio_buffers_free(&b);
+    assert_int_equal(b.kept, 0);
+}
+
 static void test_crc32c(void **state)
 {
     (void)state;
@@ -234,6 +288,8 @@ int main(void)
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_pool),
         cmocka_unit_test_teardown(test_pool_without_memory, no_faults),
+        cmocka_unit_test_teardown(test_buffers, no_faults),
+        cmocka_unit_test_teardown(test_buffers_are_given_back, no_faults),
         cmocka_unit_test(test_crc32c),
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_byte_order),
