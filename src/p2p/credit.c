@@ -16,6 +16,7 @@ enum { ENVELOPE_BYTES = 96, FLOOR_UNITS = 16, ASK_UNITS = 2 /* of a request to s
 /* The word a of a CREDIT message; b is the credit that its sender knows. */
 enum { SAY_NOTHING = 0, SAY_WAITING = 1, SAY_ALL = 2 };
 #define WINDOW_MAX ((32u << 20) / WIO_CREDIT_UNIT)
+#define FAIR_MIN ((256u << 10) / WIO_CREDIT_UNIT)
 
 uint32_t wio_credit_cost(size_t bytes, bool rts)
 {
@@ -47,11 +48,22 @@ static uint64_t share_of(const struct wio_universe *u)
     return share > WINDOW_MAX ? WINDOW_MAX : share;
 }
 
+uint64_t wio_credit_first(uint64_t left, uint64_t budget, uint32_t peers)
+{
+    uint64_t share = left / 8, fair = peers > 0 ? budget / 2 / peers : budget;
+    if (fair < FAIR_MIN)
+        fair = FAIR_MIN;
+    if (share > fair)
+        share = fair;
+    if (share > WINDOW_MAX)
+        share = WINDOW_MAX;
+    return share < FLOOR_UNITS ? FLOOR_UNITS : share;
+}
+
 void wio_credit_open(struct wio_universe *u, struct wio_peer *p)
 {
-    uint64_t share = share_of(u);
-    if (share < FLOOR_UNITS)
-        share = FLOOR_UNITS;
+    uint64_t budget = u->cfg.unexpected_max / WIO_CREDIT_UNIT;
+    uint64_t share = wio_credit_first(u->credit_left, budget, u->table->size - 1);
     uint64_t first = u->attr[p->iface->tr->id].first_grant / WIO_CREDIT_UNIT;
     if (share < first) /* the peer has sent so much, perhaps */
         share = first;

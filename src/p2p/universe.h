@@ -732,6 +732,14 @@ int wio_op_wait(struct wio_universe *u, struct wio_handle *h, struct wio_result 
 /* ---- credit (credit.c) ---- */
 uint32_t wio_credit_cost(size_t bytes, bool rts);
 uint32_t wio_credit_available(const struct wio_peer *p);
+/** The first window of a link. An eighth of what is left, for few peers; of many each gets the same
+ * part of half the budget, so that all may send at once. Where that is less than 256 KiB a process
+ * meets few of them, and 256 KiB are given as long as they last.
+ * @param left    units of the budget that nobody has
+ * @param budget  units of the whole of it
+ * @param peers   in the universe
+ * @return units, 16 at least, even where less is left */
+uint64_t wio_credit_first(uint64_t left, uint64_t budget, uint32_t peers);
 void wio_credit_open(struct wio_universe *u, struct wio_peer *p); /* a link became ready: grant */
 void wio_credit_close(struct wio_universe *u,
                       struct wio_peer *p); /* a link ended: take the window back */

@@ -181,6 +181,42 @@ static void a_sender_out_of_credit_gets_what_there_is(void **unused)
     assert_int_equal(u->credit_left, 8 * 200);
 }
 
+enum { PEERS_MAX = 100000 };
+
+/* Units of the first windows of links that are opened one after the other. @return what is left */
+static uint64_t first_windows(uint64_t budget, uint32_t peers, uint64_t *least, uint64_t *most)
+{
+    uint64_t left = budget;
+    *least = UINT64_MAX;
+    *most = 0;
+    for (uint32_t i = 0; i < peers; i++) {
+        uint64_t share = wio_credit_first(left, budget, peers);
+        *least = share < *least ? share : *least;
+        *most = share > *most ? share : *most;
+        left -= share < left ? share : left;
+    }
+    return left;
+}
+
+/* Guard: where each takes an eighth of what is left, the seventieth has no room for one message of
+ * 4 KiB, and an alltoall goes by questions and answers. */
+static void many_peers_get_the_same_window(void **unused)
+{
+    (void)unused;
+    const uint64_t mib = (1 << 20) / 64, budget = 256 * mib;
+    uint64_t least, most;
+    assert_int_equal(wio_credit_first(budget, budget, 1), 32 * mib);
+    assert_int_equal(wio_credit_first(budget, budget, 3), 32 * mib);
+    assert_true(first_windows(budget, 127, &least, &most) >= budget / 2);
+    assert_true(least == most && most > mib);
+    assert_true(first_windows(budget, 600, &least, &most) >= budget / 4);
+    assert_true(least == most && most == mib / 4);
+    (void)first_windows(budget, PEERS_MAX, &least, &most);
+    assert_true(most == mib / 4 && least == 16); /* those that are met first have enough */
+    assert_int_equal(wio_credit_first(0, budget, 1), 16);
+    assert_int_equal(wio_credit_first(budget, budget, 0), 32 * mib);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -195,6 +231,7 @@ int main(void)
         T(a_sender_near_the_end_of_its_credit_is_told),
         T(a_short_send_without_credit_asks_in_the_end),
         T(a_sender_out_of_credit_gets_what_there_is),
+        T(many_peers_get_the_same_window),
     };
     return cmocka_run_group_tests_name("p2p_credit", tests, NULL, NULL);
 }
