@@ -509,8 +509,10 @@ struct wio_config {
      */
     uint64_t shm_inbox;
     /**
-     * WAITIO_SHM_RING: shared memory: size of a private ring (a power of two; a smaller one is
-     * taken otherwise)
+     * WAITIO_SHM_RING: shared memory: bytes of a private ring for long messages (a power of two,
+     * at least 16 KiB; a smaller one is taken otherwise); 0: two second-level caches of this
+     * processor, 512 KiB to 8 MiB, as long as those of a process sum up to no more than 32 MiB,
+     * and 512 KiB beyond
      */
     uint64_t shm_ring;
     /**

@@ -161,7 +161,7 @@ int wio_ld_take_table(struct leader *l, size_t n)
     l->packed_bytes = n;
     wio_relay_table(&l->relay, l->packed, n); /* sent on before it is unpacked */
     l->map_bytes = (size_t)h.bytes;
-    int fd = l->memfd = wio_os_memfd("waitio-table", l->map_bytes, true);
+    int fd = l->memfd = wio_os_memfd("waitio-table", l->map_bytes, l->map_bytes, true);
     l->map = fd >= 0 ? wio_os_map(fd, l->map_bytes, true) : NULL;
     if (l->map == NULL)
         keep_to_ourselves(l, fd);

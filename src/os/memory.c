@@ -44,34 +44,36 @@ void wio_os_free(void *p)
 
 /** Allocate the file's pages now: with a hole the process would be killed later, when memory runs
  * out. */
-static int give_pages(int fd, size_t bytes, bool seal)
+static int allocate(int fd, size_t bytes, size_t given, bool seal)
 {
     int error;
     do
-        error = posix_fallocate(fd, 0, (off_t)bytes);
+        error = posix_fallocate(fd, 0, (off_t)given);
     while (error == EINTR);
     if (error != 0)
         return -error;
+    if (given < bytes && ftruncate(fd, (off_t)bytes) < 0)
+        return -errno;
     if (seal && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return -errno;
     return 0;
 }
 
-int wio_os_memfd(const char *name, size_t bytes, bool seal)
+int wio_os_memfd(const char *name, size_t bytes, size_t given, bool seal)
 {
-    int refused = wio_os_refuse(WIO_OS_MEM, -1, bytes);
+    int refused = wio_os_refuse(WIO_OS_MEM, -1, given);
     if (refused)
         return refused;
-    if (bytes == 0 || bytes > (size_t)INT64_MAX)
+    if (given == 0 || given > bytes || bytes > (size_t)INT64_MAX)
         return -EINVAL;
     if (bytes > wio_os_file_limit())
         return -EFBIG;
-    if (!wio_os_memory_fits("", bytes))
+    if (!wio_os_memory_fits("", given))
         return -ENOMEM;
     int fd = (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC | (seal ? MFD_ALLOW_SEALING : 0));
     if (fd < 0)
         return -errno;
-    int r = give_pages(fd, bytes, seal);
+    int r = allocate(fd, bytes, given, seal);
     if (r < 0) {
         close(fd);
         return r;
@@ -110,6 +112,51 @@ void *wio_os_hidden_page(void)
     munmap(p, n);
 #endif
     return NULL;
+}
+
+#ifdef MADV_POPULATE_WRITE
+static int populate(void *p, size_t bytes)
+{
+    int r;
+    do
+        r = madvise(p, bytes, MADV_POPULATE_WRITE);
+    while (r < 0 && errno == EINTR);
+    return r < 0 ? -errno : 0;
+}
+
+bool wio_os_gives_later(void)
+{
+    size_t n = wio_os_page_size();
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool can = p != MAP_FAILED && populate(p, n) == 0;
+    wio_os_unmap(p != MAP_FAILED ? p : NULL, n);
+    return can;
+}
+
+int wio_os_give_pages(void *p, size_t bytes)
+{
+    int refused = wio_os_refuse(WIO_OS_MEM, -1, bytes);
+    if (refused)
+        return refused;
+    return wio_os_memory_fits("", bytes) ? populate(p, bytes) : -ENOMEM;
+}
+#else
+bool wio_os_gives_later(void)
+{
+    return false;
+}
+
+int wio_os_give_pages(void *p, size_t bytes)
+{
+    (void)p;
+    (void)bytes;
+    return -ENOSYS;
+}
+#endif
+
+int wio_os_take_pages(void *p, size_t bytes)
+{
+    return madvise(p, bytes, MADV_REMOVE) < 0 ? -errno : 0;
 }
 
 void wio_os_populate(void *p, size_t bytes)

@@ -171,8 +171,16 @@ void wio_os_large_pages(void *p, size_t bytes);
 /** A page of memory that no core file will hold; wio_os_unmap() with wio_os_page_size(). NULL where
  * the system has no room, or does not know how. */
 void *wio_os_hidden_page(void);
-int wio_os_memfd(const char *name, size_t bytes,
-                 bool seal); /* allocated, sealed against shrinking */
+/** Shared memory whose first @p given bytes have their pages: what cannot be had is an error now,
+ * and no signal later. The rest get theirs by wio_os_give_pages(). @param seal against shrinking
+ * @return descriptor, -errno */
+int wio_os_memfd(const char *name, size_t bytes, size_t given, bool seal);
+/** Can a part of shared memory get its pages later? Else all must be given at once. */
+bool wio_os_gives_later(void);
+/** Pages for a part of shared memory that was made without. @return 0, -errno: there are none */
+int wio_os_give_pages(void *p, size_t bytes);
+/** The system gets such pages back; what they held is lost. @return 0, -errno */
+int wio_os_take_pages(void *p, size_t bytes);
 /** Have the control groups of this process so much memory left, as far as they tell? Beyond it the
  * system kills processes. @param root  "" but in tests: where /proc and /sys lie */
 bool wio_os_memory_fits(const char *root, size_t bytes);
@@ -300,6 +308,8 @@ uid_t wio_os_uid(void);
 int wio_os_random(void *buf, size_t n);
 int wio_os_cpus(void);        /* processors this process may run on */
 int wio_os_cpus_online(void); /* processors of the whole system */
+/** Bytes of the second-level cache of a processor. @return 0: the system does not tell */
+size_t wio_os_cache_bytes(void);
 int wio_os_fd_limit(void);    /* soft limit, raised to the hard one first */
 /** Most bytes of a file that this process may write (ulimit -f): beyond it the system ends the
  * process by a signal. UINT64_MAX: no limit */

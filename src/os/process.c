@@ -72,6 +72,35 @@ int wio_os_cpus_online(void)
     return n > 0 ? (int)n : 1;
 }
 
+/* What the kernel tells of one cache of the first processor. @return bytes, 0: not told */
+static size_t cache_told(const char *cache, const char *level)
+{
+    char path[96], text[32];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/%s/level", cache);
+    if (wio_os_read_line(path, text, sizeof text) <= 0 || strcmp(text, level) != 0)
+        return 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/%s/size", cache);
+    char *unit;
+    unsigned long n = wio_os_read_line(path, text, sizeof text) > 0 ? strtoul(text, &unit, 10) : 0;
+    return n == 0 ? 0 : *unit == 'K' ? (size_t)n << 10 : *unit == 'M' ? (size_t)n << 20 : n;
+}
+
+size_t wio_os_cache_bytes(void)
+{
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    long n = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (n > 0)
+        return (size_t)n;
+#endif
+    static const char *const cache[] = {"index2", "index1", "index3"};
+    for (size_t i = 0; i < sizeof cache / sizeof cache[0]; i++) {
+        size_t bytes = cache_told(cache[i], "2");
+        if (bytes > 0)
+            return bytes;
+    }
+    return 0;
+}
+
 int wio_os_cpus(void)
 {
     /* The kernel refuses a set smaller than its own: grow until it fits. */

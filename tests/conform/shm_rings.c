@@ -4,6 +4,7 @@
  * none to be had: everything arrives whatever the answer, and the counters tell it.
  */
 #include "raw_world.h"
+#include "skip.h"
 
 static struct world *world_with(int n, int rings, double demote)
 {
@@ -125,6 +126,81 @@ static void test_messages_while_rings_come_and_go(void **state)
     UNTIL(w, all_arrived(w));
     for (int i = 0; i < 3; i++)
         assert_true(w->node[i].ctr.shm_rings <= 1);
+    world_free(w);
+}
+
+/* ---- the pages for bulk ---- */
+
+enum { BULK = 65536 /* of a ring in world_with() */ };
+
+static void short_ones(struct world *w)
+{
+    for (int i = 0; i < 10; i++)
+        node_send(&w->node[0], 1, 30, 0, false);
+    UNTIL(w, all_arrived(w));
+}
+
+/* Short messages alone need none; they come with the first bulk, and go when it stays away. Guard: a
+ * ring that has all of them from the beginning. */
+static void test_bulk_has_pages_while_it_is_used(void **state)
+{
+    (void)state;
+    if (!wio_os_gives_later())
+        skip_because(__func__, "the kernel gives pages at once only");
+    struct world *w = world_with(2, 8, 0.05);
+    const uint64_t *held = &w->node[0].ctr.shm_bytes;
+    while (w->node[1].ctr.shm_rings == 0)
+        short_ones(w);
+    uint64_t without = *held;
+    for (int round = 0; round < 3; round++) {
+        node_send(&w->node[0], 1, 5000, 0, false);
+        node_send(&w->node[0], 1, 100000, 0, false);
+        UNTIL(w, all_arrived(w));
+        assert_int_equal(*held, without + BULK);
+        int64_t end = wt_until_ns(10 * SECOND);
+        while (*held > without) {
+            short_ones(w); /* the ring itself stays */
+            assert_true(wio_os_now_ns() < end);
+        }
+        assert_int_equal(*held, without);
+        assert_int_equal(w->node[1].ctr.shm_rings, 1);
+    }
+    world_free(w);
+}
+
+static bool short_of_pages;
+
+static int no_pages(enum wio_os_call call, int fd, size_t bytes)
+{
+    return short_of_pages && call == WIO_OS_MEM && fd < 0 && bytes == BULK ? -ENOMEM : 0;
+}
+
+/* The system has none when they are wanted: bulk goes by the inbox, in its order, and by a ring
+ * again in better times. */
+static void test_bulk_without_pages(void **state)
+{
+    (void)state;
+    if (!wio_os_gives_later())
+        skip_because(__func__, "the kernel gives pages at once only");
+    struct world *w = world_with(2, 8, 0);
+    while (w->node[1].ctr.shm_rings == 0)
+        short_ones(w);
+    uint64_t without = w->node[0].ctr.shm_bytes;
+    wio_os_fault = no_pages;
+    short_of_pages = true;
+    talk(w, 0, 1, 200);
+    UNTIL(w, all_arrived(w));
+    UNTIL(w, w->node[1].ctr.shm_rings == 0);
+    assert_true(w->node[0].ctr.shm_bytes < without);
+    short_of_pages = false;
+    int64_t end = wt_until_ns(10 * SECOND); /* asked again after a pause */
+    while (w->node[0].ctr.shm_bytes != without + BULK) {
+        talk(w, 0, 1, 20);
+        UNTIL(w, all_arrived(w));
+        assert_true(wio_os_now_ns() < end);
+    }
+    wio_os_fault = NULL;
+    assert_int_equal(w->node[0].peer[1].closed, 0);
     world_free(w);
 }
 
@@ -250,6 +326,8 @@ int main(void)
         CONFORM(test_more_listeners_than_rings),
         CONFORM(test_idle_rings_are_given_back),
         CONFORM(test_messages_while_rings_come_and_go),
+        CONFORM(test_bulk_has_pages_while_it_is_used),
+        CONFORM(test_bulk_without_pages),
         CONFORM(test_a_ring_that_is_left_in_this_round),
         CONFORM(test_promotion_that_fails),
     };

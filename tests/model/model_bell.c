@@ -311,11 +311,18 @@ void wio_os_unmap(void *p, size_t bytes)
     (void)p;
     (void)bytes;
 }
-void wio_shm_ring_warm(const struct shm_ring *r, uint32_t *warm, uint64_t at, uint32_t bytes)
+bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned skip, uint32_t bytes)
+{
+    (void)f;
+    (void)w;
+    (void)skip;
+    (void)bytes;
+    return true;
+}
+void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint32_t bytes)
 {
     (void)r;
-    (void)warm;
-    (void)at;
+    (void)fresh;
     (void)bytes;
 }
 void wio_shm_bury(struct shm_iface *f)

@@ -94,7 +94,7 @@ static void test_shared_memory(void **state)
 {
     (void)state;
     size_t bytes = 3 * wio_os_page_size();
-    int fd = wio_os_memfd("wio-test", bytes, true);
+    int fd = wio_os_memfd("wio-test", bytes, bytes, true);
     assert_true(fd >= 0);
     unsigned char *writer = wio_os_map(fd, bytes, true);
     const unsigned char *reader = wio_os_map(fd, bytes, false);
@@ -112,7 +112,7 @@ static void test_shared_memory(void **state)
     wio_os_unmap((void *)(uintptr_t)reader, bytes);
     wio_os_unmap(NULL, 5);
     wio_os_close(fd);
-    assert_int_equal(wio_os_memfd("wio-test", 0, true), -EINVAL);
+    assert_int_equal(wio_os_memfd("wio-test", 0, 0, true), -EINVAL);
     assert_null(wio_os_map(-1, 4096, false));
 }
 
@@ -131,7 +131,7 @@ static void test_populated_memory_costs_no_faults(void **state)
 #else
     enum { PAGES = 256 };
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = PAGES * page;
-    int fd = wio_os_memfd("wio-test", bytes, true);
+    int fd = wio_os_memfd("wio-test", bytes, bytes, true);
     char *p = wio_os_map(fd, bytes, true);
     assert_non_null(p);
     if (madvise(p, page, MADV_POPULATE_WRITE) != 0)
@@ -284,7 +284,7 @@ static void test_failing_files_and_memory(void **state)
     failing = WIO_OS_MEM;
     assert_null(wio_os_alloc(1));
     assert_null(wio_os_realloc(NULL, 1));
-    assert_int_equal(wio_os_memfd("x", 1, false), -EIO);
+    assert_int_equal(wio_os_memfd("x", 1, 1, false), -EIO);
     assert_null(wio_os_map(0, 1, false));
 }
 

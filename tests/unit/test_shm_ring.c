@@ -136,25 +136,56 @@ static void what_is_not_short_is_streamed(void **unused)
     assert_int_equal(shm_ring_streamed(&r), sizeof more);
 }
 
-/* The pages of the first lap are entered ahead of the messages: a step at a time, all of them once
- * a message is long, nothing outside, and nothing twice. */
-static void pages_are_entered_ahead(void **unused)
+/* The pages of the first lap are given ahead of the messages: a step at a time, each time twice as
+ * much, nothing outside, and nothing twice. */
+static void pages_are_given_ahead(void **unused)
 {
     (void)unused;
-    uint32_t warm = 0;
-    wio_shm_ring_warm(&w.ring, &warm, 0, 1);
-    assert_int_equal(warm, SHM_WARM);
-    wio_shm_ring_warm(&w.ring, &warm, SHM_WARM - 100, 100);
-    assert_int_equal(warm, SHM_WARM);
-    wio_shm_ring_warm(&w.ring, &warm, SHM_WARM - 100, 101);
-    assert_int_equal(warm, 2 * SHM_WARM);
-    wio_shm_ring_warm(&w.ring, &warm, 2 * SHM_WARM, SHM_WARM);
-    assert_int_equal(warm, BULK);
-    wio_shm_ring_warm(&w.ring, &warm, BULK, 5000); /* the second lap */
-    assert_int_equal(warm, BULK);
-    warm = BULK - 10;
-    wio_shm_ring_warm(&w.ring, &warm, BULK - 10, UINT32_MAX); /* a length that cannot be */
-    assert_int_equal(warm, BULK);
+    const struct {
+        uint32_t warm;
+        uint64_t at;
+        uint32_t bytes, then;
+    } cases[] = {
+        {0, 0, 1, SHM_WARM},
+        {SHM_WARM, SHM_WARM - 100, 100, SHM_WARM},
+        {SHM_WARM, SHM_WARM - 100, 101, 2 * SHM_WARM},
+        {2 * SHM_WARM, 2 * SHM_WARM, 5000, 4 * SHM_WARM},
+        {2 * SHM_WARM, 2 * SHM_WARM, 3 * SHM_WARM, 5 * SHM_WARM},
+        {BULK / 4, BULK / 4, BULK, BULK},
+        {BULK - SHM_WARM, BULK - 10, 100, BULK}, /* into the second lap */
+        {BULK, BULK, 5000, BULK},                /* in it */
+        {0, 7 * (uint64_t)BULK + 10, 100, SHM_WARM}, /* after the system has got them back */
+        {0, 7 * (uint64_t)BULK - 10, 100, BULK},
+        {0, 10, UINT32_MAX, BULK}, /* a length that cannot be */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(
+            wio_shm_ring_ahead(&w.ring, cases[i].warm, cases[i].at, cases[i].bytes),
+            cases[i].then);
+}
+
+/* Two second-level caches, within bounds; the first rings of a process only. */
+static void the_bulk_ring_is_larger_than_two_caches(void **unused)
+{
+    (void)unused;
+    const struct {
+        size_t cache;
+        uint32_t rings, bytes;
+    } cases[] = {
+        {0, 0, 2 << 20},         /* unknown */
+        {256 << 10, 0, 512 << 10},
+        {512 << 10, 0, 1 << 20}, /* AMD Zen 3 */
+        {1 << 20, 0, 2 << 20},   /* AMD Zen 4 */
+        {1280 << 10, 0, 4 << 20},
+        {2 << 20, 7, 4 << 20},   /* Intel Sapphire Rapids */
+        {2 << 20, 8, 512 << 10}, /* the ninth */
+        {1 << 20, 15, 2 << 20},
+        {1 << 20, 16, 512 << 10},
+        {24 << 20, 3, 8 << 20},
+        {24 << 20, 4, 512 << 10},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(wio_shm_bulk_bytes(cases[i].cache, cases[i].rings), cases[i].bytes);
 }
 
 int main(void)
@@ -165,7 +196,8 @@ int main(void)
         TEST(so_it_does_when_bytes_are_short_before_slots_are),
         TEST(nothing_is_told_twice),
         TEST(bulk_begins_where_both_copies_are_quick),
-        TEST(pages_are_entered_ahead),
+        TEST(pages_are_given_ahead),
+        TEST(the_bulk_ring_is_larger_than_two_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,11 +121,20 @@ static int expire_strangers(struct shm_iface *f, int64_t now)
     return n;
 }
 
+/* Its pages for bulk return to the system, where only short messages have come for so long. */
+static void cool(struct shm_iface *f, struct shm_writer *w, int64_t now, double after)
+{
+    if (w->bulk_used || w->bulk_ns == 0)
+        w->bulk_ns = now;
+    else if (now - w->bulk_ns >= (int64_t)(after * 1e9))
+        wio_shm_writer_cool(f, w);
+    w->bulk_used = false;
+}
+
 /* A link whose ring was not used for this long returns to the inbox. */
 static int demote(struct shm_iface *f, int64_t now)
 {
     double after = f->base.p.cfg->shm_demote;
-    static const uint8_t nothing[WIO_MSG_BYTES];
     int n = 0;
     if (after <= 0 || f->rings_out == 0)
         return 0;
@@ -140,13 +149,9 @@ static int demote(struct shm_iface *f, int64_t now)
         if (l->tx_count > 0 || l->used_ns == 0 || !wio_shm_tx_idle(l)) {
             l->tx_count = 0;
             l->used_ns = now;
-        } else if (now - l->used_ns >= (int64_t)(after * 1e9) &&
-                   shm_ring_put(l->w, SHM_SWITCH, nothing, NULL, 0)) {
-            shm_notify(l);
-            l->out_ring = false;
-            l->ring_done = true;
-            l->used_ns = 0;
-            l->tx_bytes = 0;
+            if (wio_shm_tx_idle(l))
+                cool(f, l->w, now, after);
+        } else if (now - l->used_ns >= (int64_t)(after * 1e9) && wio_shm_tx_leave(l)) {
             n++;
         }
     }

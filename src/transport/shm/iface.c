@@ -78,6 +78,8 @@ static int shm_open(const struct wio_iface_params *p, struct wio_iface **iface)
     f->timer_at = INT64_MAX;
     f->realm = realm();
     f->membarrier = wio_os_membarrier_register() == 0;
+    f->gives_later = wio_os_gives_later();
+    f->cache = wio_os_cache_bytes();
     struct wio_list *lists[] = {&f->links,   &f->waiting, &f->ready, &f->closing, &f->readers,
                                 &f->blocked, &f->news,    &f->done,  &f->inbound, &f->dials,
                                 &f->ended,   &f->ghosts,  &f->barred};

@@ -27,7 +27,7 @@
 
 #include "wire/wire.h"
 
-#define SHM_VERSION 5u
+#define SHM_VERSION 6u
 #define SHM_LINE 64
 #define SHM_PAGE 4096u /* offsets inside segments; not the system's page size */
 

@@ -219,6 +219,15 @@ static bool on_refuse(struct shm_link *l, uint32_t why)
 
 /* ---- rings ---- */
 
+void wio_shm_no_memory(struct shm_link *l, const char *what)
+{
+    struct shm_iface *f = shm_of(l);
+    if (!f->warned_memory)
+        wio_info(f->base.p.log, WIO_C_SHM, "no memory for %s: the shared inbox serves on", what);
+    f->warned_memory = true;
+    l->declined = true;
+}
+
 void wio_shm_offer(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
@@ -227,13 +236,7 @@ void wio_shm_offer(struct shm_link *l)
     l->asked_ns = wio_os_now_ns();
     l->w = wio_shm_writer_make(f, &fd);
     if (l->w == NULL) {
-        if (!f->warned_memory)
-            wio_info(f->base.p.log, WIO_C_SHM,
-                     "no memory for a private ring of %llu bytes: the "
-                     "shared inbox serves on",
-                     (unsigned long long)f->base.p.cfg->shm_ring);
-        f->warned_memory = true;
-        l->declined = true;
+        wio_shm_no_memory(l, "a private ring");
         l->asked = false;
         return;
     }

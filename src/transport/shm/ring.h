@@ -22,6 +22,10 @@
 
 #define SHM_PUBLISH (16u << 10) /* bulk is published and released in pieces of this size */
 #define SHM_FINE (4u << 10)     /* ... published in smaller ones where no more than that is left */
+#define SHM_BULK_LEAST (512u << 10) /* the bulk ring ... */
+#define SHM_BULK_USUAL (2u << 20)   /* ... where the caches are unknown */
+#define SHM_BULK_MOST (8u << 20)
+#define SHM_BULK_SUM (32u << 20)
 #define SHM_ROUND(n) (((n) + (SHM_LINE - 1)) & ~(uint64_t)(SHM_LINE - 1))
 
 /** Addresses of the parts of a mapped ring. */
@@ -39,7 +43,11 @@ struct shm_writer {
     uint64_t slot_tail, slot_head;
     uint64_t mid_tail, mid_head;
     uint64_t bulk_tail, bulk_head;
-    uint32_t warm; /* bytes of the bulk ring whose pages are in the page table */
+    uint32_t warm;    /* bytes of the bulk ring whose pages are there, and in the page table */
+    bool given;       /* all pages were given when the ring was made */
+    bool fresh;       /* those of the bulk ring are new ones since the last message */
+    bool bulk_used;   /* since the last look */
+    int64_t bulk_ns;  /* that look */
 };
 
 /** The reader's private side. */
@@ -52,6 +60,11 @@ struct shm_reader {
     uint32_t warm;  /* as the writer's */
 };
 
+/** Size of the bulk ring. In one that fits the second-level caches every line travels from cache to
+ * cache twice; in a larger one the writer finds its lines in the third level. @param cache  bytes of
+ * a second-level cache, 0: unknown. @param rings  others of this size that the process writes to:
+ * beyond SHM_BULK_SUM they would not fit the third level anyway */
+uint32_t wio_shm_bulk_bytes(size_t cache, uint32_t rings);
 /** @return false: impossible sizes */
 bool wio_shm_ring_geo_ok(const struct shm_ring_geo *g);
 void wio_shm_ring_place(struct shm_ring *r, const struct shm_ring_geo *g, void *map);
@@ -170,6 +183,7 @@ static inline bool shm_copies_slowly(uintptr_t to, uintptr_t from)
 }
 
 #define SHM_SKIP_MAX 2u /* two copies can dislike one line each */
+#define SHM_FRESH 128u  /* beside the lines to be left out: the pages of the bulk ring are new ones */
 /** Cache lines of the bulk ring to be left out so that the copies from @p src into it, and out of
  * it to where the reader copied the last bulk, are quick ones. */
 static inline unsigned shm_ring_skip(const struct shm_writer *w, const void *src)
@@ -192,7 +206,8 @@ static inline bool shm_ring_begin(struct shm_writer *w, const uint8_t msg[WIO_MS
         return false;
     struct shm_slot *s = shm_slot_next(w);
     w->bulk_tail = SHM_ROUND(w->bulk_tail) + skip * SHM_LINE;
-    s->data[0] = (uint8_t)skip;
+    s->data[0] = (uint8_t)(skip | (w->fresh ? SHM_FRESH : 0));
+    w->fresh = false;
     s->info = shm_info(SHM_MESSAGE, SHM_STREAM, n);
     memcpy(s->msg, msg, WIO_MSG_BYTES);
     shm_slot_publish(w, s);

@@ -165,8 +165,10 @@ static int64_t drain(struct shm_link *l, size_t most)
     return got;
 }
 
-static enum took begin_stream(struct shm_link *l, const struct header *h, unsigned skip)
+static enum took begin_stream(struct shm_link *l, const struct header *h, unsigned mark)
 {
+    unsigned skip = mark & ~SHM_FRESH;
+    bool fresh = (mark & SHM_FRESH) != 0;
     if (h->len == 0 || h->len > WIO_PAYLOAD_MAX)
         return bad(l, "a stream of an impossible length");
     if (skip > SHM_SKIP_MAX)
@@ -177,7 +179,7 @@ static enum took begin_stream(struct shm_link *l, const struct header *h, unsign
     start_body(l, h->len);
     shm_ring_take(l->r, 0);
     shm_ring_follow(l->r, skip, l->sink.buf);
-    wio_shm_ring_warm(&l->r->ring, &l->r->warm, l->r->bulk_head, h->len);
+    wio_shm_reader_warm(l->r, fresh, h->len);
     return TAKEN;
 }
 

@@ -42,7 +42,7 @@ int wio_shm_inbox_make(struct shm_iface *f)
         return 0;
     struct shm_inbox_geo g = inbox_geo(f->base.p.cfg);
     size_t bytes = shm_inbox_bytes(&g);
-    int fd = wio_os_memfd("waitio-inbox", bytes, true);
+    int fd = wio_os_memfd("waitio-inbox", bytes, bytes, true);
     if (fd < 0)
         return wio_fail_os(WAITIO_ERR_NOROUTE, fd, "no shared memory for an inbox of %zu bytes",
                            bytes);
@@ -98,34 +98,72 @@ void *wio_shm_attach(const struct shm_iface *f, int fd, size_t bytes, const char
 
 /* ---- rings ---- */
 
-static struct shm_ring_geo ring_geo(const struct wio_config *cfg)
+static struct shm_ring_geo ring_geo(const struct shm_iface *f)
 {
-    uint32_t bulk = power_below(cfg->shm_ring, 16u << 10, SHM_BULK_MAX);
+    uint64_t set = f->base.p.cfg->shm_ring;
+    uint32_t bulk = set > 0 ? power_below(set, 16u << 10, SHM_BULK_MAX)
+                            : wio_shm_bulk_bytes(f->cache, f->rings_out);
     uint32_t mid = bulk / 8 < (16u << 10) ? 16u << 10 : bulk / 8;
     return (struct shm_ring_geo){
         .slots = 512, .mid = mid > (64u << 10) ? 64u << 10 : mid, .bulk = bulk};
 }
 
-void wio_shm_ring_warm(const struct shm_ring *r, uint32_t *warm, uint64_t at, uint32_t bytes)
+uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at, uint32_t bytes)
 {
-    uint64_t end = at + bytes;
-    if (*warm >= r->geo.bulk || end <= *warm)
-        return;
+    uint64_t end = (at & (r->geo.bulk - 1)) + bytes;
+    if (warm >= r->geo.bulk || end <= warm)
+        return warm;
     end = (end + SHM_WARM - 1) / SHM_WARM * SHM_WARM;
-    if (bytes >= SHM_WARM || end > r->geo.bulk)
-        end = r->geo.bulk;
-    wio_os_populate(r->bulk + *warm, end - *warm);
-    *warm = (uint32_t)end;
+    if (end < 2 * (uint64_t)warm)
+        end = 2 * (uint64_t)warm;
+    return end < r->geo.bulk ? (uint32_t)end : r->geo.bulk;
+}
+
+bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned skip, uint32_t bytes)
+{
+    uint64_t at = SHM_ROUND(w->bulk_tail) + skip * SHM_LINE;
+    uint32_t to = wio_shm_ring_ahead(&w->ring, w->warm, at, bytes);
+    if (to == w->warm)
+        return true;
+    if (w->given)
+        wio_os_populate(w->ring.bulk + w->warm, to - w->warm);
+    else if (wio_os_give_pages(w->ring.bulk + w->warm, to - w->warm) != 0)
+        return false;
+    else
+        account(f, to - w->warm, true);
+    w->warm = to;
+    return true;
+}
+
+void wio_shm_writer_cool(struct shm_iface *f, struct shm_writer *w)
+{
+    shm_refresh(&w->bulk_head, &w->ring.ctl->bulk_head, w->bulk_tail);
+    if (w->given || w->warm == 0 || w->bulk_head != w->bulk_tail ||
+        wio_os_take_pages(w->ring.bulk, w->warm) != 0)
+        return;
+    account(f, w->warm, false);
+    w->warm = 0;
+    w->fresh = true;
+}
+
+void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint32_t bytes)
+{
+    if (fresh)
+        r->warm = 0;
+    uint32_t to = wio_shm_ring_ahead(&r->ring, r->warm, r->bulk_head, bytes);
+    if (to > r->warm)
+        wio_os_populate(r->ring.bulk + r->warm, to - r->warm);
+    r->warm = to;
 }
 
 struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd)
 {
-    struct shm_ring_geo g = ring_geo(f->base.p.cfg);
-    size_t bytes = shm_ring_bytes(&g);
+    struct shm_ring_geo g = ring_geo(f);
+    size_t bytes = shm_ring_bytes(&g), now = f->gives_later ? bytes - g.bulk : bytes;
     struct shm_writer *w = wio_os_alloc(sizeof *w);
     if (w == NULL)
         return NULL;
-    *fd = wio_os_memfd("waitio-ring", bytes, true);
+    *fd = wio_os_memfd("waitio-ring", bytes, now, true);
     void *map = *fd < 0 ? NULL : wio_os_map(*fd, bytes, true);
     if (map == NULL) {
         wio_os_close(*fd);
@@ -133,7 +171,8 @@ struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd)
         return NULL;
     }
     wio_shm_ring_place(&w->ring, &g, map);
-    account(f, bytes, true);
+    w->given = !f->gives_later;
+    account(f, now, true);
     f->rings_out++;
     return w;
 }
@@ -142,7 +181,7 @@ void wio_shm_writer_free(struct shm_iface *f, struct shm_writer *w)
 {
     if (w == NULL)
         return;
-    account(f, w->ring.bytes, false);
+    account(f, w->given ? w->ring.bytes : w->ring.bytes - w->ring.geo.bulk + w->warm, false);
     wio_os_unmap(w->ring.ctl, w->ring.bytes);
     wio_os_free(w);
     f->rings_out--;

@@ -150,6 +150,8 @@ struct shm_iface {
     uint64_t token;       /* as the address table has it */
     bool watching;        /* the listener is in the event sets */
     bool paused;
+    bool gives_later; /* the system gives pages of shared memory when they are wanted */
+    size_t cache;     /* bytes of a second-level cache, 0: unknown */
     bool membarrier; /* works: peers need no fences for us */
     bool fences;     /* some peer's does not: what we tell all senders needs our own */
     bool asleep, asleep_svc;
@@ -205,11 +207,18 @@ void *wio_shm_attach(const struct shm_iface *f, int fd, size_t bytes, const char
 struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd);
 void wio_shm_writer_free(struct shm_iface *f, struct shm_writer *w);
 #define SHM_WARM (64u << 10)
-/** A streamed message of @p bytes begins at position @p at: enter the pages of the bulk ring in the
- * page table, so that no page is met for the first time while others wait. SHM_WARM at a time
- * before short messages, all of them before one of that size or more. @param warm so much is
- * entered */
-void wio_shm_ring_warm(const struct shm_ring *r, uint32_t *warm, uint64_t at, uint32_t bytes);
+/** How much of the bulk ring shall have its pages before a streamed message of @p bytes begins at
+ * position @p at, so that no page is met for the first time while others wait: SHM_WARM at least,
+ * each time twice as much. @param warm so much has them */
+uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at, uint32_t bytes);
+/** The next streamed message has @p bytes: give the bulk ring its pages. @return false: the system
+ * has none */
+bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned skip, uint32_t bytes);
+/** No bulk has come for long: the system gets the pages back, if the reader has read all. */
+void wio_shm_writer_cool(struct shm_iface *f, struct shm_writer *w);
+/** A streamed message of @p bytes begins: enter the pages in our page table. @param fresh the writer
+ * has new ones */
+void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint32_t bytes);
 struct shm_reader *wio_shm_reader_make(struct shm_iface *f, const struct shm_ring_geo *g, int fd);
 void wio_shm_reader_free(struct shm_iface *f, struct shm_reader *r);
 
@@ -249,6 +258,8 @@ void wio_shm_setup(struct shm_link *l);
 /** Read what came. @return records handled */
 int wio_shm_records(struct shm_link *l);
 void wio_shm_bell(struct shm_link *l);
+/** There is none for a ring: it is asked for again after a pause. */
+void wio_shm_no_memory(struct shm_link *l, const char *what);
 /** Offer the peer a ring. */
 void wio_shm_offer(struct shm_link *l);
 /** On a socket that belongs to no link (yet): nothing will come of it. */
@@ -273,6 +284,8 @@ void wio_shm_tx_want(struct shm_link *l);
 void wio_shm_tx_fail_all(struct shm_link *l, int err);
 /** Goodbye without waiting for anything. */
 void wio_shm_last_words(struct shm_link *l, enum wio_bye_reason reason);
+/** Leave the ring: what follows comes by the inbox. @return false: no room to say so */
+bool wio_shm_tx_leave(struct shm_link *l);
 /** The ring is agreed: use it from the next message on. */
 void wio_shm_tx_switch(struct shm_link *l);
 

@@ -47,6 +47,51 @@ static bool fits_whole(const struct shm_link *l, const struct wio_tx *tx)
     return tx->bytes <= (l->out_ring ? shm_mid_max(&l->w->ring) : shm_cell_room(&l->peer));
 }
 
+bool wio_shm_tx_leave(struct shm_link *l)
+{
+    static const uint8_t nothing[WIO_MSG_BYTES];
+    if (!shm_ring_put(l->w, SHM_SWITCH, nothing, NULL, 0))
+        return false;
+    shm_notify(l);
+    l->out_ring = false;
+    l->ring_done = true;
+    l->used_ns = 0;
+    l->tx_bytes = 0;
+    return true;
+}
+
+/* The system has no pages for bulk. */
+static bool leave_for_want(struct shm_link *l)
+{
+    if (!wio_shm_tx_leave(l))
+        return false;
+    wio_shm_no_memory(l, "the pages of its bulk");
+    l->asked_ns = wio_os_now_ns();
+    return true;
+}
+
+static enum progress_of_one begin_in_inbox(struct shm_link *l, struct wio_tx *tx)
+{
+    uint32_t first = shm_cell_room(&l->peer);
+    if (!inbox_half_free(&l->peer) ||
+        !inbox_put(l, shm_info(SHM_MESSAGE, SHM_STREAM, tx->bytes), tx->msg, tx->payload, first))
+        return NO_ROOM;
+    tx->sent = first;
+    return BEGUN;
+}
+
+static enum progress_of_one begin_in_ring(struct shm_link *l, struct wio_tx *tx)
+{
+    unsigned skip = shm_ring_skip(l->w, tx->payload);
+    if (!wio_shm_writer_warm(shm_of(l), l->w, skip, tx->bytes))
+        return leave_for_want(l) ? begin_in_inbox(l, tx) : NO_ROOM;
+    if (!shm_ring_begin(l->w, tx->msg, tx->bytes, skip))
+        return NO_ROOM;
+    l->w->bulk_used = true;
+    tx->sent = 0;
+    return BEGUN;
+}
+
 /* Header and, where it fits, the whole payload. */
 static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
 {
@@ -58,20 +103,7 @@ static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
         shm_of(l)->base.p.counters->tx_bytes += in ? WIO_HDR_BYTES + tx->bytes : 0;
         return in ? COMPLETE : NO_ROOM;
     }
-    if (l->out_ring) {
-        if (!shm_ring_begin(l->w, tx->msg, tx->bytes, shm_ring_skip(l->w, tx->payload)))
-            return NO_ROOM;
-        wio_shm_ring_warm(&l->w->ring, &l->w->warm, l->w->bulk_tail, tx->bytes);
-        tx->sent = 0;
-    } else {
-        uint32_t first = shm_cell_room(&l->peer);
-        if (!inbox_half_free(&l->peer) ||
-            !inbox_put(l, shm_info(SHM_MESSAGE, SHM_STREAM, tx->bytes), tx->msg, tx->payload,
-                       first))
-            return NO_ROOM;
-        tx->sent = first;
-    }
-    return BEGUN;
+    return l->out_ring ? begin_in_ring(l, tx) : begin_in_inbox(l, tx);
 }
 
 /* More of a begun message, at most @p most bytes. @return bytes written */
@@ -99,6 +131,8 @@ static size_t stream(struct shm_link *l, struct wio_tx *tx, size_t most)
 
 /* ---- promotion ---- */
 
+#define SHM_PROMOTE_BYTES (128u << 10) /* or cfg->shm_promote messages */
+
 static void consider_ring(struct shm_link *l)
 {
     struct shm_iface *f = shm_of(l);
@@ -106,7 +140,7 @@ static void consider_ring(struct shm_link *l)
     if (l->asked || l->ring_done || l->w != NULL || l->state != SHM_READY ||
         f->rings_out >= (uint32_t)cfg->shm_rings)
         return;
-    if (l->tx_count < (uint64_t)cfg->shm_promote && l->tx_bytes < cfg->shm_ring / 4)
+    if (l->tx_count < (uint64_t)cfg->shm_promote && l->tx_bytes < SHM_PROMOTE_BYTES)
         return;
     if (l->declined && wio_os_now_ns() - l->asked_ns < 1000000000LL)
         return;
