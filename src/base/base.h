@@ -168,10 +168,10 @@ void wio_pool_free(struct wio_pool *p);
 
 /* ---- buffers of any size, kept for the next one (buffers.c); one thread at a time; zeroed: empty
  */
-#define WIO_BUFFER_MOST ((size_t)2 << 20)     /* larger ones are not kept */
+#define WIO_BUFFER_MOST ((size_t)2 << 20)     /* larger ones are not kept, nor those up to 4 KiB */
 #define WIO_BUFFERS_KEPT ((size_t)8 << 20)    /* bytes of all that are kept */
 #define WIO_BUFFERS_TIDY_NS 1000000000LL      /* what was not needed for so long is given back */
-enum { WIO_BUFFER_CLASSES = 25 };
+enum { WIO_BUFFER_CLASSES = 36 };
 struct wio_buffer;
 struct wio_buffers {
     struct wio_buffer_class {
@@ -183,11 +183,8 @@ struct wio_buffers {
 };
 /** @return a buffer of at least @p bytes, aligned as malloc's, NOT zeroed; NULL: no memory */
 void *wio_buffer_get(struct wio_buffers *b, size_t bytes);
-/** @param buffer  from wio_buffer_get(), or NULL. @param bytes  what was asked for there, or its
- * wio_buffer_room() */
+/** @param buffer  from wio_buffer_get(), or NULL. @param bytes  what was asked for there */
 void wio_buffer_put(struct wio_buffers *b, void *buffer, size_t bytes);
-/** So many bytes has a buffer that is asked for with @p bytes. */
-size_t wio_buffer_room(size_t bytes);
 /** Give back what was not needed lately; at most once in WIO_BUFFERS_TIDY_NS, else it does nothing.
  * To be called twice after that time when all is idle. */
 void wio_buffers_tidy(struct wio_buffers *b, int64_t now);

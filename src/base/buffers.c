@@ -4,65 +4,57 @@
  * The C library gives the pages of a large buffer back to the system when it is freed, and the next
  * one gets others: to fault them in and to clear them takes longer than to copy the data.
  *
- * There are two size classes for each power of two. What a class has had free all the time since
- * the last look was not needed, and goes back to the C library.
+ * There are four size classes for each power of two: where many messages wait, coarser ones would
+ * cost as much more of the caches. What a class has had free all the time since the last look was
+ * not needed, and goes back to the C library.
  */
 #include "base/base.h"
 #include "os/os.h"
 
-#define LEAST_BITS 9 /* 512 bytes; the C library keeps smaller ones itself */
+#define LEAST_BITS 12 /* the C library is quick with smaller ones, and wastes less of the caches */
 
 struct wio_buffer {
     struct wio_buffer *next;
 };
 
-/* @return the class, and the size of its buffers; -1: such large ones are not kept */
-static int class_of(size_t bytes, size_t *room)
+static size_t room_of(int c)
 {
-    if (bytes <= (size_t)1 << LEAST_BITS) {
-        *room = (size_t)1 << LEAST_BITS;
-        return 0;
-    }
-    if (bytes > WIO_BUFFER_MOST) {
-        *room = bytes;
-        return -1;
-    }
-    int bits = 63 - __builtin_clzll((unsigned long long)(bytes - 1));
-    size_t power = (size_t)1 << bits;
-    bool half = bytes <= power + power / 2;
-    *room = half ? power + power / 2 : 2 * power;
-    return 2 * (bits - LEAST_BITS) + (half ? 1 : 2);
+    size_t power = (size_t)1 << (LEAST_BITS + c / 4);
+    return power + (size_t)(c % 4 + 1) * (power / 4);
 }
 
-size_t wio_buffer_room(size_t bytes)
+/* @return the class of a buffer, -1: such ones are not kept */
+static int class_of(size_t bytes)
 {
-    size_t room;
-    (void)class_of(bytes, &room);
-    return room;
+    if (bytes <= (size_t)1 << LEAST_BITS || bytes > WIO_BUFFER_MOST)
+        return -1;
+    int bits = 63 - __builtin_clzll((unsigned long long)(bytes - 1));
+    size_t power = (size_t)1 << bits;
+    return 4 * (bits - LEAST_BITS) + (int)((bytes - 1 - power) / (power / 4));
 }
 
 void *wio_buffer_get(struct wio_buffers *b, size_t bytes)
 {
-    size_t room;
-    int c = class_of(bytes, &room);
-    struct wio_buffer_class *k = c >= 0 ? &b->of[c] : NULL;
-    if (k == NULL || k->first == NULL)
-        return wio_os_realloc(NULL, room);
+    int c = class_of(bytes);
+    if (c < 0)
+        return wio_os_realloc(NULL, bytes);
+    struct wio_buffer_class *k = &b->of[c];
     struct wio_buffer *first = k->first;
+    if (first == NULL)
+        return wio_os_realloc(NULL, room_of(c));
     k->first = first->next;
     if (--k->free < k->spare)
         k->spare = k->free;
-    b->kept -= room;
+    b->kept -= room_of(c);
     return first;
 }
 
 void wio_buffer_put(struct wio_buffers *b, void *buffer, size_t bytes)
 {
-    size_t room;
-    int c = class_of(bytes, &room);
+    int c = class_of(bytes);
     if (buffer == NULL)
         return;
-    if (c < 0 || b->kept + room > WIO_BUFFERS_KEPT) {
+    if (c < 0 || b->kept + room_of(c) > WIO_BUFFERS_KEPT) {
         wio_os_free(buffer);
         return;
     }
@@ -71,19 +63,17 @@ void wio_buffer_put(struct wio_buffers *b, void *buffer, size_t bytes)
     first->next = k->first;
     k->first = first;
     k->free++;
-    b->kept += room;
+    b->kept += room_of(c);
 }
 
 static void give_back(struct wio_buffers *b, int c, uint32_t n)
 {
     struct wio_buffer_class *k = &b->of[c];
-    size_t room = (size_t)1 << (LEAST_BITS + c / 2);
-    room += c % 2 != 0 ? room / 2 : 0;
     for (; n > 0; n--) {
         struct wio_buffer *first = k->first;
         k->first = first->next;
         k->free--;
-        b->kept -= room;
+        b->kept -= room_of(c);
         wio_os_free(first);
     }
     k->spare = k->free;

@@ -484,7 +484,7 @@ static const struct wio_config_row rows[WIO_CFG_VARS] = {
     {"WAITIO_SHM_RING",
      "size",
      "0",
-     "shared memory: bytes of a private ring for long messages (a power of two, at least 16 KiB; a smaller one is taken otherwise); 0: two second-level caches of this processor, 512 KiB to 8 MiB, as long as those of a process sum up to no more than 32 MiB, and 512 KiB beyond",
+     "shared memory: bytes of a private ring for long messages (a power of two, at least 16 KiB; a smaller one is taken otherwise); 0: two second-level caches of this processor, but 512 KiB to 2 MiB; 512 KiB for what a process writes beyond 32 MiB of rings",
      "0 to 1073741824 bytes"},
     {"WAITIO_SHM_RINGS",
      "int",

@@ -511,8 +511,7 @@ struct wio_config {
     /**
      * WAITIO_SHM_RING: shared memory: bytes of a private ring for long messages (a power of two,
      * at least 16 KiB; a smaller one is taken otherwise); 0: two second-level caches of this
-     * processor, 512 KiB to 8 MiB, as long as those of a process sum up to no more than 32 MiB,
-     * and 512 KiB beyond
+     * processor, but 512 KiB to 2 MiB; 512 KiB for what a process writes beyond 32 MiB of rings
      */
     uint64_t shm_ring;
     /**

@@ -8,11 +8,11 @@
 
 static struct wio_piece *piece_get(struct wio_universe *u, size_t n)
 {
-    size_t bytes = sizeof(struct wio_piece) + (n > WIO_SPREAD_PIECE ? n : WIO_SPREAD_PIECE);
-    struct wio_piece *piece = wio_buffer_get(&u->buffers, bytes);
+    size_t room = n > WIO_SPREAD_PIECE ? n : WIO_SPREAD_PIECE;
+    struct wio_piece *piece = wio_buffer_get(&u->buffers, sizeof *piece + room);
     if (piece == NULL)
         return NULL;
-    piece->room = wio_buffer_room(bytes) - sizeof *piece;
+    piece->room = room;
     u->ctr.piece_bytes += piece->room;
     if (u->ctr.piece_bytes > u->ctr.piece_max)
         u->ctr.piece_max = u->ctr.piece_bytes;

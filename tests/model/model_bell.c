@@ -248,6 +248,7 @@ NEVER(void, wio_shm_listen_watch, struct shm_iface *f, bool on)
 NEVER(struct shm_reader *, wio_shm_reader_make, struct shm_iface *f, const struct shm_ring_geo *g,
       int fd)
 NEVER(struct shm_writer *, wio_shm_writer_make, struct shm_iface *f, int *fd)
+NEVER(void, wio_shm_writer_cool, struct shm_iface *f, struct shm_writer *w)
 NEVER(int, wio_fail_os, int code, int oserr, const char *fmt, ...)
 NEVER(const char *, wio_last_error, void)
 

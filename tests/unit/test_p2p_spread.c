@@ -158,7 +158,7 @@ static void long_pieces_are_not_kept(void **unused)
     assert_wide(BIG);
     assert_done(h, 0);
     assert_nothing_held();
-    assert_int_equal(u->npieces, 0);
+    assert_int_equal(u->buffers.kept, 0);
 }
 
 static void one_without_a_link_is_copied(void **unused)

@@ -14,10 +14,8 @@ bool wio_shm_ring_geo_ok(const struct shm_ring_geo *g)
 uint32_t wio_shm_bulk_bytes(size_t cache, uint32_t rings)
 {
     uint32_t bytes = SHM_BULK_LEAST;
-    while (bytes < SHM_BULK_MOST && bytes < 2 * cache)
+    while (bytes < SHM_BULK_MOST && (cache == 0 || bytes < 2 * cache))
         bytes *= 2;
-    if (cache == 0)
-        bytes = SHM_BULK_USUAL;
     return rings < SHM_BULK_SUM / bytes ? bytes : SHM_BULK_LEAST;
 }
 

@@ -22,10 +22,9 @@
 
 #define SHM_PUBLISH (16u << 10) /* bulk is published and released in pieces of this size */
 #define SHM_FINE (4u << 10)     /* ... published in smaller ones where no more than that is left */
-#define SHM_BULK_LEAST (512u << 10) /* the bulk ring ... */
-#define SHM_BULK_USUAL (2u << 20)   /* ... where the caches are unknown */
-#define SHM_BULK_MOST (8u << 20)
-#define SHM_BULK_SUM (32u << 20)
+#define SHM_BULK_LEAST (512u << 10) /* bytes of the bulk ring */
+#define SHM_BULK_MOST (2u << 20)
+#define SHM_BULK_SUM (32u << 20) /* of a process: its further rings have the least */
 #define SHM_ROUND(n) (((n) + (SHM_LINE - 1)) & ~(uint64_t)(SHM_LINE - 1))
 
 /** Addresses of the parts of a mapped ring. */
