@@ -250,7 +250,7 @@ def shm():
     p.frame(235, 130, 390, 172, "ring of this pair, after 16 messages")
     p.box(255, 165, 350, 36, "data", "slots: a cache line for a short message")
     p.box(255, 208, 350, 36, "data", "middle: payloads of up to 16 KiB")
-    p.box(255, 251, 350, 36, "data", "bulk: 512 KiB, streamed in steps of 16 KiB")
+    p.box(255, 251, 350, 36, "data", "bulk: 1 or 2 MiB, streamed in steps of 16 KiB")
     for y in (183, 226, 269):
         p.arrow((170, y), (253, y))
         p.arrow((605, y), (688, y))

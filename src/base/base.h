@@ -168,9 +168,9 @@ void wio_pool_free(struct wio_pool *p);
 
 /* ---- buffers of any size, kept for the next one (buffers.c); one thread at a time; zeroed: empty
  */
-#define WIO_BUFFER_MOST ((size_t)2 << 20)     /* larger ones are not kept, nor those up to 4 KiB */
-#define WIO_BUFFERS_KEPT ((size_t)8 << 20)    /* bytes of all that are kept */
-#define WIO_BUFFERS_TIDY_NS 1000000000LL      /* what was not needed for so long is given back */
+#define WIO_BUFFER_MOST ((size_t)2 << 20)  /* larger ones are not kept, nor those up to 4 KiB */
+#define WIO_BUFFERS_KEPT ((size_t)8 << 20) /* bytes of all that are kept */
+#define WIO_BUFFERS_TIDY_NS 1000000000LL   /* what was not needed for so long is given back */
 enum { WIO_BUFFER_CLASSES = 36 };
 struct wio_buffer;
 struct wio_buffers {

@@ -310,7 +310,7 @@ int wio_os_cpus(void);        /* processors this process may run on */
 int wio_os_cpus_online(void); /* processors of the whole system */
 /** Bytes of the second-level cache of a processor. @return 0: the system does not tell */
 size_t wio_os_cache_bytes(void);
-int wio_os_fd_limit(void);    /* soft limit, raised to the hard one first */
+int wio_os_fd_limit(void); /* soft limit, raised to the hard one first */
 /** Most bytes of a file that this process may write (ulimit -f): beyond it the system ends the
  * process by a signal. UINT64_MAX: no limit */
 uint64_t wio_os_file_limit(void);

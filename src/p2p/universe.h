@@ -280,7 +280,7 @@ struct wio_universe {
     /* groups checked lately, each at the place its address gives: most calls use a few */
     _Atomic uintptr_t known_group[WIO_KNOWN_GROUPS];
     struct wio_buffers buffers; /* of messages that wait here, and of pieces */
-    uint64_t credit_left; /* unexpected budget not granted to any peer, in units */
+    uint64_t credit_left;       /* unexpected budget not granted to any peer, in units */
     uint64_t credit_debt; /* units that closed links hold beyond what was taken from the budget */
     uint32_t burst;       /* sends since the last arrival or wait */
     int64_t last_send_ns;

@@ -139,8 +139,8 @@ static void short_ones(struct world *w)
     UNTIL(w, all_arrived(w));
 }
 
-/* Short messages alone need none; they come with the first bulk, and go when it stays away. Guard: a
- * ring that has all of them from the beginning. */
+/* Short messages alone need none; they come with the first bulk, and go when it stays away. Guard:
+ * a ring that has all of them from the beginning. */
 static void test_bulk_has_pages_while_it_is_used(void **state)
 {
     (void)state;

@@ -152,16 +152,15 @@ static void pages_are_given_ahead(void **unused)
         {2 * SHM_WARM, 2 * SHM_WARM, 5000, 4 * SHM_WARM},
         {2 * SHM_WARM, 2 * SHM_WARM, 3 * SHM_WARM, 5 * SHM_WARM},
         {BULK / 4, BULK / 4, BULK, BULK},
-        {BULK - SHM_WARM, BULK - 10, 100, BULK}, /* into the second lap */
-        {BULK, BULK, 5000, BULK},                /* in it */
+        {BULK - SHM_WARM, BULK - 10, 100, BULK},     /* into the second lap */
+        {BULK, BULK, 5000, BULK},                    /* in it */
         {0, 7 * (uint64_t)BULK + 10, 100, SHM_WARM}, /* after the system has got them back */
         {0, 7 * (uint64_t)BULK - 10, 100, BULK},
         {0, 10, UINT32_MAX, BULK}, /* a length that cannot be */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(
-            wio_shm_ring_ahead(&w.ring, cases[i].warm, cases[i].at, cases[i].bytes),
-            cases[i].then);
+        assert_int_equal(wio_shm_ring_ahead(&w.ring, cases[i].warm, cases[i].at, cases[i].bytes),
+                         cases[i].then);
 }
 
 /* Two second-level caches, within bounds; the first rings of a process only. */
@@ -172,17 +171,13 @@ static void the_bulk_ring_has_the_size_of_two_caches(void **unused)
         size_t cache;
         uint32_t rings, bytes;
     } cases[] = {
-        {0, 0, 2 << 20},         /* unknown */
-        {256 << 10, 0, 512 << 10},
-        {512 << 10, 0, 1 << 20}, /* AMD Zen 3 */
-        {1 << 20, 0, 2 << 20},   /* AMD Zen 4 */
-        {1280 << 10, 0, 2 << 20},
-        {2 << 20, 0, 2 << 20},   /* Intel Sapphire Rapids */
-        {24 << 20, 0, 2 << 20},
-        {1 << 20, 15, 2 << 20},
+        {0, 0, 2 << 20},                                    /* unknown */
+        {256 << 10, 0, 512 << 10}, {512 << 10, 0, 1 << 20}, /* AMD Zen 3 */
+        {1 << 20, 0, 2 << 20},                              /* AMD Zen 4 */
+        {1280 << 10, 0, 2 << 20},  {2 << 20, 0, 2 << 20},   /* Intel Sapphire Rapids */
+        {24 << 20, 0, 2 << 20},    {1 << 20, 15, 2 << 20},
         {1 << 20, 16, 512 << 10}, /* the seventeenth */
-        {512 << 10, 31, 1 << 20},
-        {512 << 10, 32, 512 << 10},
+        {512 << 10, 31, 1 << 20},  {512 << 10, 32, 512 << 10},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(wio_shm_bulk_bytes(cases[i].cache, cases[i].rings), cases[i].bytes);

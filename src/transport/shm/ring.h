@@ -42,11 +42,11 @@ struct shm_writer {
     uint64_t slot_tail, slot_head;
     uint64_t mid_tail, mid_head;
     uint64_t bulk_tail, bulk_head;
-    uint32_t warm;    /* bytes of the bulk ring whose pages are there, and in the page table */
-    bool given;       /* all pages were given when the ring was made */
-    bool fresh;       /* those of the bulk ring are new ones since the last message */
-    bool bulk_used;   /* since the last look */
-    int64_t bulk_ns;  /* that look */
+    uint32_t warm;   /* bytes of the bulk ring whose pages are there, and in the page table */
+    bool given;      /* all pages were given when the ring was made */
+    bool fresh;      /* those of the bulk ring are new ones since the last message */
+    bool bulk_used;  /* since the last look */
+    int64_t bulk_ns; /* that look */
 };
 
 /** The reader's private side. */
@@ -60,9 +60,9 @@ struct shm_reader {
 };
 
 /** Size of the bulk ring. In one that fits the second-level caches every line travels from cache to
- * cache twice; in a larger one the writer finds its lines in the third level. @param cache  bytes of
- * a second-level cache, 0: unknown. @param rings  others of this size that the process writes to:
- * beyond SHM_BULK_SUM they would not fit the third level anyway */
+ * cache twice; in a larger one the writer finds its lines in the third level. @param cache  bytes
+ * of a second-level cache, 0: unknown. @param rings  others of this size that the process writes
+ * to: beyond SHM_BULK_SUM they would not fit the third level anyway */
 uint32_t wio_shm_bulk_bytes(size_t cache, uint32_t rings);
 /** @return false: impossible sizes */
 bool wio_shm_ring_geo_ok(const struct shm_ring_geo *g);
@@ -182,7 +182,8 @@ static inline bool shm_copies_slowly(uintptr_t to, uintptr_t from)
 }
 
 #define SHM_SKIP_MAX 2u /* two copies can dislike one line each */
-#define SHM_FRESH 128u  /* beside the lines to be left out: the pages of the bulk ring are new ones */
+#define SHM_FRESH                                                                                  \
+    128u /* beside the lines to be left out: the pages of the bulk ring are new ones */
 /** Cache lines of the bulk ring to be left out so that the copies from @p src into it, and out of
  * it to where the reader copied the last bulk, are quick ones. */
 static inline unsigned shm_ring_skip(const struct shm_writer *w, const void *src)

@@ -152,8 +152,8 @@ struct shm_iface {
     bool paused;
     bool gives_later; /* the system gives pages of shared memory when they are wanted */
     size_t cache;     /* bytes of a second-level cache, 0: unknown */
-    bool membarrier; /* works: peers need no fences for us */
-    bool fences;     /* some peer's does not: what we tell all senders needs our own */
+    bool membarrier;  /* works: peers need no fences for us */
+    bool fences;      /* some peer's does not: what we tell all senders needs our own */
     bool asleep, asleep_svc;
     bool in_connect; /* connect() is running: a failure of the peer waits for progress() */
     bool stop;
@@ -216,8 +216,8 @@ uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at
 bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned skip, uint32_t bytes);
 /** No bulk has come for long: the system gets the pages back, if the reader has read all. */
 void wio_shm_writer_cool(struct shm_iface *f, struct shm_writer *w);
-/** A streamed message of @p bytes begins: enter the pages in our page table. @param fresh the writer
- * has new ones */
+/** A streamed message of @p bytes begins: enter the pages in our page table. @param fresh the
+ * writer has new ones */
 void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint32_t bytes);
 struct shm_reader *wio_shm_reader_make(struct shm_iface *f, const struct shm_ring_geo *g, int fd);
 void wio_shm_reader_free(struct shm_iface *f, struct shm_reader *r);
