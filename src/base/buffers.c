@@ -11,8 +11,9 @@
 #include "base/base.h"
 #include "os/os.h"
 
-#define LEAST_BITS 12 /* the C library is quick with smaller ones, and wastes less of the caches   \
-                       */
+#define LEAST_BITS                                                                                 \
+    12 /* the C library is quick with smaller ones, and wastes less of the caches                  \
+        */
 
 struct wio_buffer {
     struct wio_buffer *next;
