@@ -12,8 +12,7 @@
  * cost.
  *
  * FLOOR_RING and FLOOR_PIECE in the environment are the bytes of ring and piece (two second-level
- * caches, or 2 MiB where the system does not tell their size; 16 KiB with spin, else the whole
- * ring).
+ * caches, 512 KiB to 2 MiB; 16 KiB with spin, else the whole ring).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -296,15 +295,15 @@ static size_t setting(const char *name, size_t standard, size_t most)
     exit(2);
 }
 
-/* A ring that lies in the second-level caches makes each of its lines travel from cache to cache
- * twice; from a longer one the writer finds its lines in the third level. */
+/* The library's rule, too (docs/design/shm.md): measured with bench/shm_geometry.py, a bare ring has
+ * no better size. */
 static size_t standard_ring(void)
 {
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    size_t ring = 512u << 10;
-    while (cache > 0 && ring < 2 * (size_t)cache && ring < RING_MAX)
+    size_t ring = 512u << 10, most = 2u << 20;
+    while (ring < most && (cache <= 0 || ring < 2 * (size_t)cache))
         ring *= 2;
-    return cache > 0 ? ring : 2u << 20;
+    return ring;
 }
 
 static int kind(const char *word)

@@ -8,9 +8,10 @@
  * The environment may say (to all of them alike):
  *   BENCH_BYTES=400,40000   these sizes in the place of the table
  *   BENCH_STREAMS=8,1024    these sizes of streams and of messages both ways
- *   BENCH_TURN=268435456    each message from, and to, the next place in so many bytes: no buffer
- * is in a cache when its turn comes BENCH_FIRST=1000        only: the first so many round trips of
- * the first size, then its steady state
+ *   BENCH_TURN=268435456    each message from, and to, the next place in so many bytes: no
+ *                           buffer is in a cache when its turn comes
+ *   BENCH_FIRST=1000        only: the first so many round trips of the first size, then its
+ *                           steady state
  */
 #ifndef WAITIO_BENCH_PT2PT_H
 #define WAITIO_BENCH_PT2PT_H

@@ -509,9 +509,9 @@ struct wio_config {
      */
     uint64_t shm_inbox;
     /**
-     * WAITIO_SHM_RING: shared memory: bytes of a private ring for long messages (a power of two,
-     * at least 16 KiB; a smaller one is taken otherwise); 0: two second-level caches of this
-     * processor, but 512 KiB to 2 MiB; 512 KiB for what a process writes beyond 32 MiB of rings
+     * WAITIO_SHM_RING: shared memory: bytes of a private ring for long messages (a power of two; a
+     * smaller one is taken otherwise); 0: two second-level caches of this processor, but 512 KiB
+     * to 2 MiB; 512 KiB for what a process writes beyond 32 MiB of rings
      */
     uint64_t shm_ring;
     /**

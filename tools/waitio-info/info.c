@@ -68,6 +68,9 @@ static void print_protocols(const struct wio_config *cfg)
             if (row[0] != '\0')
                 printf("  %-12s %-5s %s\n", wio_distance_name((enum wio_distance)d), tr->name, row);
         }
+    char ring[64] = "two second-level caches, 512 KiB to 2 MiB";
+    if (cfg->shm_ring > 0)
+        snprintf(ring, sizeof ring, "%llu bytes", (unsigned long long)cfg->shm_ring);
     printf(
         "\n"
         "  Of the transports that both sides allow (WAITIO_COMM_TYPE) the one with the least\n"
@@ -78,11 +81,11 @@ static void print_protocols(const struct wio_config *cfg)
         "          WAITIO_EAGER_MAX_FAR, WAITIO_SHM_EAGER_MAX; credit: WAITIO_UNEXPECTED_MAX);\n"
         "          larger ones ask first and go straight into the receive buffer\n"
         "  piece   larger ones go in pieces of so much (WAITIO_CHUNK)\n"
-        "  shm     a peer gets a private ring of %llu bytes (WAITIO_SHM_RING) after %lld messages\n"
-        "          (WAITIO_SHM_PROMOTE), the first %lld of them (WAITIO_SHM_RINGS); all others "
+        "  shm     a peer gets a private ring (WAITIO_SHM_RING: %s) after %lld\n"
+        "          messages (WAITIO_SHM_PROMOTE), the first %lld of them (WAITIO_SHM_RINGS); all others "
         "share\n"
         "          the inbox of %llu bytes (WAITIO_SHM_INBOX)\n",
-        (unsigned long long)cfg->shm_ring, (long long)cfg->shm_promote, (long long)cfg->shm_rings,
+        ring, (long long)cfg->shm_promote, (long long)cfg->shm_rings,
         (unsigned long long)cfg->shm_inbox);
     static const char *const when[] = {[WIO_CFG_SHM_FETCH_AUTO] =
                                            "where there are more processes than processors",
