@@ -295,8 +295,8 @@ static size_t setting(const char *name, size_t standard, size_t most)
     exit(2);
 }
 
-/* The library's rule, too (docs/design/shm.md): measured with bench/shm_geometry.py, a bare ring has
- * no better size. */
+/* The library's rule, too (docs/design/shm.md): measured with bench/shm_geometry.py, a bare ring
+ * has no better size. */
 static size_t standard_ring(void)
 {
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);

@@ -266,14 +266,16 @@ static void test_bad_slots(void **state)
         {SHM_REST, SHM_INLINE, 8, "a kind of inboxes"},
         {6, SHM_INLINE, 8, "kind 6"},
         {7, SHM_MID, 8, "kind 7"},
-        {SHM_MESSAGE, 3, 8, "place 3"},
+        {SHM_MESSAGE, 4, 8, "place 4"},
         {SHM_MESSAGE, 7, 8, "place 7"},
-        {SHM_PASSING, 3, 8, "a passing one at place 3"},
+        {SHM_PASSING, SHM_WHOLE, 8, "bulk that passes"},
         {SHM_PASSING, SHM_STREAM, 80, "a passing stream"},
         {SHM_MESSAGE, SHM_INLINE, SHM_SLOT_INLINE + 1, "longer than its slot"},
         {SHM_PASSING, SHM_INLINE, SHM_LEN_MASK, "the longest"},
         {SHM_MESSAGE, SHM_MID, 1025, "longer than the middle ring"},
         {SHM_PASSING, SHM_MID, SHM_LEN_MASK, "much longer"},
+        {SHM_MESSAGE, SHM_WHOLE, 4097, "longer than the bulk ring"},
+        {SHM_MESSAGE, SHM_WHOLE, SHM_WHOLE_MAX + 1, "longer than what is not streamed"},
         {SHM_MESSAGE, SHM_STREAM, 0, "an empty stream"},
         {SHM_MESSAGE, SHM_STREAM, WIO_PAYLOAD_MAX + 1, "longer than any message"},
         {SHM_BYE, SHM_INLINE, 0, "a goodbye without a reason"},
@@ -314,12 +316,13 @@ static void test_lines_left_out(void **state)
 {
     (void)state;
     static const uint8_t skip[] = {SHM_SKIP_MAX + 1, 64, 255};
-    for (size_t i = 0; i < WIO_ARRAY_LEN(skip); i++) {
+    for (size_t i = 0; i < 2 * WIO_ARRAY_LEN(skip); i++) {
+        enum shm_where where = i % 2 ? SHM_STREAM : SHM_WHOLE;
         struct raw r;
-        struct world *w = ring_world(&r, 16, 4096, 4096);
-        shm_slot_next(&r.w)->data[0] = skip[i];
-        raw_slot(&r, shm_info(SHM_MESSAGE, SHM_STREAM, 5000), message(1, 5000, false));
-        expect_broken(w, &r, "a stream that begins far away");
+        struct world *w = ring_world(&r, 16, 4096, 1 << 16);
+        shm_slot_next(&r.w)->data[0] = skip[i / 2];
+        raw_slot(&r, shm_info(SHM_MESSAGE, where, 5000), message(1, 5000, false));
+        expect_broken(w, &r, "bulk that begins far away");
         world_free(w);
     }
 }
@@ -330,6 +333,7 @@ static void test_slots_in_a_stream(void **state)
     static const struct cell bad[] = {
         {SHM_MESSAGE, SHM_INLINE, 8, "a message that does not pass"},
         {SHM_MESSAGE, SHM_STREAM, 5000, "a stream in a stream"},
+        {SHM_MESSAGE, SHM_WHOLE, 3000, "complete bulk in a stream"},
         {SHM_SWITCH, SHM_INLINE, 0, "leaving the ring in a stream"},
         {SHM_BYE, SHM_INLINE, 0, "a goodbye in a stream"},
     };

@@ -320,10 +320,18 @@ bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned ski
     (void)bytes;
     return true;
 }
-void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint32_t bytes)
+uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at, uint32_t bytes)
+{
+    (void)r;
+    (void)at;
+    (void)bytes;
+    return warm;
+}
+void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint64_t at, uint32_t bytes)
 {
     (void)r;
     (void)fresh;
+    (void)at;
     (void)bytes;
 }
 void wio_shm_bury(struct shm_iface *f)

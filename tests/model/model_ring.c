@@ -12,11 +12,16 @@ void wio_os_copy(void *to, const void *from, size_t n)
     memcpy(to, from, n);
 }
 
+int64_t wio_os_now_ns(void)
+{
+    return 0;
+}
+
 static struct shm_writer w;
 static struct shm_reader r;
 static int nmsgs;
 static uint32_t len_of[8]; /* of message i */
-static bool streamed[8];
+static bool streamed[8], whole[8];
 static unsigned skipped[8]; /* cache lines before it */
 
 /* The rings begin at a position whose sequence numbers pass 2^32 on the way. */
@@ -78,6 +83,12 @@ static void writer(void)
                     mm_spin(NULL);
                 done += n;
             }
+        } else if (whole[i]) {
+            struct shm_slot *s;
+            while ((s = wio_shm_ring_fill_bulk(&w, payload, len_of[i], skipped[i])) == NULL)
+                mm_spin(NULL);
+            memcpy(s->msg, msg, WIO_MSG_BYTES);
+            shm_slot_publish(&w, s);
         } else {
             while (!shm_ring_put(&w, SHM_MESSAGE, msg, payload, len_of[i]))
                 mm_spin(NULL);
@@ -127,6 +138,18 @@ static void take(int i, const struct shm_slot *s)
         shm_ring_take(&r, 0);
         shm_ring_follow(&r, s->data[0], payload);
         drain(payload, n);
+    } else if (shm_where(info) == SHM_WHOLE) {
+        uint64_t at = shm_bulk_at(r.bulk_head, s->data[0]);
+        if (mm_mutated("take: bulk is free before its copy")) {
+            r.bulk_head = at + n;
+            shm_ring_take(&r, 0);
+            (void)shm_ring_tell(&r);
+        }
+        wio_shm_copy_out(r.ring.bulk, r.ring.geo.bulk, at, payload, n);
+        if (r.bulk_head != at + n) {
+            shm_ring_take(&r, 0);
+            r.bulk_head = at + n;
+        }
     } else {
         bool mid = shm_where(info) == SHM_MID, early = mm_mutated("take: tell before copy");
         if (early) {
@@ -166,6 +189,7 @@ static void messages(int n, const uint32_t *len, unsigned stream)
     for (int i = 0; i < n; i++) {
         len_of[i] = len[i];
         streamed[i] = (stream >> i & 1u) != 0;
+        whole[i] = false;
         skipped[i] = 0;
     }
 }
@@ -199,6 +223,13 @@ static void setup_skips(void) /* past the end of a full ring, and back to its be
     skipped[1] = SHM_SKIP_MAX;
 }
 
+static void setup_wholes(void) /* behind a stream and before one; the second waits for room */
+{
+    place(2, 64, 2 * SHM_LINE, 0);
+    messages(4, (const uint32_t[]){36, 40, 72, 20}, 1u | 8u);
+    whole[1] = whole[2] = true;
+}
+
 static const struct mm_program programs[] = {
     {.name = "ring: five headers through two slots",
      .threads = 2,
@@ -217,8 +248,13 @@ static const struct mm_program programs[] = {
      .threads = 2,
      .setup = setup_skips,
      .body = {writer, reader}},
+    {.name = "ring: complete bulk between streams",
+     .threads = 2,
+     .setup = setup_wholes,
+     .body = {writer, reader}},
 };
-static const char *const mutants[] = {"drain: free before copy", "take: tell before copy", NULL};
+static const char *const mutants[] = {"drain: free before copy", "take: tell before copy",
+                                      "take: bulk is free before its copy", NULL};
 static const char *const needless[] = {NULL};
 
 int main(int argc, char **argv)

@@ -12,7 +12,7 @@
 
 #include "transport/shm/shm.h"
 
-enum { BYTES = 1000, SLOTS = 512, MID = 64 << 10, BULK = 512 << 10, INSIDE = 8 };
+enum { BYTES = 1000, SLOTS = 512, MID = SHM_MID_BYTES, BULK = 512 << 10, INSIDE = 8 };
 
 static struct shm_writer w;
 static struct shm_reader r;
@@ -121,12 +121,94 @@ static void bulk_begins_where_both_copies_are_quick(void **unused)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* More than 4 KiB is streamed: the reader need not wait until all of it is copied in. */
-static void what_is_not_short_is_streamed(void **unused)
+/* Up to 4 KiB always; up to 16 KiB where the reader is behind, or the copy is quick. */
+static void what_suits_a_message_that_is_complete(void **unused)
 {
     (void)unused;
-    static uint8_t more[SHM_FINE + 1];
-    assert_int_equal(shm_mid_max(&w.ring), SHM_FINE);
+    const struct {
+        uint32_t fine_ns, bytes;
+        bool alone, burst;
+    } cases[] = {
+        {0, SHM_FINE, true, true},
+        {50000, SHM_FINE, true, true},
+        {0, SHM_WHOLE_MAX, true, true}, /* nothing is known */
+        {SHM_WHOLE_NS / 4, SHM_WHOLE_MAX, true, true},
+        {SHM_WHOLE_NS / 4 + 1, SHM_WHOLE_MAX, false, true},
+        {SHM_WHOLE_NS / 2, 8 << 10, true, true},
+        {SHM_WHOLE_NS / 2 + 1, 8 << 10, false, true},
+        {UINT16_MAX, SHM_WHOLE_MAX, false, true},
+        {1, SHM_WHOLE_MAX + 1, false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        w.fine_ns = cases[i].fine_ns;
+        assert_int_equal(shm_ring_suits_whole(&w, cases[i].bytes, false), cases[i].alone);
+        assert_int_equal(shm_ring_suits_whole(&w, cases[i].bytes, true), cases[i].burst);
+    }
+}
+
+/* What a copy takes is known after a few, and again a few after the processors have moved; one
+ * copy during which the process did not run changes little. */
+static void the_pace_of_copies_is_learnt(void **unused)
+{
+    (void)unused;
+    uint32_t ns = wio_shm_ring_pace(0, 200, 2 * SHM_FINE);
+    assert_int_equal(ns, 101);
+    ns = wio_shm_ring_pace(ns, 10000000, SHM_FINE);
+    assert_in_range(ns, 102, 2 * 101);
+    for (int i = 0; i < 20; i++)
+        ns = wio_shm_ring_pace(ns, 800, 2 * SHM_FINE);
+    assert_in_range(ns, 380, 401);
+    for (int i = 0; i < 20; i++)
+        ns = wio_shm_ring_pace(ns, 100, 2 * SHM_FINE);
+    assert_in_range(ns, 51, 60);
+    assert_true(wio_shm_ring_pace(UINT16_MAX, 1000000000, SHM_FINE) <= UINT16_MAX);
+    assert_true(wio_shm_ring_pace(1, 0, SHM_FINE) > 0);
+}
+
+/* Complete bulk: published with its slot, in the same ring as streams; when the ring has no room
+ * for all of it nothing is done. */
+static void complete_bulk_lies_beside_streams(void **unused)
+{
+    (void)unused;
+    static uint8_t more[SHM_WHOLE_MAX], got[SHM_WHOLE_MAX];
+    const uint32_t bytes = sizeof more - 1;
+    struct shm_slot *s;
+    int n = 0;
+    for (size_t i = 0; i < sizeof more; i++)
+        more[i] = (uint8_t)(i * 7);
+    while ((s = wio_shm_ring_fill_bulk(&w, more, bytes, (unsigned)n % 2)) != NULL) {
+        shm_slot_publish(&w, s);
+        n++;
+    }
+    assert_int_equal(n, BULK / (int)sizeof more - 1);     /* for the lines that were left out */
+    assert_true(shm_ring_begin(&w, msg, sizeof more, 0)); /* it goes in pieces, then */
+    for (int i = 0; i < n; i++) {
+        const struct shm_slot *f = shm_ring_peek(&r);
+        assert_int_equal(f->info, shm_info(SHM_MESSAGE, SHM_WHOLE, bytes));
+        uint64_t at = shm_bulk_at(r.bulk_head, f->data[0]);
+        wio_shm_copy_out(r.ring.bulk, BULK, at, got, bytes);
+        assert_memory_equal(got, more, bytes);
+        shm_ring_take(&r, 0);
+        r.bulk_head = at + bytes;
+        if (shm_ring_owes(&r)) {
+            assert_true(i + 1 >= n / 4);
+            assert_true(shm_ring_tell(&r));
+        }
+    }
+    assert_true(r.bulk_told > 0);
+    assert_int_equal(shm_ring_peek(&r)->info, shm_info(SHM_MESSAGE, SHM_STREAM, sizeof more));
+    shm_ring_take(&r, 0);
+    shm_ring_follow(&r, 0, got);
+    assert_int_equal(shm_ring_streamed(&r), 0);
+    assert_int_equal(wio_shm_ring_stream(&w, more, sizeof more), sizeof more);
+    assert_int_equal(shm_ring_streamed(&r), sizeof more);
+}
+
+/* A stream: the reader need not wait until all of it is copied in. */
+static void what_is_long_is_streamed(void **unused)
+{
+    (void)unused;
+    static uint8_t more[SHM_WHOLE_MAX + 1];
     assert_true(shm_ring_begin(&w, msg, sizeof more, 0));
     assert_int_equal(shm_ring_peek(&r)->info, shm_info(SHM_MESSAGE, SHM_STREAM, sizeof more));
     shm_ring_take(&r, 0);
@@ -186,7 +268,10 @@ static void the_bulk_ring_has_the_size_of_two_caches(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_not_short_is_streamed),
+        TEST(what_suits_a_message_that_is_complete),
+        TEST(the_pace_of_copies_is_learnt),
+        TEST(complete_bulk_lies_beside_streams),
+        TEST(what_is_long_is_streamed),
         TEST(room_comes_back_a_quarter_at_a_time),
         TEST(so_it_does_when_bytes_are_short_before_slots_are),
         TEST(nothing_is_told_twice),

@@ -82,7 +82,8 @@ static void print_protocols(const struct wio_config *cfg)
         "          larger ones ask first and go straight into the receive buffer\n"
         "  piece   larger ones go in pieces of so much (WAITIO_CHUNK)\n"
         "  shm     a peer gets a private ring (WAITIO_SHM_RING: %s) after %lld\n"
-        "          messages (WAITIO_SHM_PROMOTE), the first %lld of them (WAITIO_SHM_RINGS); all others "
+        "          messages (WAITIO_SHM_PROMOTE), the first %lld of them (WAITIO_SHM_RINGS); all "
+        "others "
         "share\n"
         "          the inbox of %llu bytes (WAITIO_SHM_INBOX)\n",
         ring, (long long)cfg->shm_promote, (long long)cfg->shm_rings,

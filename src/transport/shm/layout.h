@@ -27,7 +27,7 @@
 
 #include "wire/wire.h"
 
-#define SHM_VERSION 6u
+#define SHM_VERSION 7u
 #define SHM_LINE 64
 #define SHM_PAGE 4096u /* offsets inside segments; not the system's page size */
 
@@ -44,7 +44,8 @@ static inline bool shm_power_of_two(uint32_t n, uint32_t min, uint32_t max)
 enum shm_where {
     SHM_INLINE = 0, /* payload in the header's own slot or cell */
     SHM_MID = 1,    /* ring: payload in the middle ring, complete */
-    SHM_STREAM = 2  /* ring: payload follows in the bulk ring; inbox: in further cells */
+    SHM_STREAM = 2, /* ring: payload follows in the bulk ring; inbox: in further cells */
+    SHM_WHOLE = 3   /* ring: payload in the bulk ring, complete */
 };
 enum shm_kind {
     SHM_MESSAGE = 1,

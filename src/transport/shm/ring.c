@@ -54,6 +54,50 @@ static size_t stream_room(const struct shm_writer *w)
     return used < w->ring.geo.bulk ? (size_t)(w->ring.geo.bulk - used) : 0;
 }
 
+#define SHM_TIMED 16u /* a look at the clock takes as long as a copy of 1 KiB */
+
+/* From a payload to the end of the bulk ring. */
+static void copy_bulk(struct shm_writer *w, const void *src, uint32_t n)
+{
+    bool timed = n >= SHM_FINE && w->copies++ % SHM_TIMED == 0;
+    int64_t begun = timed ? wio_os_now_ns() : 0;
+    wio_shm_copy_in(w->ring.bulk, w->ring.geo.bulk, w->bulk_tail, src, n);
+    w->bulk_tail += n;
+    if (timed)
+        w->fine_ns = wio_shm_ring_pace(w->fine_ns, wio_os_now_ns() - begun, n);
+}
+
+uint32_t wio_shm_ring_pace(uint32_t was, int64_t ns, uint32_t n)
+{
+    int64_t now = ns * SHM_FINE / n + 1;
+    if (was == 0)
+        return now < UINT16_MAX ? (uint32_t)now : UINT16_MAX;
+    if (now > 4 * (int64_t)was) /* its processor was taken away */
+        now = 4 * (int64_t)was;
+    int64_t then = was + (now - was) / 4;
+    return then < UINT16_MAX ? (uint32_t)then : UINT16_MAX;
+}
+
+struct shm_slot *wio_shm_ring_fill_bulk(struct shm_writer *w, const void *payload, uint32_t n,
+                                        unsigned skip)
+{
+    uint64_t at = shm_bulk_at(w->bulk_tail, skip);
+    if (!shm_slot_room(w))
+        return NULL;
+    if (at + n - w->bulk_head > w->ring.geo.bulk) {
+        shm_refresh(&w->bulk_head, &w->ring.ctl->bulk_head, w->bulk_tail);
+        if (at + n - w->bulk_head > w->ring.geo.bulk)
+            return NULL;
+    }
+    struct shm_slot *s = shm_slot_next(w);
+    w->bulk_tail = at;
+    s->info = shm_info(SHM_MESSAGE, SHM_WHOLE, n);
+    s->data[0] = shm_bulk_mark(w, skip);
+    copy_bulk(w, payload, n);
+    atomic_store_explicit(&w->ring.ctl->bulk_tail, w->bulk_tail, memory_order_release);
+    return s;
+}
+
 size_t wio_shm_ring_stream(struct shm_writer *w, const uint8_t *src, size_t n)
 {
     size_t done = 0;
@@ -69,9 +113,8 @@ size_t wio_shm_ring_stream(struct shm_writer *w, const uint8_t *src, size_t n)
         size_t piece = left < most ? left : most;
         if (piece > room)
             piece = room;
-        wio_shm_copy_in(w->ring.bulk, w->ring.geo.bulk, w->bulk_tail, src + done, piece);
+        copy_bulk(w, src + done, (uint32_t)piece);
         done += piece;
-        w->bulk_tail += piece;
         atomic_store_explicit(&w->ring.ctl->bulk_tail, w->bulk_tail, memory_order_release);
     }
     return done;

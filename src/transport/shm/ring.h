@@ -3,10 +3,10 @@
  * @file ring.h
  * A ring between one writer and one reader. Headers go through slots, each published by its own
  * sequence number, so that a small message is one cache line that moves once. Payloads of middle
- * size lie in a byte ring beside them and are complete when their header is published. Bulk is
- * streamed: its header comes first, its bytes follow in a second byte ring while the reader already
- * copies them out; it stays in cache because it is small. So a small message never waits behind
- * bulk, and headers stay in order.
+ * size lie in a byte ring beside them and are complete when their header is published. Longer ones
+ * lie in a second byte ring, bulk: up to 16 KiB complete, too; longer ones are streamed, their
+ * header comes first and the bytes follow while the reader already copies them out. So a small
+ * message never waits behind bulk, and headers stay in order.
  *
  * Positions count up for ever; index = position modulo size. Reader and writer advance the byte
  * rings in lockstep (by the lengths in the headers), so no offsets are sent but the cache lines
@@ -22,6 +22,10 @@
 
 #define SHM_PUBLISH (16u << 10) /* bulk is published and released in pieces of this size */
 #define SHM_FINE (4u << 10)     /* ... published in smaller ones where no more than that is left */
+#define SHM_SHORT (1u << 10)    /* longer payloads lie in the bulk ring, unless one is streamed */
+#define SHM_WHOLE_MAX (16u << 10)   /* longer ones are always streamed */
+#define SHM_WHOLE_NS 500            /* copying takes longer: both sides shall do it at once */
+#define SHM_MID_BYTES (16u << 10)   /* the middle ring */
 #define SHM_BULK_LEAST (512u << 10) /* bytes of the bulk ring */
 #define SHM_BULK_MOST (2u << 20)
 #define SHM_BULK_SUM (32u << 20) /* of a process: its further rings have the least */
@@ -42,11 +46,13 @@ struct shm_writer {
     uint64_t slot_tail, slot_head;
     uint64_t mid_tail, mid_head;
     uint64_t bulk_tail, bulk_head;
-    uint32_t warm;   /* bytes of the bulk ring whose pages are there, and in the page table */
-    bool given;      /* all pages were given when the ring was made */
-    bool fresh;      /* those of the bulk ring are new ones since the last message */
-    bool bulk_used;  /* since the last look */
-    int64_t bulk_ns; /* that look */
+    uint32_t warm;    /* bytes of the bulk ring whose pages are there, and in the page table */
+    bool given;       /* all pages were given when the ring was made */
+    bool fresh;       /* those of the bulk ring are new ones since the last message */
+    bool bulk_used;   /* since the last look */
+    int64_t bulk_ns;  /* that look */
+    uint32_t copies;  /* into the bulk ring; every SHM_TIMED-th is timed */
+    uint32_t fine_ns; /* how long SHM_FINE bytes took, smoothed; 0: not known */
 };
 
 /** The reader's private side. */
@@ -90,8 +96,7 @@ static inline bool shm_slot_room(struct shm_writer *w)
     return w->slot_tail - w->slot_head < w->ring.geo.slots;
 }
 
-/** Largest payload of the middle ring; larger ones are streamed, so that the reader copies out
- * while the writer still copies in. */
+/** Largest payload of the middle ring. */
 static inline uint32_t shm_mid_max(const struct shm_ring *r)
 {
     return r->geo.mid / 4 < SHM_FINE ? r->geo.mid / 4 : SHM_FINE;
@@ -197,6 +202,38 @@ static inline unsigned shm_ring_skip(const struct shm_writer *w, const void *src
     return 0;
 }
 
+/** Where the next bulk begins. */
+static inline uint64_t shm_bulk_at(uint64_t pos, unsigned skip)
+{
+    return SHM_ROUND(pos) + skip * SHM_LINE;
+}
+
+/** Shall a payload of n > SHM_SHORT bytes be complete when its header is published? Then neither
+ * side waits for the other one's next piece. But a reader that has nothing else to do copies a long
+ * one while the writer still does. @param burst the reader is behind */
+static inline bool shm_ring_suits_whole(const struct shm_writer *w, uint32_t n, bool burst)
+{
+    return n <= SHM_FINE ||
+           (n <= SHM_WHOLE_MAX &&
+            (burst || (uint64_t)w->fine_ns * n <= (uint64_t)SHM_WHOLE_NS * SHM_FINE));
+}
+
+/** As shm_ring_fill, through the bulk ring: only when the bulk before is written to its last byte.
+ * @param skip see shm_ring_skip. @return NULL: no room, nothing done */
+struct shm_slot *wio_shm_ring_fill_bulk(struct shm_writer *w, const void *payload, uint32_t n,
+                                        unsigned skip);
+
+/** How long SHM_FINE bytes take, after n of them took ns. @param was what was known, 0: nothing */
+uint32_t wio_shm_ring_pace(uint32_t was, int64_t ns, uint32_t n);
+
+/* What stands in the slot of bulk. */
+static inline uint8_t shm_bulk_mark(struct shm_writer *w, unsigned skip)
+{
+    uint8_t mark = (uint8_t)(skip | (w->fresh ? SHM_FRESH : 0));
+    w->fresh = false;
+    return mark;
+}
+
 /** Header of a message whose bytes follow by wio_shm_ring_stream. Only when the one before is
  * written to its last byte. @param skip see shm_ring_skip. @return false: no slot */
 static inline bool shm_ring_begin(struct shm_writer *w, const uint8_t msg[WIO_MSG_BYTES],
@@ -205,9 +242,8 @@ static inline bool shm_ring_begin(struct shm_writer *w, const uint8_t msg[WIO_MS
     if (!shm_slot_room(w))
         return false;
     struct shm_slot *s = shm_slot_next(w);
-    w->bulk_tail = SHM_ROUND(w->bulk_tail) + skip * SHM_LINE;
-    s->data[0] = (uint8_t)(skip | (w->fresh ? SHM_FRESH : 0));
-    w->fresh = false;
+    w->bulk_tail = shm_bulk_at(w->bulk_tail, skip);
+    s->data[0] = shm_bulk_mark(w, skip);
     s->info = shm_info(SHM_MESSAGE, SHM_STREAM, n);
     memcpy(s->msg, msg, WIO_MSG_BYTES);
     shm_slot_publish(w, s);
@@ -227,11 +263,12 @@ static inline const struct shm_slot *shm_ring_peek(const struct shm_reader *r)
     return atomic_load_explicit(&s->seq, memory_order_acquire) == want ? s : NULL;
 }
 
-/** The mid payload of the next header, NULL: it is in two pieces. */
-static inline const uint8_t *shm_ring_mid(const struct shm_reader *r, uint32_t n)
+/** n bytes of a byte ring at a position, NULL: they are in two pieces. */
+static inline const uint8_t *shm_ring_piece(const uint8_t *ring, uint32_t size, uint64_t at,
+                                            uint32_t n)
 {
-    size_t off = (size_t)(r->mid_head & (r->ring.geo.mid - 1));
-    return off + n <= r->ring.geo.mid ? r->ring.mid + off : NULL;
+    size_t off = (size_t)(at & (size - 1));
+    return off + n <= size ? ring + off : NULL;
 }
 
 /** The header (and its mid payload of @p mid bytes) is used up. */
@@ -261,15 +298,16 @@ static inline bool shm_ring_tell(struct shm_reader *r)
 static inline bool shm_ring_owes(const struct shm_reader *r)
 {
     return r->slot_head - r->slot_told >= r->ring.geo.slots / 4 ||
-           r->mid_head - r->mid_told >= r->ring.geo.mid / 4;
+           r->mid_head - r->mid_told >= r->ring.geo.mid / 4 ||
+           r->bulk_head - r->bulk_told >= r->ring.geo.bulk / 4;
 }
 
-/** A header with SHM_STREAM was taken: its bytes begin on the next cache line but @p skip (at most
- * SHM_SKIP_MAX), and are copied to @p dst. */
+/** A header with SHM_STREAM or SHM_WHOLE was taken: its bytes begin on the next cache line but
+ * @p skip (at most SHM_SKIP_MAX), and are copied to @p dst. */
 static inline void shm_ring_follow(struct shm_reader *r, unsigned skip, const void *dst)
 {
     uint32_t place = SHM_PLACED | (uint32_t)((uintptr_t)dst % SHM_PAGE);
-    r->bulk_head = SHM_ROUND(r->bulk_head) + skip * SHM_LINE;
+    r->bulk_head = shm_bulk_at(r->bulk_head, skip);
     if (place != r->place) {
         r->place = place;
         atomic_store_explicit(&r->ring.ctl->place, place, memory_order_relaxed);

@@ -179,7 +179,7 @@ static enum took begin_stream(struct shm_link *l, const struct header *h, unsign
     start_body(l, h->len);
     shm_ring_take(l->r, 0);
     shm_ring_follow(l->r, skip, l->sink.buf);
-    wio_shm_reader_warm(l->r, fresh, h->len);
+    wio_shm_reader_warm(l->r, fresh, l->r->bulk_head, h->len);
     return TAKEN;
 }
 
@@ -198,31 +198,71 @@ static enum wio_whole take_whole(struct shm_link *l, const struct header *h, con
     return w;
 }
 
+/* Where a message lies that is there as a whole: in a byte ring, or (ring NULL) in its slot. */
+struct place {
+    const uint8_t *ring, *data; /* data NULL: in two pieces */
+    uint32_t size;
+    uint64_t at;
+    unsigned skip;
+};
+
+/* @return false: no place has so many bytes */
+static bool find_payload(struct shm_link *l, const struct header *h, const uint8_t *inline_data,
+                         struct place *p)
+{
+    struct shm_reader *r = l->r;
+    *p = (struct place){.data = inline_data};
+    if (h->where == SHM_INLINE)
+        return h->len <= SHM_SLOT_INLINE;
+    if (h->where == SHM_MID) {
+        *p = (struct place){.ring = r->ring.mid, .size = r->ring.geo.mid, .at = r->mid_head};
+        if (h->len > shm_mid_max(&r->ring))
+            return false;
+    } else {
+        unsigned mark = *(const volatile uint8_t *)inline_data;
+        *p = (struct place){
+            .ring = r->ring.bulk, .size = r->ring.geo.bulk, .skip = mark & ~SHM_FRESH};
+        p->at = shm_bulk_at(r->bulk_head, p->skip);
+        if (p->skip > SHM_SKIP_MAX || h->len > SHM_WHOLE_MAX || h->len > p->size)
+            return false;
+        wio_shm_reader_warm(r, (mark & SHM_FRESH) != 0, p->at, h->len);
+    }
+    p->data = shm_ring_piece(p->ring, p->size, p->at, h->len);
+    return true;
+}
+
+static void take_slot(struct shm_reader *r, const struct header *h, const struct place *p)
+{
+    shm_ring_take(r, h->where == SHM_MID ? h->len : 0);
+    if (h->where == SHM_WHOLE)
+        r->bulk_head = p->at + h->len;
+}
+
 /* A message that is there as a whole. */
 static enum took whole_slot(struct shm_link *l, const struct header *h, const uint8_t *inline_data)
 {
-    struct shm_reader *r = l->r;
     struct wio_sink sink;
-    bool mid = h->where == SHM_MID;
-    if (h->len > (mid ? shm_mid_max(&r->ring) : SHM_SLOT_INLINE))
+    struct place p;
+    if (!find_payload(l, h, inline_data, &p))
         return bad(l, "a payload longer than its place");
-    const uint8_t *data = mid ? shm_ring_mid(r, h->len) : inline_data;
-    enum wio_whole w = data != NULL ? take_whole(l, h, data) : WIO_WHOLE_LEFT;
+    enum wio_whole w = p.data != NULL ? take_whole(l, h, p.data) : WIO_WHOLE_LEFT;
     if (w == WIO_WHOLE_LATER)
         return NOT_NOW;
     if (w != WIO_WHOLE_LEFT) {
-        shm_ring_take(r, mid ? h->len : 0);
+        take_slot(l->r, h, &p);
         return TAKEN;
     }
     enum took t = offer(l, h, &sink);
     if (WIO_UNLIKELY(t != TAKEN))
         return t;
     size_t keep = h->len < sink.len ? h->len : sink.len;
-    if (mid && keep > 0)
-        wio_shm_copy_out(r->ring.mid, r->ring.geo.mid, r->mid_head, sink.buf, keep);
-    else if (!mid)
+    if (p.ring == NULL)
         shm_copy_small(sink.buf, inline_data, keep);
-    shm_ring_take(r, mid ? h->len : 0);
+    else if (keep > 0)
+        wio_shm_copy_out(p.ring, p.size, p.at, sink.buf, keep);
+    if (h->where == SHM_WHOLE)
+        shm_ring_follow(l->r, p.skip, sink.buf);
+    take_slot(l->r, h, &p);
     shm_of(l)->base.p.counters->rx_bytes += h->len;
     delivered(l, &sink);
     return TAKEN;
@@ -255,9 +295,9 @@ static enum took one_slot(struct shm_link *l, const struct shm_slot *s)
     if (l->body && h.kind != SHM_BYE)
         return bad(l, "a stream that does not end");
     if (h.kind == SHM_MESSAGE)
-        return whole                   ? whole_slot(l, &h, s->data)
-               : h.where == SHM_STREAM ? begin_stream(l, &h, s->data[0])
-                                       : bad(l, "an unknown place");
+        return whole || h.where == SHM_WHOLE ? whole_slot(l, &h, s->data)
+               : h.where == SHM_STREAM       ? begin_stream(l, &h, s->data[0])
+                                             : bad(l, "an unknown place");
     if (h.kind != SHM_BYE && h.kind != SHM_SWITCH)
         return bad(l, "an unknown kind of slot");
     shm_ring_take(l->r, 0);
@@ -298,8 +338,10 @@ int wio_shm_rx_ring(struct shm_link *l)
     }
     if (events == 0 || shm_ring_owes(l->r))
         wio_shm_rx_tell(l);
-    if (events > 0)
+    if (events > 0) {
         l->heard = true;
+        l->run = 0;
+    }
     return events;
 }
 

@@ -103,9 +103,7 @@ static struct shm_ring_geo ring_geo(const struct shm_iface *f)
     uint64_t set = f->base.p.cfg->shm_ring;
     uint32_t bulk = set > 0 ? power_below(set, 16u << 10, SHM_BULK_MAX)
                             : wio_shm_bulk_bytes(f->cache, f->rings_out);
-    uint32_t mid = bulk / 8 < (16u << 10) ? 16u << 10 : bulk / 8;
-    return (struct shm_ring_geo){
-        .slots = 512, .mid = mid > (64u << 10) ? 64u << 10 : mid, .bulk = bulk};
+    return (struct shm_ring_geo){.slots = 512, .mid = SHM_MID_BYTES, .bulk = bulk};
 }
 
 uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at, uint32_t bytes)
@@ -121,8 +119,7 @@ uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at
 
 bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned skip, uint32_t bytes)
 {
-    uint64_t at = SHM_ROUND(w->bulk_tail) + skip * SHM_LINE;
-    uint32_t to = wio_shm_ring_ahead(&w->ring, w->warm, at, bytes);
+    uint32_t to = wio_shm_ring_ahead(&w->ring, w->warm, shm_bulk_at(w->bulk_tail, skip), bytes);
     if (to == w->warm)
         return true;
     if (w->given)
@@ -146,11 +143,11 @@ void wio_shm_writer_cool(struct shm_iface *f, struct shm_writer *w)
     w->fresh = true;
 }
 
-void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint32_t bytes)
+void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint64_t at, uint32_t bytes)
 {
     if (fresh)
         r->warm = 0;
-    uint32_t to = wio_shm_ring_ahead(&r->ring, r->warm, r->bulk_head, bytes);
+    uint32_t to = wio_shm_ring_ahead(&r->ring, r->warm, at, bytes);
     if (to > r->warm)
         wio_os_populate(r->ring.bulk + r->warm, to - r->warm);
     r->warm = to;

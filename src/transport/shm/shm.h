@@ -122,6 +122,7 @@ struct shm_link {
     uint32_t rx_left, rx_pos;
     struct wio_sink sink;
     uint32_t tx_count; /* messages since the last look at promotion */
+    uint32_t run;      /* messages since the last one from the peer's ring */
     size_t tx_bytes;
     uint32_t eof_pos; /* the inbox may hold the peer's cells up to here */
     uint8_t rec[sizeof(struct shm_rec)];
@@ -207,18 +208,17 @@ void *wio_shm_attach(const struct shm_iface *f, int fd, size_t bytes, const char
 struct shm_writer *wio_shm_writer_make(struct shm_iface *f, int *fd);
 void wio_shm_writer_free(struct shm_iface *f, struct shm_writer *w);
 #define SHM_WARM (64u << 10)
-/** How much of the bulk ring shall have its pages before a streamed message of @p bytes begins at
+/** How much of the bulk ring shall have its pages before bulk of @p bytes begins at
  * position @p at, so that no page is met for the first time while others wait: SHM_WARM at least,
  * each time twice as much. @param warm so much has them */
 uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at, uint32_t bytes);
-/** The next streamed message has @p bytes: give the bulk ring its pages. @return false: the system
- * has none */
+/** The next bulk has @p bytes: give the bulk ring its pages. @return false: the system has none */
 bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned skip, uint32_t bytes);
 /** No bulk has come for long: the system gets the pages back, if the reader has read all. */
 void wio_shm_writer_cool(struct shm_iface *f, struct shm_writer *w);
-/** A streamed message of @p bytes begins: enter the pages in our page table. @param fresh the
+/** Bulk of @p bytes begins at position @p at: enter the pages in our page table. @param fresh the
  * writer has new ones */
-void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint32_t bytes);
+void wio_shm_reader_warm(struct shm_reader *r, bool fresh, uint64_t at, uint32_t bytes);
 struct shm_reader *wio_shm_reader_make(struct shm_iface *f, const struct shm_ring_geo *g, int fd);
 void wio_shm_reader_free(struct shm_iface *f, struct shm_reader *r);
 

@@ -80,11 +80,26 @@ static enum progress_of_one begin_in_inbox(struct shm_link *l, struct wio_tx *tx
     return BEGUN;
 }
 
+static void publish(struct shm_link *l, struct shm_slot *s, uint32_t bytes)
+{
+    shm_slot_publish(l->w, s);
+    shm_of(l)->base.p.counters->tx_bytes += WIO_HDR_BYTES + bytes;
+}
+
 static enum progress_of_one begin_in_ring(struct shm_link *l, struct wio_tx *tx)
 {
     unsigned skip = shm_ring_skip(l->w, tx->payload);
     if (!wio_shm_writer_warm(shm_of(l), l->w, skip, tx->bytes))
         return leave_for_want(l) ? begin_in_inbox(l, tx) : NO_ROOM;
+    struct shm_slot *s = shm_ring_suits_whole(l->w, tx->bytes, l->run > 0)
+                             ? wio_shm_ring_fill_bulk(l->w, tx->payload, tx->bytes, skip)
+                             : NULL;
+    if (s != NULL) {
+        memcpy(s->msg, tx->msg, WIO_MSG_BYTES);
+        publish(l, s, tx->bytes);
+        l->w->bulk_used = true;
+        return COMPLETE;
+    }
     if (!shm_ring_begin(l->w, tx->msg, tx->bytes, skip))
         return NO_ROOM;
     l->w->bulk_used = true;
@@ -95,7 +110,8 @@ static enum progress_of_one begin_in_ring(struct shm_link *l, struct wio_tx *tx)
 /* Header and, where it fits, the whole payload. */
 static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
 {
-    if (fits_whole(l, tx)) {
+    bool bulk = l->out_ring && l->cur == NULL && tx->bytes > SHM_SHORT;
+    if (!bulk && fits_whole(l, tx)) {
         enum shm_kind kind = (tx->flags & WIO_TX_SMALL) != 0 ? SHM_PASSING : SHM_MESSAGE;
         bool in = l->out_ring ? shm_ring_put(l->w, kind, tx->msg, tx->payload, tx->bytes)
                               : inbox_put(l, shm_info(SHM_MESSAGE, SHM_INLINE, tx->bytes), tx->msg,
@@ -173,6 +189,7 @@ void wio_shm_tx_switch(struct shm_link *l)
 static void count(struct shm_link *l, uint32_t bytes)
 {
     l->tx_count++;
+    l->run++;
     l->tx_bytes += bytes;
     if (!l->out_ring)
         consider_ring(l);
@@ -227,12 +244,29 @@ int wio_shm_send(struct wio_ep *ep, struct wio_tx *tx)
     if (ep->state >= WIO_EP_CLOSING)
         return l->state == SHM_OVER && l->err < 0 ? l->err : WAITIO_ERR_BUSY;
     /* A small message may overtake a streamed one, never another small one. */
+    bool beside = l->cur != NULL || !l->out_ring;
     if (l->state == SHM_READY && (tx->flags & WIO_TX_SMALL) != 0 && wio_list_empty(&l->small) &&
-        fits_whole(l, tx) && begin(l, tx) == COMPLETE) {
+        beside && fits_whole(l, tx) && begin(l, tx) == COMPLETE) {
         shm_notify(l);
         return WIO_TX_DONE;
     }
     return enqueue(l, tx);
+}
+
+/* The next slot with the payload of a message that is complete. @return NULL: not now, or in pieces
+ */
+static struct shm_slot *fill(struct shm_link *l, const void *payload, uint32_t bytes)
+{
+    struct shm_writer *w = l->w;
+    if (bytes <= SHM_SHORT)
+        return shm_ring_fill(w, SHM_PASSING, payload, bytes);
+    if (!shm_ring_suits_whole(w, bytes, l->run > 0))
+        return NULL;
+    unsigned skip = shm_ring_skip(w, payload);
+    if (wio_shm_ring_ahead(&w->ring, w->warm, shm_bulk_at(w->bulk_tail, skip), bytes) != w->warm)
+        return NULL; /* its pages come first */
+    w->bulk_used = true;
+    return wio_shm_ring_fill_bulk(w, payload, bytes, skip);
 }
 
 bool wio_shm_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload, uint32_t bytes)
@@ -240,12 +274,10 @@ bool wio_shm_put(struct wio_ep *ep, const struct wio_msg *msg, const void *paylo
     struct shm_link *l = shm_link_of(ep);
     struct shm_slot *s;
     if (l->state != SHM_READY || !l->out_ring || !wio_shm_tx_idle(l) ||
-        bytes > shm_mid_max(&l->w->ring) ||
-        (s = shm_ring_fill(l->w, SHM_PASSING, payload, bytes)) == NULL)
+        (s = fill(l, payload, bytes)) == NULL)
         return false;
     wio_msg_encode(msg, s->msg); /* straight into shared memory */
-    shm_slot_publish(l->w, s);
-    shm_of(l)->base.p.counters->tx_bytes += WIO_HDR_BYTES + bytes;
+    publish(l, s, bytes);
     shm_notify(l);
     count(l, bytes);
     return true;
@@ -393,8 +425,8 @@ static bool ring_blocked(struct shm_writer *w, bool streaming, bool header, uint
     }
     if (!header || !shm_slot_room(w))
         return true;
-    return bytes > SHM_SLOT_INLINE && bytes <= shm_mid_max(&w->ring) &&
-           !shm_mid_room(w, SHM_ROUND(bytes));
+    bool mid = bytes <= SHM_SHORT || (streaming && bytes <= shm_mid_max(&w->ring));
+    return bytes > SHM_SLOT_INLINE && mid && !shm_mid_room(w, SHM_ROUND(bytes));
 }
 
 bool wio_shm_tx_blocked(struct shm_link *l)
