@@ -284,8 +284,8 @@ static enum took one_slot(struct shm_link *l, const struct shm_slot *s)
 {
     struct header h;
     read_header(&h, &s->info, s->msg);
-    bool whole = h.where == SHM_INLINE || h.where == SHM_MID;
-    if (WIO_LIKELY(h.kind == SHM_PASSING && whole))
+    bool may_pass = h.where == SHM_INLINE || h.where == SHM_MID;
+    if (WIO_LIKELY(h.kind == SHM_PASSING && may_pass))
         return whole_slot(l, &h, s->data);
     /* All other headers follow the stream, which is complete. */
     if (l->body && drain(l, SIZE_MAX) < 0)
@@ -295,9 +295,9 @@ static enum took one_slot(struct shm_link *l, const struct shm_slot *s)
     if (l->body && h.kind != SHM_BYE)
         return bad(l, "a stream that does not end");
     if (h.kind == SHM_MESSAGE)
-        return whole || h.where == SHM_WHOLE ? whole_slot(l, &h, s->data)
-               : h.where == SHM_STREAM       ? begin_stream(l, &h, s->data[0])
-                                             : bad(l, "an unknown place");
+        return h.where == SHM_STREAM  ? begin_stream(l, &h, s->data[0])
+               : h.where <= SHM_WHOLE ? whole_slot(l, &h, s->data)
+                                      : bad(l, "an unknown place");
     if (h.kind != SHM_BYE && h.kind != SHM_SWITCH)
         return bad(l, "an unknown kind of slot");
     shm_ring_take(l->r, 0);
