@@ -51,8 +51,9 @@ MUTANTS = [
         "ring",
         "stream",
         "transport/shm/ring.c",
-        "        w->bulk_tail += piece;\n",
-        "",
+        "        copy_bulk(w, src + done, (uint32_t)piece);\n",
+        "        atomic_store_explicit(&w->ring.ctl->bulk_tail, w->bulk_tail + piece, "
+        "memory_order_release);\n        copy_bulk(w, src + done, (uint32_t)piece);\n",
     ),
     (
         "a cell is claimed without a comparison",
