@@ -315,7 +315,7 @@ static void test_bulk_positions(void **state)
 static void test_lines_left_out(void **state)
 {
     (void)state;
-    static const uint8_t skip[] = {SHM_SKIP_MAX + 1, 64, 255};
+    static const uint8_t skip[] = {SHM_SKIP_MAX + 1, 4, 32, 255};
     for (size_t i = 0; i < 2 * WIO_ARRAY_LEN(skip); i++) {
         enum shm_where where = i % 2 ? SHM_STREAM : SHM_WHOLE;
         struct raw r;

@@ -22,7 +22,7 @@ static struct shm_reader r;
 static int nmsgs;
 static uint32_t len_of[8]; /* of message i */
 static bool streamed[8], whole[8];
-static unsigned skipped[8]; /* cache lines before it */
+static unsigned marks[8]; /* where it begins */
 
 /* The rings begin at a position whose sequence numbers pass 2^32 on the way. */
 static void place(uint32_t slots, uint32_t mid, uint32_t bulk, uint64_t at)
@@ -75,7 +75,7 @@ static void writer(void)
         uint32_t payload[64];
         make(i, msg, payload);
         if (streamed[i]) {
-            while (!shm_ring_begin(&w, msg, len_of[i], skipped[i]))
+            while (!shm_ring_begin(&w, msg, len_of[i], marks[i]))
                 mm_spin(NULL);
             for (size_t done = 0; done < len_of[i];) {
                 size_t n = wio_shm_ring_stream(&w, (uint8_t *)payload + done, len_of[i] - done);
@@ -85,7 +85,7 @@ static void writer(void)
             }
         } else if (whole[i]) {
             struct shm_slot *s;
-            while ((s = wio_shm_ring_fill_bulk(&w, payload, len_of[i], skipped[i])) == NULL)
+            while ((s = wio_shm_ring_fill_bulk(&w, payload, len_of[i], marks[i])) == NULL)
                 mm_spin(NULL);
             memcpy(s->msg, msg, WIO_MSG_BYTES);
             shm_slot_publish(&w, s);
@@ -139,7 +139,7 @@ static void take(int i, const struct shm_slot *s)
         shm_ring_follow(&r, s->data[0], payload);
         drain(payload, n);
     } else if (shm_where(info) == SHM_WHOLE) {
-        uint64_t at = shm_bulk_at(r.bulk_head, s->data[0]);
+        uint64_t at = shm_bulk_at(&r.ring, r.bulk_head, s->data[0]);
         if (mm_mutated("take: bulk is free before its copy")) {
             r.bulk_head = at + n;
             shm_ring_take(&r, 0);
@@ -190,7 +190,7 @@ static void messages(int n, const uint32_t *len, unsigned stream)
         len_of[i] = len[i];
         streamed[i] = (stream >> i & 1u) != 0;
         whole[i] = false;
-        skipped[i] = 0;
+        marks[i] = 0;
     }
 }
 
@@ -219,8 +219,8 @@ static void setup_skips(void) /* past the end of a full ring, and back to its be
 {
     place(2, 64, 4 * SHM_LINE, 0);
     messages(2, (const uint32_t[]){20, 36}, 1u | 2u);
-    skipped[0] = 1;
-    skipped[1] = SHM_SKIP_MAX;
+    marks[0] = 1;
+    marks[1] = SHM_SKIP_MAX;
 }
 
 static void setup_wholes(void) /* behind a stream and before one; the second waits for room */
@@ -228,6 +228,14 @@ static void setup_wholes(void) /* behind a stream and before one; the second wai
     place(2, 64, 2 * SHM_LINE, 0);
     messages(4, (const uint32_t[]){36, 40, 72, 20}, 1u | 8u);
     whole[1] = whole[2] = true;
+}
+
+static void setup_back(void) /* each begins where the ring does, the stream before it is read */
+{
+    place(2, 64, 2 * SHM_LINE, 0);
+    messages(3, (const uint32_t[]){36, 20, 40}, 1u | 4u);
+    whole[1] = true;
+    marks[1] = marks[2] = SHM_BACK;
 }
 
 static const struct mm_program programs[] = {
@@ -247,6 +255,10 @@ static const struct mm_program programs[] = {
     {.name = "ring: streams behind lines that are left out",
      .threads = 2,
      .setup = setup_skips,
+     .body = {writer, reader}},
+    {.name = "ring: bulk that begins where the ring does",
+     .threads = 2,
+     .setup = setup_back,
      .body = {writer, reader}},
     {.name = "ring: complete bulk between streams",
      .threads = 2,

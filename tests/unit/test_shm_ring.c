@@ -102,11 +102,12 @@ static void bulk_begins_where_both_copies_are_quick(void **unused)
     (void)unused;
     unsigned most = 0;
     uint8_t *pages = aligned_alloc(SHM_PAGE, 2 * (size_t)SHM_PAGE);
-    assert_int_equal(shm_ring_skip(&w, pages), 0); /* nobody knows where it goes to */
+    w.warm = BULK;
+    assert_int_equal(shm_ring_lay(&w, pages, 1), 0); /* nobody knows where it goes to */
     for (size_t from = 0; from < SHM_PAGE; from += 5) {
         for (size_t to = 0; to < SHM_PAGE; to += 3) {
             shm_ring_follow(&r, 0, pages + to);
-            unsigned skip = shm_ring_skip(&w, pages + from);
+            unsigned skip = shm_ring_lay(&w, pages + from, 1);
             uintptr_t at = (uintptr_t)w.ring.bulk + (uintptr_t)skip * SHM_LINE;
             uintptr_t into = (at - (uintptr_t)(pages + from)) % SHM_PAGE;
             uintptr_t out = ((uintptr_t)(pages + to) - at) % SHM_PAGE;
@@ -176,6 +177,7 @@ static void complete_bulk_lies_beside_streams(void **unused)
     int n = 0;
     for (size_t i = 0; i < sizeof more; i++)
         more[i] = (uint8_t)(i * 7);
+    r.warm = BULK;
     while ((s = wio_shm_ring_fill_bulk(&w, more, bytes, (unsigned)n % 2)) != NULL) {
         shm_slot_publish(&w, s);
         n++;
@@ -185,7 +187,7 @@ static void complete_bulk_lies_beside_streams(void **unused)
     for (int i = 0; i < n; i++) {
         const struct shm_slot *f = shm_ring_peek(&r);
         assert_int_equal(f->info, shm_info(SHM_MESSAGE, SHM_WHOLE, bytes));
-        uint64_t at = shm_bulk_at(r.bulk_head, f->data[0]);
+        uint64_t at = shm_bulk_at(&r.ring, r.bulk_head, f->data[0]);
         wio_shm_copy_out(r.ring.bulk, BULK, at, got, bytes);
         assert_memory_equal(got, more, bytes);
         shm_ring_take(&r, 0);
@@ -245,6 +247,52 @@ static void pages_are_given_ahead(void **unused)
                          cases[i].then);
 }
 
+/* As the writer does: its pages, then the bytes. */
+static void put_bulk(uint32_t n)
+{
+    unsigned mark = shm_ring_lay(&w, data, n);
+    uint32_t to = wio_shm_ring_ahead(&w.ring, w.warm, shm_bulk_at(&w.ring, w.bulk_tail, mark), n);
+    if (to != w.warm)
+        w.since = 0;
+    w.warm = to;
+    (void)shm_bulk_begin(&w, mark);
+    w.bulk_tail += n;
+    w.since += n;
+}
+
+/* A page costs as much as a hundred copies of it. So few messages go through few pages, and only many
+ * through the whole ring; no message lies where no pages are. */
+static void few_messages_need_few_pages(void **unused)
+{
+    (void)unused;
+    static const uint32_t sizes[] = {2000, 5000, 16 << 10, 60000};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint64_t sum = 0;
+        (void)setup(NULL);
+        while (w.warm < BULK) {
+            put_bulk(sizes[i]);
+            sum += sizes[i];
+            uint64_t end = w.bulk_tail % BULK;
+            assert_true(end >= sizes[i] && end <= w.warm);
+            assert_true(w.warm == SHM_WARM || sum >= SHM_LAPS / 2 * (uint64_t)w.warm);
+            assert_true(sum < 2 * SHM_LAPS * (uint64_t)BULK);
+        }
+        for (int lap = 0; lap < 3 * BULK / (int)sizes[i]; lap++) /* then it goes round */
+            put_bulk(sizes[i]);
+        assert_true(w.bulk_tail / BULK > 2);
+        (void)teardown(NULL);
+    }
+    (void)setup(NULL);
+    put_bulk(3 * SHM_WARM); /* a long one has what it needs */
+    assert_in_range(w.warm, 3 * SHM_WARM, 4 * SHM_WARM);
+    uint64_t before = w.bulk_tail;
+    w.warm = 0; /* the system has got the pages back: it begins again with the first ones */
+    put_bulk(2000);
+    assert_true(w.bulk_tail > before);
+    assert_in_range(w.bulk_tail % BULK, 2000, 2000 + (SHM_SKIP_MAX + 1) * SHM_LINE);
+    assert_int_equal(w.warm, SHM_WARM);
+}
+
 /* Two second-level caches, within bounds; the first rings of a process only. */
 static void the_bulk_ring_has_the_size_of_two_caches(void **unused)
 {
@@ -277,6 +325,7 @@ int main(void)
         TEST(nothing_is_told_twice),
         TEST(bulk_begins_where_both_copies_are_quick),
         TEST(pages_are_given_ahead),
+        cmocka_unit_test_teardown(few_messages_need_few_pages, teardown),
         TEST(the_bulk_ring_has_the_size_of_two_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

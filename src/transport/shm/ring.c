@@ -63,6 +63,7 @@ static void copy_bulk(struct shm_writer *w, const void *src, uint32_t n)
     int64_t begun = timed ? wio_os_now_ns() : 0;
     wio_shm_copy_in(w->ring.bulk, w->ring.geo.bulk, w->bulk_tail, src, n);
     w->bulk_tail += n;
+    w->since += n;
     if (timed)
         w->fine_ns = wio_shm_ring_pace(w->fine_ns, wio_os_now_ns() - begun, n);
 }
@@ -79,9 +80,9 @@ uint32_t wio_shm_ring_pace(uint32_t was, int64_t ns, uint32_t n)
 }
 
 struct shm_slot *wio_shm_ring_fill_bulk(struct shm_writer *w, const void *payload, uint32_t n,
-                                        unsigned skip)
+                                        unsigned mark)
 {
-    uint64_t at = shm_bulk_at(w->bulk_tail, skip);
+    uint64_t at = shm_bulk_at(&w->ring, w->bulk_tail, mark);
     if (!shm_slot_room(w))
         return NULL;
     if (at + n - w->bulk_head > w->ring.geo.bulk) {
@@ -90,9 +91,8 @@ struct shm_slot *wio_shm_ring_fill_bulk(struct shm_writer *w, const void *payloa
             return NULL;
     }
     struct shm_slot *s = shm_slot_next(w);
-    w->bulk_tail = at;
     s->info = shm_info(SHM_MESSAGE, SHM_WHOLE, n);
-    s->data[0] = shm_bulk_mark(w, skip);
+    s->data[0] = shm_bulk_begin(w, mark);
     copy_bulk(w, payload, n);
     atomic_store_explicit(&w->ring.ctl->bulk_tail, w->bulk_tail, memory_order_release);
     return s;

@@ -47,6 +47,7 @@ struct shm_writer {
     uint64_t mid_tail, mid_head;
     uint64_t bulk_tail, bulk_head;
     uint32_t warm;    /* bytes of the bulk ring whose pages are there, and in the page table */
+    uint64_t since; /* bytes of bulk since that grew */
     bool given;       /* all pages were given when the ring was made */
     bool fresh;       /* those of the bulk ring are new ones since the last message */
     bool bulk_used;   /* since the last look */
@@ -186,26 +187,48 @@ static inline bool shm_copies_slowly(uintptr_t to, uintptr_t from)
     return ahead > 0 && ahead < SHM_LINE;
 }
 
-#define SHM_SKIP_MAX 2u /* two copies can dislike one line each */
-#define SHM_FRESH                                                                                  \
-    128u /* beside the lines to be left out: the pages of the bulk ring are new ones */
-/** Cache lines of the bulk ring to be left out so that the copies from @p src into it, and out of
- * it to where the reader copied the last bulk, are quick ones. */
-static inline unsigned shm_ring_skip(const struct shm_writer *w, const void *src)
+/* Where bulk begins: on the next cache line, but for as many that are left out (two copies can
+ * dislike one line each), */
+#define SHM_SKIP_MAX 2u
+#define SHM_SKIP 3u
+#define SHM_BACK 64u   /* ... or those from the beginning of the ring; */
+#define SHM_FRESH 128u /* the pages of the bulk ring are new ones */
+static inline uint64_t shm_bulk_at(const struct shm_ring *r, uint64_t pos, unsigned mark)
 {
+    uint64_t lap = r->geo.bulk, at = (mark & SHM_BACK) != 0 ? (pos + lap - 1) & ~(lap - 1) : pos;
+    return SHM_ROUND(at) + (mark & SHM_SKIP) * SHM_LINE;
+}
+static inline bool shm_mark_ok(unsigned mark)
+{
+    return (mark & SHM_SKIP) <= SHM_SKIP_MAX && (mark & ~(SHM_SKIP | SHM_BACK | SHM_FRESH)) == 0;
+}
+
+/** Bytes that go through as much of the bulk ring as is used, before twice as much is: 32 times its
+ * size. The system gives a page in the time of a hundred copies of it. */
+#define SHM_LAPS 32u
+/* The ring begins again before its end. */
+static inline bool shm_ring_goes_back(const struct shm_writer *w, uint32_t n)
+{
+    uint64_t off = SHM_ROUND(w->bulk_tail) & (w->ring.geo.bulk - 1);
+    uint64_t need = (uint64_t)n + SHM_SKIP_MAX * SHM_LINE;
+    if (w->warm == 0)
+        return off > 0;
+    return w->warm < w->ring.geo.bulk && off + need > w->warm && need <= w->warm &&
+           w->since < (uint64_t)SHM_LAPS * w->warm;
+}
+
+/** Where the next bulk of @p n bytes shall begin, so that the copies from @p src into the ring, and
+ * out of it to where the reader copied the last bulk, are quick ones. @return a mark */
+static inline unsigned shm_ring_lay(const struct shm_writer *w, const void *src, uint32_t n)
+{
+    unsigned back = shm_ring_goes_back(w, n) ? SHM_BACK : 0;
     uint32_t place = atomic_load_explicit(&w->ring.ctl->place, memory_order_relaxed);
-    uintptr_t at = (uintptr_t)w->ring.bulk + (uintptr_t)SHM_ROUND(w->bulk_tail);
+    uintptr_t at = (uintptr_t)w->ring.bulk + (uintptr_t)shm_bulk_at(&w->ring, w->bulk_tail, back);
     for (unsigned skip = 0; skip <= SHM_SKIP_MAX; skip++, at += SHM_LINE)
         if (!shm_copies_slowly(at, (uintptr_t)src) &&
             ((place & SHM_PLACED) == 0 || !shm_copies_slowly(place, at)))
-            return skip;
-    return 0;
-}
-
-/** Where the next bulk begins. */
-static inline uint64_t shm_bulk_at(uint64_t pos, unsigned skip)
-{
-    return SHM_ROUND(pos) + skip * SHM_LINE;
+            return back | skip;
+    return back;
 }
 
 /** Shall a payload of n > SHM_SHORT bytes be complete when its header is published? Then neither
@@ -219,31 +242,33 @@ static inline bool shm_ring_suits_whole(const struct shm_writer *w, uint32_t n, 
 }
 
 /** As shm_ring_fill, through the bulk ring: only when the bulk before is written to its last byte.
- * @param skip see shm_ring_skip. @return NULL: no room, nothing done */
+ * @param mark see shm_ring_lay. @return NULL: no room, nothing done */
 struct shm_slot *wio_shm_ring_fill_bulk(struct shm_writer *w, const void *payload, uint32_t n,
-                                        unsigned skip);
+                                        unsigned mark);
 
 /** How long SHM_FINE bytes take, after n of them took ns. @param was what was known, 0: nothing */
 uint32_t wio_shm_ring_pace(uint32_t was, int64_t ns, uint32_t n);
 
-/* What stands in the slot of bulk. */
-static inline uint8_t shm_bulk_mark(struct shm_writer *w, unsigned skip)
+/* Bulk begins. @return what its slot says */
+static inline uint8_t shm_bulk_begin(struct shm_writer *w, unsigned mark)
 {
-    uint8_t mark = (uint8_t)(skip | (w->fresh ? SHM_FRESH : 0));
+    w->bulk_tail = shm_bulk_at(&w->ring, w->bulk_tail, mark);
+    mark |= w->fresh ? SHM_FRESH : 0;
     w->fresh = false;
-    return mark;
+    return (uint8_t)mark;
 }
 
 /** Header of a message whose bytes follow by wio_shm_ring_stream. Only when the one before is
- * written to its last byte. @param skip see shm_ring_skip. @return false: no slot */
+ * written to its last byte. @param mark see shm_ring_lay. @return false: no slot */
 static inline bool shm_ring_begin(struct shm_writer *w, const uint8_t msg[WIO_MSG_BYTES],
-                                  uint32_t n, unsigned skip)
+                                  uint32_t n, unsigned mark)
 {
     if (!shm_slot_room(w))
         return false;
     struct shm_slot *s = shm_slot_next(w);
-    w->bulk_tail = shm_bulk_at(w->bulk_tail, skip);
-    s->data[0] = shm_bulk_mark(w, skip);
+    s->data[0] = shm_bulk_begin(w, mark);
+    if ((mark & SHM_BACK) != 0) /* that far the reader goes without having read anything */
+        atomic_store_explicit(&w->ring.ctl->bulk_tail, w->bulk_tail, memory_order_release);
     s->info = shm_info(SHM_MESSAGE, SHM_STREAM, n);
     memcpy(s->msg, msg, WIO_MSG_BYTES);
     shm_slot_publish(w, s);
@@ -299,15 +324,15 @@ static inline bool shm_ring_owes(const struct shm_reader *r)
 {
     return r->slot_head - r->slot_told >= r->ring.geo.slots / 4 ||
            r->mid_head - r->mid_told >= r->ring.geo.mid / 4 ||
-           r->bulk_head - r->bulk_told >= r->ring.geo.bulk / 4;
+           r->bulk_head - r->bulk_told > r->warm / 4;
 }
 
-/** A header with SHM_STREAM or SHM_WHOLE was taken: its bytes begin on the next cache line but
- * @p skip (at most SHM_SKIP_MAX), and are copied to @p dst. */
-static inline void shm_ring_follow(struct shm_reader *r, unsigned skip, const void *dst)
+/** A header with SHM_STREAM or SHM_WHOLE was taken, and the bytes go from where its @p mark says to
+ * @p dst. */
+static inline void shm_ring_follow(struct shm_reader *r, unsigned mark, const void *dst)
 {
     uint32_t place = SHM_PLACED | (uint32_t)((uintptr_t)dst % SHM_PAGE);
-    r->bulk_head = shm_bulk_at(r->bulk_head, skip);
+    r->bulk_head = shm_bulk_at(&r->ring, r->bulk_head, mark);
     if (place != r->place) {
         r->place = place;
         atomic_store_explicit(&r->ring.ctl->place, place, memory_order_relaxed);

@@ -167,18 +167,17 @@ static int64_t drain(struct shm_link *l, size_t most)
 
 static enum took begin_stream(struct shm_link *l, const struct header *h, unsigned mark)
 {
-    unsigned skip = mark & ~SHM_FRESH;
     bool fresh = (mark & SHM_FRESH) != 0;
     if (h->len == 0 || h->len > WIO_PAYLOAD_MAX)
         return bad(l, "a stream of an impossible length");
-    if (skip > SHM_SKIP_MAX)
+    if (!shm_mark_ok(mark))
         return bad(l, "an impossible position in its ring");
     enum took t = offer(l, h, &l->sink);
     if (t != TAKEN)
         return t;
     start_body(l, h->len);
     shm_ring_take(l->r, 0);
-    shm_ring_follow(l->r, skip, l->sink.buf);
+    shm_ring_follow(l->r, mark, l->sink.buf);
     wio_shm_reader_warm(l->r, fresh, l->r->bulk_head, h->len);
     return TAKEN;
 }
@@ -203,7 +202,7 @@ struct place {
     const uint8_t *ring, *data; /* data NULL: in two pieces */
     uint32_t size;
     uint64_t at;
-    unsigned skip;
+    unsigned mark;
 };
 
 /* @return false: no place has so many bytes */
@@ -219,13 +218,13 @@ static bool find_payload(struct shm_link *l, const struct header *h, const uint8
         if (h->len > shm_mid_max(&r->ring))
             return false;
     } else {
-        unsigned mark = *(const volatile uint8_t *)inline_data;
-        *p = (struct place){
-            .ring = r->ring.bulk, .size = r->ring.geo.bulk, .skip = mark & ~SHM_FRESH};
-        p->at = shm_bulk_at(r->bulk_head, p->skip);
-        if (p->skip > SHM_SKIP_MAX || h->len > SHM_WHOLE_MAX || h->len > p->size)
+        *p = (struct place){.ring = r->ring.bulk,
+                            .size = r->ring.geo.bulk,
+                            .mark = *(const volatile uint8_t *)inline_data};
+        p->at = shm_bulk_at(&r->ring, r->bulk_head, p->mark);
+        if (!shm_mark_ok(p->mark) || h->len > SHM_WHOLE_MAX || h->len > p->size)
             return false;
-        wio_shm_reader_warm(r, (mark & SHM_FRESH) != 0, p->at, h->len);
+        wio_shm_reader_warm(r, (p->mark & SHM_FRESH) != 0, p->at, h->len);
     }
     p->data = shm_ring_piece(p->ring, p->size, p->at, h->len);
     return true;
@@ -261,7 +260,7 @@ static enum took whole_slot(struct shm_link *l, const struct header *h, const ui
     else if (keep > 0)
         wio_shm_copy_out(p.ring, p.size, p.at, sink.buf, keep);
     if (h->where == SHM_WHOLE)
-        shm_ring_follow(l->r, p.skip, sink.buf);
+        shm_ring_follow(l->r, p.mark, sink.buf);
     take_slot(l->r, h, &p);
     shm_of(l)->base.p.counters->rx_bytes += h->len;
     delivered(l, &sink);

@@ -117,9 +117,10 @@ uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at
     return end < r->geo.bulk ? (uint32_t)end : r->geo.bulk;
 }
 
-bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned skip, uint32_t bytes)
+bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned mark, uint32_t bytes)
 {
-    uint32_t to = wio_shm_ring_ahead(&w->ring, w->warm, shm_bulk_at(w->bulk_tail, skip), bytes);
+    uint64_t at = shm_bulk_at(&w->ring, w->bulk_tail, mark);
+    uint32_t to = wio_shm_ring_ahead(&w->ring, w->warm, at, bytes);
     if (to == w->warm)
         return true;
     if (w->given)
@@ -129,6 +130,7 @@ bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned ski
     else
         account(f, to - w->warm, true);
     w->warm = to;
+    w->since = 0;
     return true;
 }
 

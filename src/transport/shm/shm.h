@@ -213,7 +213,7 @@ void wio_shm_writer_free(struct shm_iface *f, struct shm_writer *w);
  * each time twice as much. @param warm so much has them */
 uint32_t wio_shm_ring_ahead(const struct shm_ring *r, uint32_t warm, uint64_t at, uint32_t bytes);
 /** The next bulk has @p bytes: give the bulk ring its pages. @return false: the system has none */
-bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned skip, uint32_t bytes);
+bool wio_shm_writer_warm(struct shm_iface *f, struct shm_writer *w, unsigned mark, uint32_t bytes);
 /** No bulk has come for long: the system gets the pages back, if the reader has read all. */
 void wio_shm_writer_cool(struct shm_iface *f, struct shm_writer *w);
 /** Bulk of @p bytes begins at position @p at: enter the pages in our page table. @param fresh the

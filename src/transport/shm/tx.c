@@ -88,11 +88,11 @@ static void publish(struct shm_link *l, struct shm_slot *s, uint32_t bytes)
 
 static enum progress_of_one begin_in_ring(struct shm_link *l, struct wio_tx *tx)
 {
-    unsigned skip = shm_ring_skip(l->w, tx->payload);
-    if (!wio_shm_writer_warm(shm_of(l), l->w, skip, tx->bytes))
+    unsigned mark = shm_ring_lay(l->w, tx->payload, tx->bytes);
+    if (!wio_shm_writer_warm(shm_of(l), l->w, mark, tx->bytes))
         return leave_for_want(l) ? begin_in_inbox(l, tx) : NO_ROOM;
     struct shm_slot *s = shm_ring_suits_whole(l->w, tx->bytes, l->run > 0)
-                             ? wio_shm_ring_fill_bulk(l->w, tx->payload, tx->bytes, skip)
+                             ? wio_shm_ring_fill_bulk(l->w, tx->payload, tx->bytes, mark)
                              : NULL;
     if (s != NULL) {
         memcpy(s->msg, tx->msg, WIO_MSG_BYTES);
@@ -100,7 +100,7 @@ static enum progress_of_one begin_in_ring(struct shm_link *l, struct wio_tx *tx)
         l->w->bulk_used = true;
         return COMPLETE;
     }
-    if (!shm_ring_begin(l->w, tx->msg, tx->bytes, skip))
+    if (!shm_ring_begin(l->w, tx->msg, tx->bytes, mark))
         return NO_ROOM;
     l->w->bulk_used = true;
     tx->sent = 0;
@@ -262,11 +262,12 @@ static struct shm_slot *fill(struct shm_link *l, const void *payload, uint32_t b
         return shm_ring_fill(w, SHM_PASSING, payload, bytes);
     if (!shm_ring_suits_whole(w, bytes, l->run > 0))
         return NULL;
-    unsigned skip = shm_ring_skip(w, payload);
-    if (wio_shm_ring_ahead(&w->ring, w->warm, shm_bulk_at(w->bulk_tail, skip), bytes) != w->warm)
+    unsigned mark = shm_ring_lay(w, payload, bytes);
+    uint64_t at = shm_bulk_at(&w->ring, w->bulk_tail, mark);
+    if (wio_shm_ring_ahead(&w->ring, w->warm, at, bytes) != w->warm)
         return NULL; /* its pages come first */
     w->bulk_used = true;
-    return wio_shm_ring_fill_bulk(w, payload, bytes, skip);
+    return wio_shm_ring_fill_bulk(w, payload, bytes, mark);
 }
 
 bool wio_shm_put(struct wio_ep *ep, const struct wio_msg *msg, const void *payload, uint32_t bytes)
