@@ -74,6 +74,8 @@ static void writer(void)
         uint8_t msg[WIO_MSG_BYTES];
         uint32_t payload[64];
         make(i, msg, payload);
+        while (marks[i] == SHM_BACK && !shm_ring_can_go_back(&w, len_of[i]))
+            mm_spin(NULL);
         if (streamed[i]) {
             while (!shm_ring_begin(&w, msg, len_of[i], marks[i]))
                 mm_spin(NULL);
@@ -233,7 +235,7 @@ static void setup_wholes(void) /* behind a stream and before one; the second wai
 static void setup_back(void) /* each begins where the ring does, the stream before it is read */
 {
     place(2, 64, 2 * SHM_LINE, 0);
-    messages(3, (const uint32_t[]){36, 20, 40}, 1u | 4u);
+    messages(3, (const uint32_t[]){44, 40, 36}, 1u | 4u);
     whole[1] = true;
     marks[1] = marks[2] = SHM_BACK;
 }

@@ -22,10 +22,10 @@
 
 #define SHM_PUBLISH (16u << 10) /* bulk is published and released in pieces of this size */
 #define SHM_FINE (4u << 10)     /* ... published in smaller ones where no more than that is left */
-#define SHM_SHORT (1u << 10)    /* longer payloads lie in the bulk ring, unless one is streamed */
+#define SHM_SHORT (1u << 10)    /* longer payloads lie in the bulk ring when the reader is behind */
 #define SHM_WHOLE_MAX (16u << 10)   /* longer ones are always streamed */
 #define SHM_WHOLE_NS 500            /* copying takes longer: both sides shall do it at once */
-#define SHM_MID_BYTES (16u << 10)   /* the middle ring */
+#define SHM_MID_BYTES (64u << 10)   /* the middle ring */
 #define SHM_BULK_LEAST (512u << 10) /* bytes of the bulk ring */
 #define SHM_BULK_MOST (2u << 20)
 #define SHM_BULK_SUM (32u << 20) /* of a process: its further rings have the least */
@@ -47,7 +47,7 @@ struct shm_writer {
     uint64_t mid_tail, mid_head;
     uint64_t bulk_tail, bulk_head;
     uint32_t warm;    /* bytes of the bulk ring whose pages are there, and in the page table */
-    uint64_t since; /* bytes of bulk since that grew */
+    uint64_t since;   /* bytes of bulk since that grew */
     bool given;       /* all pages were given when the ring was made */
     bool fresh;       /* those of the bulk ring are new ones since the last message */
     bool bulk_used;   /* since the last look */
@@ -206,20 +206,32 @@ static inline bool shm_mark_ok(unsigned mark)
 /** Bytes that go through as much of the bulk ring as is used, before twice as much is: 32 times its
  * size. The system gives a page in the time of a hundred copies of it. */
 #define SHM_LAPS 32u
-/* The ring begins again before its end. */
-static inline bool shm_ring_goes_back(const struct shm_writer *w, uint32_t n)
+/* Has the reader left room for n bytes at the beginning of the ring? Else the writer would run into
+ * what is not read. */
+static inline bool shm_ring_can_go_back(struct shm_writer *w, uint64_t n)
+{
+    uint64_t end = shm_bulk_at(&w->ring, w->bulk_tail, SHM_BACK) + n;
+    if (end - w->bulk_head <= w->ring.geo.bulk)
+        return true;
+    shm_refresh(&w->bulk_head, &w->ring.ctl->bulk_head, w->bulk_tail);
+    return end - w->bulk_head <= w->ring.geo.bulk;
+}
+
+/* The ring begins again before its end: few messages need few pages. A reader that is behind needs
+ * more of them. */
+static inline bool shm_ring_goes_back(struct shm_writer *w, uint32_t n)
 {
     uint64_t off = SHM_ROUND(w->bulk_tail) & (w->ring.geo.bulk - 1);
     uint64_t need = (uint64_t)n + SHM_SKIP_MAX * SHM_LINE;
-    if (w->warm == 0)
+    if (w->warm == 0) /* all is read, else the pages were there */
         return off > 0;
     return w->warm < w->ring.geo.bulk && off + need > w->warm && need <= w->warm &&
-           w->since < (uint64_t)SHM_LAPS * w->warm;
+           w->since < (uint64_t)SHM_LAPS * w->warm && shm_ring_can_go_back(w, need);
 }
 
 /** Where the next bulk of @p n bytes shall begin, so that the copies from @p src into the ring, and
  * out of it to where the reader copied the last bulk, are quick ones. @return a mark */
-static inline unsigned shm_ring_lay(const struct shm_writer *w, const void *src, uint32_t n)
+static inline unsigned shm_ring_lay(struct shm_writer *w, const void *src, uint32_t n)
 {
     unsigned back = shm_ring_goes_back(w, n) ? SHM_BACK : 0;
     uint32_t place = atomic_load_explicit(&w->ring.ctl->place, memory_order_relaxed);
