@@ -232,11 +232,12 @@ static void setup_wholes(void) /* behind a stream and before one; the second wai
     whole[1] = whole[2] = true;
 }
 
-static void setup_back(void) /* each begins where the ring does, the stream before it is read */
+static void setup_back(
+    void) /* each begins where the ring does, while the stream before it is read */
 {
     place(2, 64, 2 * SHM_LINE, 0);
-    messages(3, (const uint32_t[]){44, 40, 36}, 1u | 4u);
-    whole[1] = true;
+    messages(3, (const uint32_t[]){44, 20, 20}, 1u | 2u);
+    whole[2] = true;
     marks[1] = marks[2] = SHM_BACK;
 }
 
