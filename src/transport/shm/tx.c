@@ -94,11 +94,8 @@ static void publish(struct shm_link *l, struct shm_slot *s, uint32_t bytes)
     shm_of(l)->base.p.counters->tx_bytes += WIO_HDR_BYTES + bytes;
 }
 
-static enum progress_of_one begin_in_ring(struct shm_link *l, struct wio_tx *tx)
+static enum progress_of_one begin_in_ring(struct shm_link *l, struct wio_tx *tx, unsigned mark)
 {
-    unsigned mark = shm_ring_lay(l->w, tx->payload, tx->bytes);
-    if (!wio_shm_writer_warm(shm_of(l), l->w, mark, tx->bytes))
-        return leave_for_want(l) ? begin_in_inbox(l, tx) : NO_ROOM;
     struct shm_slot *s = shm_ring_suits_whole(l->w, tx->bytes, l->run > 0)
                              ? wio_shm_ring_fill_bulk(l->w, tx->payload, tx->bytes, mark)
                              : NULL;
@@ -118,15 +115,21 @@ static enum progress_of_one begin_in_ring(struct shm_link *l, struct wio_tx *tx)
 /* Header and, where it fits, the whole payload. */
 static enum progress_of_one begin(struct shm_link *l, struct wio_tx *tx)
 {
-    if (fits_whole(l, tx) && (!l->out_ring || goes_mid(l, tx->bytes))) {
-        enum shm_kind kind = (tx->flags & WIO_TX_SMALL) != 0 ? SHM_PASSING : SHM_MESSAGE;
-        bool in = l->out_ring ? shm_ring_put(l->w, kind, tx->msg, tx->payload, tx->bytes)
-                              : inbox_put(l, shm_info(SHM_MESSAGE, SHM_INLINE, tx->bytes), tx->msg,
-                                          tx->payload, tx->bytes);
-        shm_of(l)->base.p.counters->tx_bytes += in ? WIO_HDR_BYTES + tx->bytes : 0;
-        return in ? COMPLETE : NO_ROOM;
+    if (l->out_ring && !goes_mid(l, tx->bytes)) {
+        unsigned mark = shm_ring_lay(l->w, tx->payload, tx->bytes);
+        if (wio_shm_writer_warm(shm_of(l), l->w, mark, tx->bytes))
+            return begin_in_ring(l, tx, mark);
+        if (!leave_for_want(l))
+            return NO_ROOM;
     }
-    return l->out_ring ? begin_in_ring(l, tx) : begin_in_inbox(l, tx);
+    if (!fits_whole(l, tx))
+        return begin_in_inbox(l, tx);
+    enum shm_kind kind = (tx->flags & WIO_TX_SMALL) != 0 ? SHM_PASSING : SHM_MESSAGE;
+    bool in = l->out_ring ? shm_ring_put(l->w, kind, tx->msg, tx->payload, tx->bytes)
+                          : inbox_put(l, shm_info(SHM_MESSAGE, SHM_INLINE, tx->bytes), tx->msg,
+                                      tx->payload, tx->bytes);
+    shm_of(l)->base.p.counters->tx_bytes += in ? WIO_HDR_BYTES + tx->bytes : 0;
+    return in ? COMPLETE : NO_ROOM;
 }
 
 /* More of a begun message, at most @p most bytes. @return bytes written */
