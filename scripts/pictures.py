@@ -249,7 +249,7 @@ def shm():
     p.arrow((605, 76), (688, 76))
     p.frame(235, 130, 390, 172, "ring of this pair, after 16 messages")
     p.box(255, 165, 350, 36, "data", "slots: a cache line for a short message")
-    p.box(255, 208, 350, 36, "data", "middle: payloads of up to 1 KiB")
+    p.box(255, 208, 350, 36, "data", "middle: payloads of up to 4 KiB")
     p.box(255, 251, 350, 36, "data", "bulk: 1 or 2 MiB, above 16 KiB as a stream")
     for y in (183, 226, 269):
         p.arrow((170, y), (253, y))

@@ -266,8 +266,8 @@ static void read_bulk(void)
     atomic_store(&w.ring.ctl->bulk_head, w.bulk_tail);
 }
 
-/* A page costs as much as a hundred copies of it. So few messages go through few pages, and only
- * many through the whole ring; no message lies where no pages are. */
+/* A page costs as much as twenty messages of its size. So few messages go through few pages, and
+ * only many through the whole ring; no message lies where no pages are. */
 static void few_messages_need_few_pages(void **unused)
 {
     (void)unused;

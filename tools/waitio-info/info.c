@@ -81,12 +81,11 @@ static void print_protocols(const struct wio_config *cfg)
         "          WAITIO_EAGER_MAX_FAR, WAITIO_SHM_EAGER_MAX; credit: WAITIO_UNEXPECTED_MAX);\n"
         "          larger ones ask first and go straight into the receive buffer\n"
         "  piece   larger ones go in pieces of so much (WAITIO_CHUNK)\n"
-        "  shm     a peer gets a private ring (WAITIO_SHM_RING: %s) after %lld\n"
-        "          messages (WAITIO_SHM_PROMOTE), the first %lld of them (WAITIO_SHM_RINGS); all "
-        "others "
-        "share\n"
-        "          the inbox of %llu bytes (WAITIO_SHM_INBOX)\n",
-        ring, (long long)cfg->shm_promote, (long long)cfg->shm_rings,
+        "  shm     a peer gets a private ring after %lld messages (WAITIO_SHM_PROMOTE),\n"
+        "          the first %lld of them (WAITIO_SHM_RINGS); its size: %s\n"
+        "          (WAITIO_SHM_RING); all others share the inbox of %llu bytes "
+        "(WAITIO_SHM_INBOX)\n",
+        (long long)cfg->shm_promote, (long long)cfg->shm_rings, ring,
         (unsigned long long)cfg->shm_inbox);
     static const char *const when[] = {[WIO_CFG_SHM_FETCH_AUTO] =
                                            "where there are more processes than processors",

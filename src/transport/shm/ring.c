@@ -82,14 +82,8 @@ uint32_t wio_shm_ring_pace(uint32_t was, int64_t ns, uint32_t n)
 struct shm_slot *wio_shm_ring_fill_bulk(struct shm_writer *w, const void *payload, uint32_t n,
                                         unsigned mark)
 {
-    uint64_t at = shm_bulk_at(&w->ring, w->bulk_tail, mark);
-    if (!shm_slot_room(w))
+    if (!shm_slot_room(w) || !shm_bulk_room(w, shm_bulk_at(&w->ring, w->bulk_tail, mark) + n))
         return NULL;
-    if (at + n - w->bulk_head > w->ring.geo.bulk) {
-        shm_refresh(&w->bulk_head, &w->ring.ctl->bulk_head, w->bulk_tail);
-        if (at + n - w->bulk_head > w->ring.geo.bulk)
-            return NULL;
-    }
     struct shm_slot *s = shm_slot_next(w);
     s->info = shm_info(SHM_MESSAGE, SHM_WHOLE, n);
     s->data[0] = shm_bulk_begin(w, mark);

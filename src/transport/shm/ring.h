@@ -9,8 +9,8 @@
  * message never waits behind bulk, and headers stay in order.
  *
  * Positions count up for ever; index = position modulo size. Reader and writer advance the byte
- * rings in lockstep (by the lengths in the headers), so no offsets are sent but the cache lines
- * that the writer leaves out before bulk.
+ * rings in lockstep (by the lengths in the headers), so no offsets are sent but a mark of where
+ * bulk begins: cache lines are left out before it, or the rest of the ring.
  */
 #ifndef WIO_SHM_RING_H
 #define WIO_SHM_RING_H
@@ -187,12 +187,12 @@ static inline bool shm_copies_slowly(uintptr_t to, uintptr_t from)
     return ahead > 0 && ahead < SHM_LINE;
 }
 
-/* Where bulk begins: on the next cache line, but for as many that are left out (two copies can
- * dislike one line each), */
+/* A mark says where bulk begins: on the next cache line behind so many that are left out (two
+ * copies can dislike one line each), */
 #define SHM_SKIP_MAX 2u
 #define SHM_SKIP 3u
-#define SHM_BACK 64u   /* ... or those from the beginning of the ring; */
-#define SHM_FRESH 128u /* the pages of the bulk ring are new ones */
+#define SHM_BACK 64u   /* counted from the beginning of the ring, not from the bulk before; */
+#define SHM_FRESH 128u /* and that the pages of the ring are new ones */
 static inline uint64_t shm_bulk_at(const struct shm_ring *r, uint64_t pos, unsigned mark)
 {
     uint64_t lap = r->geo.bulk, at = (mark & SHM_BACK) != 0 ? (pos + lap - 1) & ~(lap - 1) : pos;
@@ -204,17 +204,22 @@ static inline bool shm_mark_ok(unsigned mark)
 }
 
 /** Bytes that go through as much of the bulk ring as is used, before twice as much is: 32 times its
- * size. The system gives a page in the time of a hundred copies of it. */
+ * size. A page costs as much as twenty messages of its size. */
 #define SHM_LAPS 32u
-/* Has the reader left room for n bytes at the beginning of the ring? Else the writer would run into
- * what is not read. */
-static inline bool shm_ring_can_go_back(struct shm_writer *w, uint64_t n)
+/* Is there room for bulk that ends at a position? */
+static inline bool shm_bulk_room(struct shm_writer *w, uint64_t end)
 {
-    uint64_t end = shm_bulk_at(&w->ring, w->bulk_tail, SHM_BACK) + n;
     if (end - w->bulk_head <= w->ring.geo.bulk)
         return true;
     shm_refresh(&w->bulk_head, &w->ring.ctl->bulk_head, w->bulk_tail);
     return end - w->bulk_head <= w->ring.geo.bulk;
+}
+
+/* Has the reader left room for n bytes at the beginning of the ring? Else the writer would run into
+ * what is not read. */
+static inline bool shm_ring_can_go_back(struct shm_writer *w, uint64_t n)
+{
+    return shm_bulk_room(w, shm_bulk_at(&w->ring, w->bulk_tail, SHM_BACK) + n);
 }
 
 /* The ring begins again before its end: few messages need few pages. A reader that is behind needs
