@@ -79,16 +79,21 @@ def test_bandwidth_and_rate(perf):
 
 @pytest.mark.sanitize
 def test_overlap_of_both_sides(perf):
-    (run,), out = results(perf, "--mode", "overlap", "--sizes", "4M")
-    (row,) = run["results"]
-    for side in ("sender", "receiver"):
-        v = row[side]
-        longer = max(v["transfer"], v["compute"])
-        assert 1e-6 < v["transfer"] < 5 and 1e-6 < v["compute"] < 5
-        assert near(v["over_longer"], v["both"] / longer)
-        assert near(v["over_sum"], v["both"] / (v["transfer"] + v["compute"]))
-        assert v["both"] > 0.5 * v["compute"]  # the computation cannot have been skipped
-        assert re.search(rf"4 MiB +{side} ", out)
+    for _ in range(5):  # the computation takes longer where other programs disturb it
+        (run,), out = results(perf, "--mode", "overlap", "--sizes", "4M")
+        (row,) = run["results"]
+        for side in ("sender", "receiver"):
+            v = row[side]
+            longer = max(v["transfer"], v["compute"])
+            assert 1e-6 < v["transfer"] < 5 and 1e-6 < v["compute"] < 5
+            assert near(v["over_longer"], v["both"] / longer)
+            assert near(v["over_sum"], v["both"] / (v["transfer"] + v["compute"]))
+            assert re.search(rf"4 MiB +{side} ", out)
+        # The computation cannot have been skipped.
+        if all(v["both"] > 0.5 * v["compute"] for v in (row["sender"], row["receiver"])):
+            break
+    else:
+        raise AssertionError(row)
 
 
 @pytest.mark.sanitize

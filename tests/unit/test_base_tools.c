@@ -186,6 +186,10 @@ static void test_buffers(void **state)
     wio_buffer_put(&b, wio_buffer_get(&b, 4096), 4096);
     wio_buffer_put(&b, wio_buffer_get(&b, WIO_BUFFER_MOST + 1), WIO_BUFFER_MOST + 1);
     assert_int_equal(b.kept, 0);
+    failing_after = 0;
+    wio_os_fault = fail_memory;
+    assert_null(wio_buffer_get(&b, 4096));
+    assert_null(wio_buffer_get(&b, 5000));
     assert_null(wio_buffer_get(&b, SIZE_MAX));
 }
 
