@@ -126,12 +126,7 @@ static void count_neighbours(struct wio_universe *u)
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->size; i++)
         n += t->host[t->ep[i].host].identity == here;
-    /* Not the processors we are bound to: launchers bind every rank to one. Ranks bound to the same
-     * one are found out by what yielding costs. */
-    if ((int64_t)n > wio_os_cpus_online()) {
-        u->spin.crowded = true;
-        u->spin.contended = 8;
-    }
+    wio_spin_begin(&u->spin, n, (uint32_t)wio_os_cpus_online());
 }
 
 static int start_transports(struct wio_universe *u)
@@ -298,6 +293,7 @@ struct wio_universe *wio_universe_new(void)
     uint32_t serial = 0;
     wio_os_random(&serial, sizeof serial);
     u->serial = serial == 0 ? 1 : serial;
+    wio_spin_begin(&u->spin, 1, 1);
     wio_lock_init(&u->lock);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);

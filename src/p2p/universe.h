@@ -20,6 +20,7 @@
 #include "p2p/lock.h"
 #include "p2p/match.h"
 #include "p2p/p2p.h"
+#include "p2p/spin.h"
 #include "p2p/way.h"
 #include "transport/transport.h"
 #include "waitio_transport.h"
@@ -211,14 +212,6 @@ struct wio_revoked {
 enum { WIO_SLAB = 128 };
 enum { WIO_KNOWN_GROUPS = 16 };
 enum { WIO_BLOCKED = 8 };
-
-/** What waits have measured on this machine. */
-struct wio_spin {
-    uint32_t contended; /* 0..16: how often a yield gave the processor to another thread */
-    uint32_t hogged;    /* waits left for which yielding is avoided: it cost a whole time slice */
-    int64_t switches;   /* involuntary switches of the thread that yielded last */
-    bool crowded;       /* more processes of the universe on this host than processors */
-};
 
 struct wio_universe {
     struct wio_config cfg;

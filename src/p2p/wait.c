@@ -25,9 +25,7 @@
 #define NAP_NS 20000
 #define NAP_MOST_NS 1000000
 #define NAP_PART 1000
-#define NAP_BESIDE_NS 100000   /* another thread polls the transports */
-#define YIELD_SHARED_NS 1500   /* a yield that took longer gave the processor away */
-#define YIELD_HOGGED_NS 400000 /* a yield that took this long met a computing process */
+#define NAP_BESIDE_NS 100000 /* another thread polls the transports */
 /* Polls of the awaited link between two polls of everything, minus 1. */
 #define MEMORY_TURNS 255u
 #define SOCKET_TURNS 15u
@@ -116,23 +114,8 @@ static void yield_once(struct wio_universe *u)
 static int64_t yield_and_learn(struct wio_universe *u, int64_t now)
 {
     yield_once(u);
-    int64_t after = wio_os_now_ns(), cost = after - now;
-    bool gave = false;
-    /* Did another thread run, or only an interrupt? The kernel knows. With more processes than
-     * processors there is no need to ask. */
-    if (cost > (u->spin.crowded ? YIELD_HOGGED_NS : YIELD_SHARED_NS)) {
-        int64_t switches = wio_os_involuntary_switches();
-        gave = switches != u->spin.switches;
-        u->spin.switches = switches;
-    }
-    if (gave && cost > YIELD_HOGGED_NS)
-        u->spin.hogged = 64;
-    if (gave) {
-        if (u->spin.contended < 16)
-            u->spin.contended++;
-    } else if (u->spin.contended > 0 && !u->spin.crowded) {
-        u->spin.contended--;
-    }
+    int64_t after = wio_os_now_ns();
+    wio_spin_learn(&u->spin, after - now, wio_os_involuntary_switches);
     return after;
 }
 
