@@ -96,6 +96,8 @@ struct wio_table {
 void wio_table_after_fork(struct wio_table *t);
 /** Are there more processes of the universe on this member's host than processors? */
 bool wio_table_crowded(const struct wio_table *t, uint32_t rank);
+/** Processors of the host of @p rank, rounded up to a power of two; 0 = not known. */
+uint32_t wio_table_processors(const struct wio_table *t, uint32_t rank);
 /** PB of a universe rank (binary search). */
 uint32_t wio_table_pb_of(const struct wio_table *t, uint32_t rank);
 void wio_table_free(struct wio_table *t);

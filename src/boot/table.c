@@ -136,14 +136,20 @@ uint16_t wio_cpu_bits(int cpus)
     return (uint16_t)(cpus > 0 ? n << 8 : 0);
 }
 
-bool wio_table_crowded(const struct wio_table *t, uint32_t rank)
+uint32_t wio_table_processors(const struct wio_table *t, uint32_t rank)
 {
     unsigned n = (t->ep[rank].caps & WIO_EP_CPUS) >> 8;
+    return n == 0 ? 0 : 1u << (n - 1);
+}
+
+bool wio_table_crowded(const struct wio_table *t, uint32_t rank)
+{
+    uint32_t cpus = wio_table_processors(t, rank);
     uint64_t here = t->host[t->ep[rank].host].identity;
     uint32_t processes = 0;
-    for (uint32_t i = 0; n != 0 && i < t->size; i++)
+    for (uint32_t i = 0; cpus != 0 && i < t->size; i++)
         processes += t->host[t->ep[i].host].identity == here;
-    return n != 0 && processes > 1u << (n - 1);
+    return cpus != 0 && processes > cpus;
 }
 
 uint32_t wio_table_pb_of(const struct wio_table *t, uint32_t rank)

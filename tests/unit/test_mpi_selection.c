@@ -77,6 +77,39 @@ static void long_reductions_on_one_host(void **state)
     assert_string_equal(chosen_on(false, WIO_REDUCE, 8, 2, 8 << 20), "trees");
 }
 
+static const char *chosen_among(uint32_t share, enum wio_collective_kind kind, int npb,
+                                size_t bytes)
+{
+    static const int pb[128] = {0}, first[2] = {0};
+    struct wio_topology topo = {npb, pb, first, .runs = true, .host = true, .share = share};
+    struct wio_choice c = {kind, (int)share * 2, bytes, true, true, .topo = &topo};
+    return wio_algorithm_select(&c)->name;
+}
+
+/* Many processes for each processor: few of them have to run before others can go on. */
+static void many_for_each_processor(void **state)
+{
+    (void)state;
+    assert_string_equal(chosen_among(8, WIO_BARRIER, 2, 0), "pb");
+    assert_string_equal(chosen_among(16, WIO_BARRIER, 2, 0), "2l");
+    assert_string_equal(chosen_among(16, WIO_BARRIER, 1, 0), "2l");
+    assert_string_equal(chosen_among(15, WIO_ALLREDUCE, 2, 8), "pb");
+    assert_string_equal(chosen_among(16, WIO_ALLREDUCE, 2, 16 << 10), "2l");
+    assert_string_equal(chosen_among(64, WIO_ALLREDUCE, 2, 17 << 10), "pb");
+    assert_string_equal(chosen_among(64, WIO_ALLREDUCE, 1, 17 << 10), "reduce_bcast");
+    assert_string_equal(chosen_among(64, WIO_ALLREDUCE, 2, 129 << 10), "reduce_bcast");
+    assert_string_equal(chosen_among(64, WIO_ALLREDUCE, 2, 2 << 20), "rabenseifner");
+    assert_string_equal(chosen_among(7, WIO_ALLREDUCE, 2, 64 << 10), "pb");
+    assert_string_equal(chosen_among(16, WIO_REDUCE, 2, 16 << 10), "linear");
+    assert_string_equal(chosen_among(64, WIO_REDUCE, 2, 16 << 10), "pb");
+    assert_string_equal(chosen_among(64, WIO_REDUCE, 2, 64 << 10), "binomial");
+    assert_string_equal(chosen_among(16, WIO_GATHER, 2, 4 << 10), "linear");
+    assert_string_equal(chosen_among(64, WIO_GATHER, 2, 4 << 10), "pb");
+    assert_string_equal(chosen_among(7, WIO_SCATTER, 2, 8), "pb");
+    assert_string_equal(chosen_among(64, WIO_SCATTER, 2, 8), "binomial");
+    assert_string_equal(chosen_among(64, WIO_SCATTER, 2, 16 << 10), "linear");
+}
+
 /* The broadcast of this many bytes that member 0 of @p who writes. @return messages of the whole
  * that it sends: it tells the algorithms apart */
 static int sends_of_root(struct wio_caller *who, size_t bytes, struct wio_trial **trial)
@@ -201,6 +234,7 @@ int main(void)
         cmocka_unit_test(selection_follows_the_table),
         cmocka_unit_test(few_on_one_host_need_no_layers),
         cmocka_unit_test(long_reductions_on_one_host),
+        cmocka_unit_test(many_for_each_processor),
         cmocka_unit_test(rivals_are_tried_out),
         cmocka_unit_test(who_has_no_trials),
         cmocka_unit_test(variables_name_the_rows),

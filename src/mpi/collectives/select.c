@@ -88,23 +88,36 @@ static const struct wio_algorithm algorithms[] = {
     {WIO_ALLTOALL, "pairwise", 0, 0, 0, 0, wio_alltoall_pairwise},
 };
 
-/* Where all members share a host these go before the table: a border between PBs costs nothing, and
- * a receiver reads a long message from its sender's memory at one copy. Measured with 2, 4, 6 and 8
- * processes on two cores without a common cache (bench/coll.py --rows): x0.4 to x0.9 of the rows
- * that the table would choose. Unlike broadcasts these are not measured by each program: the order
- * of a sum, and so its last digits, must not change from call to call. */
+/* Where all members share a host these go before the table, the first that applies: a border
+ * between PBs costs nothing, and a receiver reads a long message from its sender's memory at one
+ * copy. Measured with 2, 4, 6 and 8 processes on two cores without a common cache, and with 16 to
+ * 128 on two cores with one (bench/coll.py --rows): x0.3 to x0.9 of the rows that the table would
+ * choose. Unlike broadcasts these are not measured by each program: the order of a sum, and so its
+ * last digits, must not change from call to call.
+ * With many processes for each processor what counts is how often one has to run before another can
+ * go on: once where all send to one ("2l", "linear"), log2 p times in a tree. */
 static const struct host_rule {
     enum wio_collective_kind kind;
+    uint32_t share;              /* processes for each processor, at least */
     int min_size, max_size;      /* 0 = any number */
     bool doubles;                /* numbers of processes that are powers of two only */
     size_t min_bytes, max_bytes; /* 0 = any number */
     wio_algorithm_fn write;
 } host_rules[] = {
-    {WIO_REDUCE, 3, 8, false, 16 * K + 1, 96 * K, wio_reduce_linear},
-    {WIO_REDUCE, 3, 0, false, 96 * K + 1, 0, wio_reduce_chain},
-    {WIO_ALLREDUCE, 2, 2, false, 32 * K, 512 * K, wio_allreduce_doubling},
-    {WIO_ALLREDUCE, 2, 0, true, 32 * K, 0, wio_allreduce_rabenseifner},
-    {WIO_ALLREDUCE, 5, 0, false, 32 * K, 1024 * K, wio_allreduce_pb},
+    {WIO_BARRIER, 16, 0, 0, false, 0, 0, wio_allreduce_2l},
+    {WIO_REDUCE, 8, 9, 32, false, 2 * K + 1, 16 * K, wio_reduce_linear},
+    {WIO_REDUCE, 8, 9, 0, false, 16 * K + 1, 96 * K, wio_reduce_binomial},
+    {WIO_REDUCE, 0, 3, 8, false, 16 * K + 1, 96 * K, wio_reduce_linear},
+    {WIO_REDUCE, 0, 3, 0, false, 96 * K + 1, 0, wio_reduce_chain},
+    {WIO_ALLREDUCE, 16, 0, 0, false, 0, 16 * K, wio_allreduce_2l},
+    {WIO_ALLREDUCE, 8, 9, 0, false, 16 * K + 1, 128 * K, wio_allreduce_pb},
+    {WIO_ALLREDUCE, 8, 9, 0, false, 16 * K + 1, 1024 * K, wio_allreduce_reduce_bcast},
+    {WIO_ALLREDUCE, 0, 2, 2, false, 32 * K, 512 * K, wio_allreduce_doubling},
+    {WIO_ALLREDUCE, 0, 2, 0, true, 32 * K, 0, wio_allreduce_rabenseifner},
+    {WIO_ALLREDUCE, 0, 5, 0, false, 32 * K, 1024 * K, wio_allreduce_pb},
+    {WIO_GATHER, 8, 9, 32, false, 2 * K + 1, 32 * K, wio_gather_linear},
+    {WIO_SCATTER, 8, 9, 0, false, 0, 2 * K, wio_scatter_binomial},
+    {WIO_SCATTER, 8, 9, 0, false, 0, 32 * K, wio_scatter_linear},
 };
 
 const struct wio_algorithm *wio_algorithm_row(int i)
@@ -189,10 +202,24 @@ int wio_algorithm_rivals(const struct wio_choice *choice, const struct wio_algor
 
 static bool applies(const struct host_rule *r, const struct wio_choice *choice)
 {
-    return r->kind == choice->kind && choice->size >= r->min_size &&
-           (r->max_size == 0 || choice->size <= r->max_size) &&
+    return r->kind == choice->kind && choice->topo->share >= r->share &&
+           choice->size >= r->min_size && (r->max_size == 0 || choice->size <= r->max_size) &&
            (!r->doubles || (choice->size & (choice->size - 1)) == 0) &&
            choice->bytes >= r->min_bytes && (r->max_bytes == 0 || choice->bytes <= r->max_bytes);
+}
+
+/* The row of this function. @param a first row of the kind. @return NULL: it may not be chosen */
+static const struct wio_algorithm *row_of(const struct wio_algorithm *a,
+                                          const struct wio_choice *choice, wio_algorithm_fn write)
+{
+    const struct wio_algorithm *end = algorithms + WIO_ARRAY_LEN(algorithms);
+
+    while (a < end && a->kind == choice->kind && a->write != write)
+        a++;
+    if (a == end || a->kind != choice->kind || !wio_algorithm_admits(a, choice) ||
+        ((a->need & WIO_NEED_PBS) != 0 && !has_layers(choice)))
+        return NULL;
+    return a;
 }
 
 /* @param a first row of the kind. @return NULL: the table decides */
@@ -200,17 +227,14 @@ static const struct wio_algorithm *on_one_host(const struct wio_algorithm *a,
                                                const struct wio_choice *choice)
 {
     const struct host_rule *r = host_rules, *end = r + WIO_ARRAY_LEN(host_rules);
+    const struct wio_algorithm *found = NULL;
 
     if (!choice->topo->host || choice->hybrid || choice->alone)
         return NULL;
-    while (r < end && !applies(r, choice))
-        r++;
-    for (; r < end && a->kind == choice->kind; a++) {
-        if (a->write == r->write && wio_algorithm_admits(a, choice) &&
-            ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)))
-            return a;
-    }
-    return NULL;
+    for (; r < end && found == NULL; r++)
+        if (applies(r, choice))
+            found = row_of(a, choice, r->write);
+    return found;
 }
 
 const struct wio_algorithm *wio_algorithm_select(const struct wio_choice *choice)

@@ -71,12 +71,13 @@ static void look_around(const struct wio_table *t, struct wio_comm *c, int *pb, 
     }
 }
 
-/* Which members share a host, and whether receivers may read the sender's memory there. All have
- * the same table, so all find the same. */
+/* Which members share a host, and whether receivers may read the sender's memory there, and
+ * how many members it has for each processor. All have the same table, so all find the same. */
 static void look_at_hosts(const struct wio_table *t, struct wio_comm *c)
 {
     const struct wio_tab_ep *first = &t->ep[wio_group_member(&c->twin, 0)];
     uint16_t need = WIO_EP_LENDS | 1u << WIO_TR_SHM, have = need;
+    uint32_t cpus;
 
     c->topo.host = true;
     for (uint32_t i = 0; c->topo.host && i < c->twin.size; i++) {
@@ -86,6 +87,8 @@ static void look_at_hosts(const struct wio_table *t, struct wio_comm *c)
     }
     c->topo.loans =
         c->topo.host && have == need && wio_table_crowded(t, wio_group_member(&c->twin, 0));
+    cpus = wio_table_processors(t, wio_group_member(&c->twin, 0));
+    c->topo.share = c->topo.host && cpus > 0 ? c->twin.size / cpus : 0;
 }
 
 bool wio_comm_pretend_swap;
