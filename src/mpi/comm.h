@@ -25,8 +25,8 @@ struct wio_topology {
     uint8_t hybrid;   /**< classes of sizes in which some PBs use their providers (mpi/inside.h) */
     bool loans;       /**< ... that has more processes than processors, where large messages are
                          copied straight from the sender's memory */
-    uint32_t share;   /**< ... and how many of them there are for each of its processors, rounded
-                         down; 0 when they do not share a host, or its processors are not known */
+    uint32_t share;   /**< members for each processor of the host, rounded down; 0 when they do not
+                         share one, or the number of its processors is not known */
     const struct wio_kings *kings; /**< who carries long messages (mpi/kings.h), or NULL */
 };
 

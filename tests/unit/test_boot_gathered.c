@@ -172,6 +172,25 @@ static void test_members_that_differ(void **state)
     wio_table_free(t);
 }
 
+/* A host is crowded when it has more processes of the universe than processors. */
+static void test_processors_of_a_host(void **state)
+{
+    static const int cpus[] = {0, 1, 2, 3, 4, 5}, rounded[] = {0, 1, 2, 4, 4, 8};
+    (void)state;
+    for (size_t i = 0; i < WIO_ARRAY_LEN(cpus); i++) {
+        struct wio_table *t = NULL;
+        uint32_t here = 0;
+        deal(4, "0011", "----", -1);
+        cards[0].ep.caps = wio_cpu_bits(cpus[i]);
+        assert_int_equal(wio_gathered_table(cards, 4, 0, &t), 0);
+        for (uint32_t k = 0; k < t->size; k++)
+            here += t->host[t->ep[k].host].identity == t->host[t->ep[0].host].identity;
+        assert_int_equal(wio_table_processors(t, 0), rounded[i]);
+        assert_int_equal(wio_table_crowded(t, 0), cpus[i] > 0 && here > (uint32_t)rounded[i]);
+        wio_table_free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_a_member_cannot),
         cmocka_unit_test(test_members_of_a_job),
         cmocka_unit_test(test_members_that_differ),
+        cmocka_unit_test(test_processors_of_a_host),
     };
     return cmocka_run_group_tests_name("gathered", tests, NULL, NULL);
 }

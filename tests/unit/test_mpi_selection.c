@@ -80,7 +80,7 @@ static void long_reductions_on_one_host(void **state)
 static const char *chosen_among(uint32_t share, enum wio_collective_kind kind, int npb,
                                 size_t bytes)
 {
-    static const int pb[128] = {0}, first[2] = {0};
+    static const int pb[130] = {0}, first[2] = {0};
     struct wio_topology topo = {npb, pb, first, .runs = true, .host = true, .share = share};
     struct wio_choice c = {kind, (int)share * 2, bytes, true, true, .topo = &topo};
     return wio_algorithm_select(&c)->name;
@@ -93,6 +93,7 @@ static void many_for_each_processor(void **state)
     assert_string_equal(chosen_among(8, WIO_BARRIER, 2, 0), "pb");
     assert_string_equal(chosen_among(16, WIO_BARRIER, 2, 0), "2l");
     assert_string_equal(chosen_among(16, WIO_BARRIER, 1, 0), "2l");
+    assert_string_equal(chosen_among(65, WIO_BARRIER, 2, 0), "pb"); /* too much work for one */
     assert_string_equal(chosen_among(15, WIO_ALLREDUCE, 2, 8), "pb");
     assert_string_equal(chosen_among(16, WIO_ALLREDUCE, 2, 16 << 10), "2l");
     assert_string_equal(chosen_among(64, WIO_ALLREDUCE, 2, 17 << 10), "pb");

@@ -112,7 +112,7 @@ enum {
     WIO_NEED_EQUAL = 2,    /**< all blocks are of one size (not the v and w forms) */
     WIO_NEED_PBS = 4,      /**< several PBs, and one of them with several members */
     WIO_NEED_RUNS = 8,     /**< commutes, or the members of every PB have consecutive ranks */
-    WIO_ONLY_ASKED = 16,   /**< never chosen by itself */
+    WIO_ONLY_ASKED = 16,   /**< chosen by itself only by a rule for one host */
     WIO_PACKS = 32,        /**< no requirement: it packs and unpacks types with holes itself */
     WIO_NEED_LOANS = 64,   /**< receivers copy from the sender's memory (see wio_topology) */
     WIO_NOT_CLOSE = 128,   /**< not chosen automatically for few members on one host */

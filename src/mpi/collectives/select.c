@@ -95,7 +95,8 @@ static const struct wio_algorithm algorithms[] = {
  * choose. Unlike broadcasts these are not measured by each program: the order of a sum, and so its
  * last digits, must not change from call to call.
  * With many processes for each processor what counts is how often one has to run before another can
- * go on: once where all send to one ("2l", "linear"), log2 p times in a tree. */
+ * go on: once where all send to one ("2l", "linear"), log2 p times in a tree. That one has work for
+ * every member, so "2l" ends where the measurements end. */
 static const struct host_rule {
     enum wio_collective_kind kind;
     uint32_t share;              /* processes for each processor, at least */
@@ -104,12 +105,12 @@ static const struct host_rule {
     size_t min_bytes, max_bytes; /* 0 = any number */
     wio_algorithm_fn write;
 } host_rules[] = {
-    {WIO_BARRIER, 16, 0, 0, false, 0, 0, wio_allreduce_2l},
+    {WIO_BARRIER, 16, 0, 128, false, 0, 0, wio_allreduce_2l},
     {WIO_REDUCE, 8, 9, 32, false, 2 * K + 1, 16 * K, wio_reduce_linear},
     {WIO_REDUCE, 8, 9, 0, false, 16 * K + 1, 96 * K, wio_reduce_binomial},
     {WIO_REDUCE, 0, 3, 8, false, 16 * K + 1, 96 * K, wio_reduce_linear},
     {WIO_REDUCE, 0, 3, 0, false, 96 * K + 1, 0, wio_reduce_chain},
-    {WIO_ALLREDUCE, 16, 0, 0, false, 0, 16 * K, wio_allreduce_2l},
+    {WIO_ALLREDUCE, 16, 0, 128, false, 0, 16 * K, wio_allreduce_2l},
     {WIO_ALLREDUCE, 8, 9, 0, false, 16 * K + 1, 128 * K, wio_allreduce_pb},
     {WIO_ALLREDUCE, 8, 9, 0, false, 16 * K + 1, 1024 * K, wio_allreduce_reduce_bcast},
     {WIO_ALLREDUCE, 0, 2, 2, false, 32 * K, 512 * K, wio_allreduce_doubling},
@@ -214,12 +215,11 @@ static const struct wio_algorithm *row_of(const struct wio_algorithm *a,
 {
     const struct wio_algorithm *end = algorithms + WIO_ARRAY_LEN(algorithms);
 
-    while (a < end && a->kind == choice->kind && a->write != write)
-        a++;
-    if (a == end || a->kind != choice->kind || !wio_algorithm_admits(a, choice) ||
-        ((a->need & WIO_NEED_PBS) != 0 && !has_layers(choice)))
-        return NULL;
-    return a;
+    for (; a < end && a->kind == choice->kind; a++)
+        if (a->write == write && wio_algorithm_admits(a, choice) &&
+            ((a->need & WIO_NEED_PBS) == 0 || has_layers(choice)))
+            return a;
+    return NULL;
 }
 
 /* @param a first row of the kind. @return NULL: the table decides */

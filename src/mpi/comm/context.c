@@ -71,8 +71,8 @@ static void look_around(const struct wio_table *t, struct wio_comm *c, int *pb, 
     }
 }
 
-/* Which members share a host, and whether receivers may read the sender's memory there, and
- * how many members it has for each processor. All have the same table, so all find the same. */
+/* Whether all members share a host, may read the sender's memory there, and how many of them there
+ * are for each of its processors. All have the same table, so all find the same. */
 static void look_at_hosts(const struct wio_table *t, struct wio_comm *c)
 {
     const struct wio_tab_ep *first = &t->ep[wio_group_member(&c->twin, 0)];
